@@ -1,0 +1,33 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest` and `CSQLite` are links to the
+// rooms of the same names; the server under test is the `welkin` process that the package above builds.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "welkin-benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(path: ".."),
+        // The versions of the package above: the yardstick has to be what the server is built on.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "CloudUnderTest", swiftSettings: strict),
+        .executableTarget(
+            name: "bare-echo",
+            dependencies: [
+        .package(path: ".."),
+                .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(name: "welkin-bench", dependencies: ["CloudUnderTest", "CSQLite"], swiftSettings: strict),
+    ]
+)

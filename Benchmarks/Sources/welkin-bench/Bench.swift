@@ -1,0 +1,293 @@
+import CloudUnderTest
+import Foundation
+
+/// The measurements, each interleaved with its yardstick, round by round.
+struct Bench {
+    let options: BenchOptions
+    private let welkin: String
+    /// Server, yardstick and their data stand on the same disk.
+    private let folder: String
+
+    static let container = "iCloud.org.welkin.benchmarks"
+
+    init(_ options: BenchOptions) throws {
+        self.options = options
+        guard let welkin = options.welkin ?? Self.program() else {
+            throw BenchError("there is no .build/release/welkin; build it, or name it with --welkin")
+        }
+        self.welkin = welkin
+        folder = NSTemporaryDirectory() + "/welkin-bench-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    func end() { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// The server that the package above builds.
+    private static func program() -> String? {
+        var place = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        for _ in 0..<6 {
+            place.deleteLastPathComponent()
+            let path = place.appendingPathComponent(".build/release/welkin").path
+            if FileManager.default.isExecutableFile(atPath: path) { return path }
+        }
+        return nil
+    }
+
+    var rounds: Int { options.rounds ?? (options.isQuick ? 2 : 5) }
+
+    private func cloud() throws -> (CloudProcess, SignedInUser) {
+        let cloud = try CloudProcess(binary: welkin, in: folder)
+        return (cloud, try cloud.signIn(container: Self.container, profile: "bench"))
+    }
+
+    private func ask(_ exchange: RawExchange, _ request: RawRequest) throws -> RawResponse {
+        let answer = try exchange.ask(request, timeout: 120)
+        guard answer.status == 200, !answer.text.contains("serverErrorCode") else {
+            throw BenchError("HTTP \(answer.status): \(answer.text.prefix(500))")
+        }
+        return answer
+    }
+
+    /// Fills a zone through the wire.
+    private func fill(
+        _ zone: String, _ count: Int, _ user: SignedInUser, port: UInt16, payload: String = Payload.base64
+    ) throws {
+        let exchange = try RawExchange(port: port, connections: 4)
+        let template = BatchTemplate(user, zone: zone, count: min(200, count), payload: payload)
+        var next = 0
+        _ = try Load.run(exchange) { _ in
+            guard next < count else { return nil }
+            defer { next += min(200, count) }
+            return template.request(first: next)
+        }
+    }
+
+    /// Batches of 200 records over HTTP against rows of raw SQLite.
+    func batches() throws -> Comparison {
+        var comparison = Comparison(
+            id: "a", title: "batches of 200 records of 1 KiB over HTTP / raw SQLite inserts of the same bytes",
+            unit: "records/s", bound: .atLeast, target: 0.40)
+        let (cloud, user) = try cloud()
+        defer { cloud.end() }
+        let sqlite = try RawSQLite(path: folder + "/raw.sqlite")
+        let exchange = try RawExchange(port: cloud.port, connections: 4)
+        _ = try ask(exchange, user.makeZone("Batches"))
+        let template = BatchTemplate(user, zone: "Batches", count: 200)
+        let seconds = options.isQuick ? 1.0 : 4.0
+        var next = 0
+        var processor: [Double] = []
+        for round in 0...rounds {
+            // Bodies are built before the clock starts.
+            let expected = max(40, Int(seconds * (comparison.measured.max() ?? 40_000) / 200 * 1.5))
+            let first = next
+            var bodies = (0..<expected).map { template.request(first: first + $0 * 200) }[...]
+            next += expected * 200
+            let before = cloud.processorSeconds
+            let load = try Load.run(exchange, seconds: seconds) { _ in bodies.popFirst() }
+            let used = cloud.processorSeconds - before
+            let rows = try sqlite.rowsPerSecond(seconds: seconds, rowsPerTransaction: 200)
+            // The first round warms up.
+            guard round > 0 else {
+                comparison.measured.append(load.rate * 200)
+                continue
+            }
+            if round == 1 { comparison.measured.removeAll() }
+            comparison.measured.append(load.rate * 200)
+            comparison.yardstick.append(rows)
+            processor.append(used / Double(load.requests * 200) * 1e6)
+        }
+        comparison.remarks.append(
+            "4 connections; server processor time \(Int(Comparison.median(processor))) µs a record")
+        return comparison
+    }
+
+    /// Lookups of one record against the web framework's own JSON echo.
+    func lookups() throws -> Comparison {
+        var comparison = Comparison(
+            id: "b", title: "lookups of one record / bare Hummingbird Codable echo of 1 KiB", unit: "requests/s",
+            bound: .atLeast, target: 0.50)
+        let (cloud, user) = try cloud()
+        defer { cloud.end() }
+        let echo = try EchoProcess()
+        try expectZone("Lookups", on: cloud, user)
+        let count = options.isQuick ? 2_000 : 20_000
+        try fill("Lookups", count, user, port: cloud.port)
+        let requests = (0..<1000).map { user.lookup([Payload.name($0 * 7919 % count)], zone: "Lookups") }
+        let exchange = try RawExchange(port: cloud.port, connections: 64)
+        let echoExchange = try RawExchange(port: echo.port, connections: 64)
+        let seconds = options.isQuick ? 1.0 : 4.0
+        var next = 0
+        var (processor, echoProcessor): ([Double], [Double]) = ([], [])
+        for round in 0...rounds {
+            let before = cloud.processorSeconds
+            let load = try Load.run(exchange, seconds: seconds) { _ in
+                next = (next + 1) % requests.count
+                return requests[next]
+            }
+            let used = cloud.processorSeconds - before
+            let echoBefore = echo.processorSeconds
+            let bare = try Load.run(echoExchange, seconds: seconds) { _ in EchoProcess.request }
+            guard round > 0 else { continue }
+            comparison.measured.append(load.rate)
+            comparison.yardstick.append(bare.rate)
+            processor.append(used / Double(load.requests) * 1e6)
+            echoProcessor.append((echo.processorSeconds - echoBefore) / Double(bare.requests) * 1e6)
+        }
+        comparison.remarks.append(
+            "64 connections; server processor time \(Int(Comparison.median(processor))) µs a request, echo "
+                + "\(Int(Comparison.median(echoProcessor))) µs")
+        return comparison
+    }
+
+    /// All changes of a large zone against a small one.
+    func changes() throws -> Comparison {
+        let large = options.isQuick ? 10_000 : 100_000
+        var comparison = Comparison(
+            id: "c", title: "reading all changes of a zone of \(large) records / of 1,000, time a record",
+            unit: "µs a record", bound: .atMost, target: 1.20)
+        let (cloud, user) = try cloud()
+        defer { cloud.end() }
+        try expectZone("Small", on: cloud, user)
+        try expectZone("Large", on: cloud, user)
+        try fill("Small", 1_000, user, port: cloud.port)
+        try fill("Large", large, user, port: cloud.port)
+        let exchange = try RawExchange(port: cloud.port, connections: 1)
+        for round in 0...rounds {
+            let many = try readAll("Large", large, user, exchange)
+            let few = try (0..<10).map { _ in try readAll("Small", 1_000, user, exchange) }
+            guard round > 0 else { continue }
+            comparison.measured.append(many)
+            comparison.yardstick.append(Comparison.median(few))
+        }
+        comparison.remarks.append("1 connection, pages of 200")
+        return comparison
+    }
+
+    /// - Returns: Microseconds a record.
+    private func readAll(
+        _ zone: String, _ count: Int, _ user: SignedInUser, _ exchange: RawExchange
+    ) throws -> Double {
+        struct Page: Decodable {
+            struct Zone: Decodable {
+                var syncToken: String
+                var moreComing: Bool?
+            }
+            var zones: [Zone]
+        }
+        let start = Moment.now
+        var token: String?
+        var asked = Moment.now
+        var waited = 0.0
+        var records = 0
+        while true {
+            asked = .now
+            let answer = try exchange.ask(user.changes(of: zone, since: token, limit: 200))
+            waited += Moment.now.seconds(since: asked)
+            guard answer.status == 200 else { throw BenchError("HTTP \(answer.status): \(answer.text.prefix(300))") }
+            // Counting and decoding here is the client's time, not the server's.
+            records += answer.body.count(of: #""recordName":"r"#)
+            let page = try JSONDecoder().decode(Page.self, from: Data(answer.body))
+            guard let zone = page.zones.first else { throw BenchError("an answer without a zone") }
+            token = zone.syncToken
+            if zone.moreComing != true { break }
+            if Moment.now.seconds(since: start) > 600 { throw BenchError("the feed does not end") }
+        }
+        guard records == count else { throw BenchError("the feed of \(zone) has \(records) records, not \(count)") }
+        return waited / Double(count) * 1e6
+    }
+
+    /// Saving one record in a large zone against an empty one, on a server of its own.
+    func saves() throws -> Comparison {
+        let large = options.isQuick ? 20_000 : 1_000_000
+        var comparison = Comparison(
+            id: "d", title: "saving one record in a zone of \(large) records / in an empty one, median time",
+            unit: "µs", bound: .atMost, target: 1.20)
+        let (full, fullUser) = try cloud()
+        defer { full.end() }
+        let (empty, emptyUser) = try cloud()
+        defer { empty.end() }
+        try expectZone("Saves", on: full, fullUser)
+        try expectZone("Saves", on: empty, emptyUser)
+        let filling = Moment.now
+        // Small records, of the same fields: what counts is how many there are.
+        try fill("Saves", large, fullUser, port: full.port, payload: "AAAA")
+        comparison.remarks.append(
+            "1 connection, 2 servers; filling took \(Int(Moment.now.seconds(since: filling))) s")
+        let onFull = try RawExchange(port: full.port, connections: 1)
+        let onEmpty = try RawExchange(port: empty.port, connections: 1)
+        let count = options.isQuick ? 50 : 200
+        for round in 0...rounds {
+            var (here, there): ([Double], [Double]) = ([], [])
+            for turn in 0..<10 {
+                let first = 500_000_000 + (round * 10 + turn) * count
+                here += try timesOfSaves(fullUser, onFull, first: first, count: count / 10)
+                there += try timesOfSaves(emptyUser, onEmpty, first: first, count: count / 10)
+            }
+            guard round > 0 else { continue }
+            comparison.measured.append(Comparison.median(here) * 1e6)
+            comparison.yardstick.append(Comparison.median(there) * 1e6)
+        }
+        return comparison
+    }
+
+    /// - Returns: Seconds, of each save.
+    private func timesOfSaves(
+        _ user: SignedInUser, _ exchange: RawExchange, first: Int, count: Int
+    ) throws -> [Double] {
+        var requests = (0..<count).map { user.modify([Payload.operation(first + $0)], zone: "Saves") }[...]
+        return try Load.run(exchange, keepLatencies: true) { _ in requests.popFirst() }.latencies
+    }
+
+    /// Single saves of many clients against those of one.
+    func clients() throws -> Comparison {
+        var comparison = Comparison(
+            id: "e", title: "single saves of 64 clients / of one client", unit: "saves/s", bound: .atLeast, target: 10)
+        let (cloud, user) = try cloud()
+        defer { cloud.end() }
+        try expectZone("Clients", on: cloud, user)
+        let one = try RawExchange(port: cloud.port, connections: 1)
+        let many = try RawExchange(port: cloud.port, connections: 64)
+        let seconds = options.isQuick ? 1.0 : 3.0
+        let template = BatchTemplate(user, zone: "Clients", count: 1)
+        var next = 0
+        for round in 0...rounds {
+            let crowd = try Load.run(many, seconds: seconds) { _ in
+                defer { next += 1 }
+                return template.request(first: next)
+            }
+            let alone = try Load.run(one, seconds: seconds) { _ in
+                defer { next += 1 }
+                return template.request(first: next)
+            }
+            guard round > 0 else { continue }
+            comparison.measured.append(crowd.rate)
+            comparison.yardstick.append(alone.rate)
+        }
+        comparison.remarks.append("1 record of 1 KiB a request, every save on its own")
+        return comparison
+    }
+
+    private func expectZone(_ zone: String, on cloud: CloudProcess, _ user: SignedInUser) throws {
+        _ = try ask(try RawExchange(port: cloud.port, connections: 1), user.makeZone(zone))
+    }
+}
+
+extension [UInt8] {
+    /// How often a text occurs.
+    fileprivate func count(of text: StaticString) -> Int {
+        let pattern = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        return withUnsafeBytes { bytes in
+            var found = 0
+            var place = 0
+            while place + pattern.count <= bytes.count {
+                if bytes[place] == pattern[0], bytes[place..<place + pattern.count].elementsEqual(pattern) {
+                    found += 1
+                    place += pattern.count
+                } else {
+                    place += 1
+                }
+            }
+            return found
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// What the command line asks for.
+struct BenchOptions {
+    var isQuick = false
+    var welkin: String?
+    var json: String?
+    /// The letters of the measurements to take; all of them when empty.
+    var only: Set<String> = []
+    var rounds: Int?
+
+    static let usage = """
+        usage: welkin-bench [--quick] [--only a,b,c,d,e] [--rounds N] [--welkin PATH] [--json FILE]
+
+          a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
+          b  lookups of one record against a bare JSON echo of the same web framework (at least 0.50)
+          c  reading all changes of a large zone against a small one, per record (at most 1.20)
+          d  saving one record in a large zone against an empty one (at most 1.20)
+          e  single saves of 64 clients against one client (at least 10)
+        """
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        func value(of option: String) throws -> String {
+            guard let value = rest.popFirst() else { throw BenchError("\(option) needs a value") }
+            return value
+        }
+        while let option = rest.popFirst() {
+            switch option {
+            case "--quick": isQuick = true
+            case "--welkin": welkin = try value(of: option)
+            case "--json": json = try value(of: option)
+            case "--rounds": rounds = Int(try value(of: option))
+            case "--only": only = Set(try value(of: option).split(separator: ",").map(String.init))
+            default: throw BenchError("there is no option \(option)\n\n\(Self.usage)")
+            }
+        }
+    }
+}
+
+struct BenchError: Error, CustomStringConvertible {
+    var description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,54 @@
+import CloudUnderTest
+
+/// Keeps every connection busy with one request after the other.
+struct Load {
+    var requests = 0
+    var seconds = 0.0
+    /// Of each request, seconds; kept only where asked for.
+    var latencies: [Double] = []
+
+    var rate: Double { Double(requests) / seconds }
+
+    /// Sends until the time is over or `next` has nothing more, and waits for what is under way.
+    ///
+    /// - Parameter next: The next request for a connection.
+    /// - Throws: `BenchError` on the first answer that is not a success; answers are checked once a hundred for item errors,
+    ///   so that checking does not cost what is measured.
+    static func run(
+        _ exchange: RawExchange, seconds: Double = .infinity, keepLatencies: Bool = false,
+        next: (Int) -> RawRequest?
+    ) throws -> Load {
+        var load = Load()
+        let start = Moment.now
+        let end = seconds.isFinite ? start.advanced(bySeconds: seconds) : start.advanced(bySeconds: 3600)
+        var sent = [Moment](repeating: start, count: exchange.connectionCount)
+        for index in 0..<exchange.connectionCount {
+            guard let request = next(index) else { break }
+            sent[index] = .now
+            exchange.send(request, on: index)
+        }
+        while exchange.awaited > 0 {
+            guard let event = exchange.next(until: end.advanced(bySeconds: 60)) else {
+                throw BenchError("the server does not answer")
+            }
+            guard event.outcome == .answered(status: 200) else {
+                throw BenchError("a request failed: \(event.outcome) \(text(exchange.body(of: event.connection)))")
+            }
+            load.requests += 1
+            if load.requests % 100 == 1 {
+                let body = text(exchange.body(of: event.connection))
+                guard !body.contains("serverErrorCode") else { throw BenchError("an item failed: \(body.prefix(500))") }
+            }
+            let now = Moment.now
+            if keepLatencies { load.latencies.append(now.seconds(since: sent[event.connection])) }
+            if now < end, let request = next(event.connection) {
+                sent[event.connection] = now
+                exchange.send(request, on: event.connection)
+            }
+        }
+        load.seconds = Moment.now.seconds(since: start)
+        return load
+    }
+
+    private static func text(_ body: [UInt8]) -> String { String(decoding: body, as: UTF8.self) }
+}

@@ -1,0 +1,67 @@
+import CloudUnderTest
+import Foundation
+
+/// The records that are saved: a name, a whole number, a date and bytes, 1 KiB of field values together.
+enum Payload {
+    /// What the bytes field holds, so that text (24), number (8), date (8) and bytes make 1,024.
+    static let byteCount = 984
+
+    /// Record names all have this many digits, so that a body can be stamped with new ones in place.
+    static let digits = 9
+
+    /// Bytes that do not compress, the same ones everywhere.
+    static let bytes: [UInt8] = {
+        var chance = SplitMix64(seed: 1024)
+        return (0..<byteCount).map { _ in UInt8.random(in: 0 ... .max, using: &chance) }
+    }()
+
+    static let base64 = Data(bytes).base64EncodedString()
+
+    static func name(_ number: Int) -> String {
+        let digits = String(number)
+        return "r" + String(repeating: "0", count: Self.digits - digits.count) + digits
+    }
+
+    static func operation(_ number: Int, payload: String = base64) -> String {
+        #"{"operationType":"create","record":{"recordName":"\#(name(number))","recordType":"Bench","fields":{"#
+            + #""title":{"value":"benchmark record \#(number % 10)000000","type":"STRING"},"#
+            + #""count":{"value":4242424242,"type":"INT64"},"date":{"value":1700000000123,"type":"TIMESTAMP"},"#
+            + #""payload":{"value":"\#(payload)","type":"BYTES"}}}}"#
+    }
+}
+
+/// A request for a batch of new records, stamped with other names again and again.
+struct BatchTemplate {
+    private let bytes: [UInt8]
+    private let places: [Int]
+
+    init(_ user: SignedInUser, zone: String, count: Int, payload: String = Payload.base64) {
+        let request = user.modify((0..<count).map { Payload.operation($0, payload: payload) }, zone: zone)
+        let marker = Array(#""recordName":"r"#.utf8)
+        var places: [Int] = []
+        var position = 0
+        while position + marker.count <= request.bytes.count {
+            if request.bytes[position...].starts(with: marker) {
+                places.append(position + marker.count)
+                position += marker.count
+            } else {
+                position += 1
+            }
+        }
+        bytes = request.bytes
+        self.places = places
+    }
+
+    /// The request with the names from `first` on.
+    func request(first: Int) -> RawRequest {
+        var bytes = bytes
+        for (index, place) in places.enumerated() {
+            var number = first + index
+            for digit in stride(from: Payload.digits - 1, through: 0, by: -1) {
+                bytes[place + digit] = UInt8(48 + number % 10)
+                number /= 10
+            }
+        }
+        return RawRequest(bytes: bytes)
+    }
+}

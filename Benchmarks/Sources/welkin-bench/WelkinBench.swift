@@ -1,0 +1,63 @@
+import CloudUnderTest
+import Foundation
+
+/// Takes the measurements and prints them as a table, and as JSON where asked for.
+@main
+struct WelkinBench {
+    struct Report: Encodable {
+        var processors: Int
+        var memoryGiB: Int
+        var system: String
+        var quick: Bool
+        var comparisons: [Comparison]
+    }
+
+    static func main() throws {
+        do {
+            let options = try BenchOptions(Array(CommandLine.arguments.dropFirst()))
+            let bench = try Bench(options)
+            defer { bench.end() }
+            var report = Report(
+                processors: ProcessInfo.processInfo.activeProcessorCount,
+                memoryGiB: Int(ProcessInfo.processInfo.physicalMemory >> 30), system: system, quick: options.isQuick,
+                comparisons: [])
+            print(
+                "\(report.processors) processors, \(report.memoryGiB) GiB, \(report.system)"
+                    + (options.isQuick ? ", QUICK: a smoke run, the figures mean little" : "") + "\n")
+            let measurements = [
+                ("a", bench.batches), ("b", bench.lookups), ("c", bench.changes), ("d", bench.saves),
+                ("e", bench.clients),
+            ]
+            for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
+                let comparison = try measure()
+                report.comparisons.append(comparison)
+                print(comparison.lines.joined(separator: "\n") + "\n")
+            }
+            if let path = options.json { try write(report, to: path) }
+        } catch {
+            FileHandle.standardError.write(Data("welkin-bench: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func write(_ report: Report, to path: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        try encoder.encode(report).write(to: URL(fileURLWithPath: path))
+    }
+
+    private static var system: String {
+        #if arch(x86_64)
+            let architecture = "x86_64"
+        #elseif arch(arm64)
+            let architecture = "arm64"
+        #else
+            let architecture = "another architecture"
+        #endif
+        #if os(Linux)
+            return "Linux \(architecture)"
+        #else
+            return "macOS \(architecture)"
+        #endif
+    }
+}

@@ -1,0 +1,128 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The rooms of Welkin and the arrows between them (docs/architecture.md has the picture).
+// An arrow is drawn here and nowhere else; the build refuses an import that is not declared.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+]
+
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(
+    name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"]))
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"]))
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "welkin",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "CloudKit", targets: ["CloudKit"]),
+        .library(name: "CoreLocation", targets: ["CoreLocation"]),
+        .executable(name: "welkin", targets: ["welkin"]),
+        .executable(name: "contacts-demo", targets: ["contacts-demo"]),
+    ],
+    traits: [
+        // TLS brings a second BoringSSL, several minutes of a first build: only those who ask for it pay for it.
+        .trait(name: "TLS", description: "Lets `welkin serve` speak HTTPS by itself.")
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+    ],
+    targets: [
+        // Floor 0: bytes. They know nothing of CloudKit.
+        .target(name: "JSONBytes", swiftSettings: strict),
+        .target(name: "OrderedStore", swiftSettings: strict),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "OrderedStoreSQLite", dependencies: ["OrderedStore", "CSQLite"], swiftSettings: strict),
+
+        // Floor 1: values and what makes them valid.
+        .target(name: "CloudKitModel", dependencies: ["JSONBytes"], swiftSettings: strict),
+        .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
+        .target(name: "CoreLocation", swiftSettings: strict),
+
+        // Floor 2: records on an ordered store; bodies on the wire; a device's credentials.
+        .target(
+            name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore"], swiftSettings: strict),
+        .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
+        .target(name: "CloudKitDevice", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
+
+        // Floor 3: the rules of the cloud; the framework that apps import.
+        .target(
+            name: "CloudKitServer",
+            dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: strict),
+        .target(
+            name: "CloudKit",
+            dependencies: ["CloudKitModel", "CloudKitWire", "CloudKitDevice", "CoreLocation"], swiftSettings: strict),
+
+        // Floor 4: the cloud over HTTP.
+        .target(
+            name: "CloudKitHTTP",
+            dependencies: [
+                "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore, httpTypes, logging,
+                nioCore,
+            ], swiftSettings: strict),
+
+        // Floor 5: what people start.
+        .executableTarget(
+            name: "welkin",
+            dependencies: [
+                "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
+                "OrderedStoreSQLite", hummingbird, hummingbirdCore, hummingbirdTLS, nioSSL, arguments, lifecycle,
+                logging,
+            ], swiftSettings: strict),
+        .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
+
+        // Proof, from pure rules up to a process that is killed.
+        .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes"], swiftSettings: strict),
+        .testTarget(
+            name: "OrderedStoreTests", dependencies: ["OrderedStore", "OrderedStoreSQLite", "CSQLite"],
+            swiftSettings: strict),
+        .testTarget(name: "CloudKitModelTests", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
+        .testTarget(name: "CloudKitWireTests", dependencies: ["CloudKitModel", "CloudKitWire"], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitServerTests",
+            dependencies: [
+                "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
+                "OrderedStoreSQLite", crypto,
+            ], swiftSettings: strict),
+        .testTarget(name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice"], swiftSettings: strict),
+        .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitTests",
+            dependencies: ["CloudKit", "CloudKitDevice", "CloudKitModel", "CloudKitWire", "CoreLocation", "JSONBytes"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitHTTPTests",
+            dependencies: [
+                "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", crypto,
+                hummingbird, lifecycle, logging,
+            ], swiftSettings: strict),
+        .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer",
+                "OrderedStore", lifecycle, logging,
+            ], swiftSettings: strict),
+        // A cloud in a process of its own, spoken to in plain HTTP.
+        .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),
+        .testTarget(name: "DurabilityTests", dependencies: ["CloudUnderTest", "welkin"], swiftSettings: strict),
+    ]
+)

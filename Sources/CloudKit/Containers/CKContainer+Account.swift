@@ -1,0 +1,54 @@
+import CloudKitModel
+import Foundation
+
+extension CKContainer {
+    /// Whether somebody is signed in on this device. Asks nobody but the device.
+    nonisolated(nonsending) public func accountStatus() async throws -> CKAccountStatus {
+        _ = try place()
+        return CKAccountStatus(connection.account.state)
+    }
+
+    /// Whether somebody is signed in on this device.
+    public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        connection.operations.addOperation { [self] in
+            do {
+                _ = try place()
+                completionHandler(CKAccountStatus(connection.account.state), nil)
+            } catch {
+                completionHandler(.couldNotDetermine, error)
+            }
+        }
+    }
+
+    private func place() throws -> ContainerPlace {
+        do {
+            return try connection.place.get()
+        } catch {
+            throw CKError(error)
+        }
+    }
+
+    /// The ID of the user's own record, different in every container (B-USR-01).
+    ///
+    /// - Throws: `CKError.notAuthenticated` when nobody is signed in (B-ACC-04).
+    nonisolated(nonsending) public func userRecordID() async throws -> CKRecord.ID {
+        let requests = privateCloudDatabase.requests()
+        do {
+            let user = try await requests.currentUser()
+            return CKRecord.ID(recordName: user.recordName)
+        } catch {
+            throw CKError(CallFailure(error))
+        }
+    }
+
+    /// The ID of the user's own record, different in every container (B-USR-01).
+    public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
+        Task { [self] in
+            do {
+                completionHandler(try await userRecordID(), nil)
+            } catch {
+                completionHandler(nil, error)
+            }
+        }
+    }
+}

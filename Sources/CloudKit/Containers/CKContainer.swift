@@ -1,0 +1,108 @@
+import CloudKitDevice
+import CloudKitModel
+import Foundation
+
+/// An app's share of the cloud: one public database, and a private and a shared one for each user (B-DB-01).
+///
+/// Which cloud, which container by default and whose account is the device's configuration: `CLOUDKIT_ENDPOINT`,
+/// `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN` and `CLOUDKIT_PROFILE` in the process's
+/// environment, or a `cloudkit.json`. Without one every operation fails with `CKError.badContainer`, and its
+/// description says what is missing.
+public final class CKContainer: NSObject, Sendable {
+    /// The container's name; nil when none is configured.
+    public var containerIdentifier: String? { connection.identifier }
+    /// The user's own data. There even when nobody is signed in; its operations then fail (B-DB-02).
+    public let privateCloudDatabase: CKDatabase
+    /// The data that all users of the app share.
+    public let publicCloudDatabase: CKDatabase
+    /// What others have shared with the user.
+    public let sharedCloudDatabase: CKDatabase
+
+    let connection: ContainerConnection
+
+    init(connection: ContainerConnection, defaults: CallDefaults = CallDefaults()) {
+        self.connection = connection
+        privateCloudDatabase = CKDatabase(connection: connection, scope: .private, defaults: defaults)
+        publicCloudDatabase = CKDatabase(connection: connection, scope: .public, defaults: defaults)
+        sharedCloudDatabase = CKDatabase(connection: connection, scope: .shared, defaults: defaults)
+        super.init()
+    }
+
+    /// The container with this name, such as `iCloud.com.example.app`.
+    public convenience init(identifier containerIdentifier: String) {
+        self.init(connection: .configured(identifier: containerIdentifier, profile: nil))
+    }
+
+    /// A container as another profile of this machine sees it, so that several devices and users live in one process.
+    ///
+    /// Welkin's own addition: Apple's framework knows one account on a device.
+    ///
+    /// - Parameter profile: The profile's name; nil for the configured one.
+    public convenience init(identifier containerIdentifier: String, profile: String?) {
+        self.init(connection: .configured(identifier: containerIdentifier, profile: profile))
+    }
+
+    /// A container with everything it needs given, for tests and tools.
+    ///
+    /// - Parameters:
+    ///   - endpoint: Scheme, host and port, without a slash at the end.
+    ///   - account: Who is signed in.
+    package convenience init(
+        identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
+        account: any DeviceAccount, transport: any Transport, timekeeping: Timekeeping = .system
+    ) {
+        let place = ContainerPlace(
+            endpoint: endpoint, container: ContainerID(identifier), environment: environment)
+        self.init(
+            connection: ContainerConnection(
+                identifier: identifier, place: .success(place), account: account, transport: transport,
+                timekeeping: timekeeping))
+    }
+
+    /// A container by an explicit configuration instead of the process's own.
+    ///
+    /// - Parameter identifier: nil: the configuration's container.
+    package convenience init(
+        identifier: String? = nil, configuration: DeviceConfiguration,
+        transport: any Transport = URLSessionTransport.shared
+    ) {
+        self.init(connection: ContainerConnection(configuration, identifier: identifier, transport: transport))
+    }
+
+    private static let configured = CKContainer(connection: .configured(identifier: nil, profile: nil))
+
+    /// The configured container; the same object each time.
+    public class func `default`() -> CKContainer { configured }
+
+    /// One of the three databases.
+    public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
+        switch databaseScope {
+        case .public: publicCloudDatabase
+        case .private: privateCloudDatabase
+        case .shared: sharedCloudDatabase
+        }
+    }
+
+    /// Starts an operation. A database operation without a database works on this container's private one (B-DB-15).
+    public func add(_ operation: CKOperation) {
+        operation.enqueue(on: connection.operations) { operation.adopt(self) }
+    }
+
+    /// Hands out a container whose convenience functions use this configuration and group.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKContainer) throws -> R
+    ) rethrows -> R {
+        try body(CKContainer(connection: connection, defaults: CallDefaults(configuration, group)))
+    }
+
+    /// Hands out a container whose convenience functions use this configuration and group.
+    @discardableResult
+    nonisolated(nonsending) public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: nonisolated(nonsending) (CKContainer) async throws -> R
+    ) async rethrows -> R {
+        try await body(CKContainer(connection: connection, defaults: CallDefaults(configuration, group)))
+    }
+}

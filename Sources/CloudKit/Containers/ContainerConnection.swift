@@ -1,0 +1,103 @@
+import CloudKitDevice
+import CloudKitModel
+import Foundation
+
+/// Where a container is in the world.
+struct ContainerPlace: Hashable, Sendable {
+    /// Scheme, host and port, without a slash at the end.
+    var endpoint: String
+    var container: ContainerID
+    var environment: CloudKitModel.Environment
+
+    func address(_ scope: DatabaseScope) -> DatabaseAddress {
+        DatabaseAddress(container: container, environment: environment, scope: scope)
+    }
+}
+
+/// What the databases of one container share: where the cloud is, who asks, and the way there.
+final class ContainerConnection: Sendable {
+    let identifier: String?
+    let place: Result<ContainerPlace, CallFailure>
+    let account: any DeviceAccount
+    let transport: any Transport
+    let timekeeping: Timekeeping
+    let gate: RetryGate
+    /// Runs what is added to the container or its databases.
+    let operations = OperationQueue()
+    private let accountWatch: AccountWatch?
+
+    init(
+        identifier: String?, place: Result<ContainerPlace, CallFailure>, account: any DeviceAccount,
+        transport: any Transport, timekeeping: Timekeeping = .system, gate: RetryGate = RetryGate(),
+        accountWatch: AccountWatch? = nil
+    ) {
+        self.identifier = identifier
+        self.place = place
+        self.account = account
+        self.transport = transport
+        self.timekeeping = timekeeping
+        self.gate = gate
+        self.accountWatch = accountWatch
+    }
+
+    /// The connection that this process's configuration describes; without one, every call says what is missing.
+    ///
+    /// - Parameters:
+    ///   - identifier: nil: the configured container.
+    ///   - profile: nil: the configured profile.
+    static func configured(
+        identifier: String?, profile: String?, transport: any Transport = URLSessionTransport.shared
+    ) -> ContainerConnection {
+        do throws(DeviceConfigurationError) {
+            var configuration = try DeviceConfiguration.resolve()
+            if let profile {
+                guard DeviceProfile.isValidName(profile) else { throw .profileNameInvalid(profile) }
+                configuration.profile = profile
+            }
+            return ContainerConnection(configuration, identifier: identifier, transport: transport)
+        } catch {
+            return unconfigured(identifier: identifier, reason: error.description, transport: transport)
+        }
+    }
+
+    private static func unconfigured(
+        identifier: String?, reason: String, transport: any Transport
+    ) -> ContainerConnection {
+        ContainerConnection(
+            identifier: identifier, place: .failure(.misconfigured(reason)), account: NoAccount(), transport: transport)
+    }
+
+    convenience init(_ configuration: DeviceConfiguration, identifier: String?, transport: any Transport) {
+        let name = identifier ?? configuration.container
+        let environment = CloudKitModel.Environment(rawValue: configuration.environment) ?? .development
+        let place: Result<ContainerPlace, CallFailure> =
+            if let name, !name.isEmpty {
+                .success(
+                    ContainerPlace(
+                        endpoint: configuration.endpoint, container: ContainerID(name), environment: environment))
+            } else {
+                .failure(.misconfigured(Self.containerMissing))
+            }
+        let account = ProfileAccount(configuration: configuration, container: name ?? "", transport: transport)
+        self.init(
+            identifier: name, place: place, account: account, transport: transport,
+            gate: RetryGate.shared(
+                endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
+                profile: configuration.profile),
+            accountWatch: AccountWatch(account))
+    }
+
+    private static let containerMissing =
+        "No container is configured. Set CLOUDKIT_CONTAINER, for instance to iCloud.com.example.app, "
+        + "or write it into cloudkit.json as \"container\", or use CKContainer(identifier:)."
+}
+
+/// The account of a device that does not even know its cloud.
+private struct NoAccount: DeviceAccount {
+    var state: AccountState { .couldNotDetermine }
+    var apiToken: String? { nil }
+
+    func webAuthToken() async throws -> String? { nil }
+    func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
+    func keep(rotated token: String) {}
+}

@@ -1,0 +1,63 @@
+import CloudKitDevice
+
+/// Who is signed in on this device, as one container sees it.
+package protocol DeviceAccount: Sendable {
+    /// Read anew each time; changes when someone signs in or out, in whichever process.
+    var state: AccountState { get }
+    /// The token that lets an app in at all; nil when none is configured.
+    var apiToken: String? { get }
+    /// The web token of the signed-in user; nil when nobody is signed in.
+    ///
+    /// - Throws: `TransportFailure`, `SignInError`, `DeviceProfileError`.
+    func webAuthToken() async throws -> String?
+    /// Another token after the server refused this one; nil when there is none to be had.
+    func webAuthToken(insteadOf refused: String) async throws -> String?
+    /// Keeps the token that came with an answer.
+    func keep(rotated token: String)
+}
+
+/// The account of a profile folder.
+struct ProfileAccount: DeviceAccount {
+    let configuration: DeviceConfiguration
+    let container: String
+    let profile: DeviceProfile
+    let signIn: SignIn
+
+    init(configuration: DeviceConfiguration, container: String, transport: any Transport) {
+        self.configuration = configuration
+        self.container = container
+        profile = configuration.deviceProfile
+        signIn = SignIn(configuration: configuration) { try await Self.send($0, by: transport) }
+    }
+
+    var state: AccountState { profile.accountState }
+
+    var apiToken: String? {
+        configuration.apiToken(for: container) ?? (try? entry)?.apiToken
+    }
+
+    private var entry: ContainerCredentials? {
+        get throws { try profile.credentials()?[container, configuration.environment] }
+    }
+
+    func webAuthToken() async throws -> String? {
+        if let entry = try entry { return entry.webAuthToken }
+        return try await signIn.open(container: container)?.webAuthToken
+    }
+
+    func webAuthToken(insteadOf refused: String) async throws -> String? {
+        if let entry = try entry, entry.webAuthToken != refused { return entry.webAuthToken }
+        return try await signIn.open(container: container)?.webAuthToken
+    }
+
+    func keep(rotated token: String) {
+        // A token that could not be written is no loss: the one on disk stays good until it expires.
+        try? profile.store(rotated: token, for: container, environment: configuration.environment)
+    }
+
+    private static func send(_ request: DeviceRequest, by transport: any Transport) async throws -> DeviceResponse {
+        guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
+        let response = try await transport.send(message)
+        return DeviceResponse(status: response.status, body: response.body)
+    }
+}

@@ -1,0 +1,69 @@
+import CloudKitModel
+import Foundation
+
+extension CKDatabase {
+    /// One page of which zones have changed (B-CHG-01).
+    ///
+    /// - Parameters:
+    ///   - changeToken: nil: from the beginning (B-CHG-02).
+    ///   - resultsLimit: An upper bound (B-CHG-12).
+    /// - Throws: `CKError.changeTokenExpired` (B-CHG-09); `.invalidArguments` in the public database (B-DB-04).
+    nonisolated(nonsending) public func databaseChanges(
+        since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
+    ) async throws -> (
+        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    ) {
+        try await failing {
+            try scope.checkHasFeed()
+            let page = try await requests().databaseChanges(
+                DatabaseChangesRequest(syncToken: changeToken?.token, resultsLimit: resultsLimit?.asLimit))
+            var modifications: [DatabaseChange.Modification] = []
+            var deletions: [DatabaseChange.Deletion] = []
+            for event in page.events {
+                switch event {
+                case .changed(let id, _): modifications.append(.init(zoneID: CKRecordZone.ID(id)))
+                case .deleted(let id, let reason):
+                    deletions.append(.init(zoneID: CKRecordZone.ID(id), reason: .init(reason)))
+                }
+            }
+            return (modifications, deletions, CKServerChangeToken(page.syncToken), page.moreComing)
+        }
+    }
+
+    /// One page of which records of a zone have changed (B-CHG-05).
+    ///
+    /// - Parameters:
+    ///   - changeToken: nil: from the beginning (B-CHG-02).
+    ///   - desiredKeys: The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    ///   - resultsLimit: An upper bound (B-CHG-12).
+    /// - Throws: `CKError.changeTokenExpired` (B-CHG-09), `.zoneNotFound` (B-ZN-07); `.invalidArguments` in the public
+    ///   database (B-DB-04).
+    nonisolated(nonsending) public func recordZoneChanges(
+        inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
+    ) async throws -> (
+        modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
+        deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+    ) {
+        try await failing {
+            try scope.checkHasFeed()
+            let page = try await requests().zoneChanges(
+                ZoneChangesRequest(
+                    zoneID: zoneID.model, syncToken: changeToken?.token, resultsLimit: resultsLimit?.asLimit,
+                    desiredKeys: desiredKeys))
+            var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
+            var deletions: [RecordZoneChange.Deletion] = []
+            for event in page.events {
+                switch event {
+                case .changed(let record):
+                    modifications[CKRecord.ID(record.id)] = record.asRecord().map { .init(record: $0) }
+                case .deleted(let tombstone):
+                    let id = RecordID(recordName: tombstone.recordName, zoneID: zoneID.model)
+                    deletions.append(.init(recordID: CKRecord.ID(id), recordType: tombstone.recordType ?? ""))
+                }
+            }
+            return (modifications, deletions, CKServerChangeToken(page.syncToken), page.moreComing)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import CloudKitModel
+import Foundation
+
+extension CKDatabase {
+    /// The first page of what matches a query.
+    ///
+    /// - Parameters:
+    ///   - zoneID: nil: every zone of the database; the shared database needs one (B-QRY-01).
+    ///   - desiredKeys: The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    ///   - resultsLimit: At most so many; by default the server decides (B-QRY-19).
+    /// - Returns: The matches in the query's order, and where to go on; no cursor: there is no more.
+    nonisolated(nonsending) public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await page(query, nil, zoneID, desiredKeys, resultsLimit)
+    }
+
+    /// The next page of a query; keys and limit are set again (B-QRY-18).
+    nonisolated(nonsending) public func records(
+        continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await page(nil, queryCursor, nil, desiredKeys, resultsLimit)
+    }
+
+    /// The first page of what matches a query, without a way to go on.
+    @available(*, deprecated, renamed: "records(matching:inZoneWith:desiredKeys:resultsLimit:)")
+    nonisolated(nonsending) public func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?
+    ) async throws -> [CKRecord] {
+        try await page(query, nil, zoneID, nil, CKQueryOperation.maximumResults).matchResults.map { try $0.1.get() }
+    }
+
+    /// The first page of what matches a query, without a way to go on.
+    @available(*, deprecated, renamed: "records(matching:inZoneWith:desiredKeys:resultsLimit:)")
+    @_disfavoredOverload
+    nonisolated(nonsending) public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?
+    ) async throws -> [CKRecord] {
+        try await page(query, nil, zoneID, nil, CKQueryOperation.maximumResults).matchResults.map { try $0.1.get() }
+    }
+
+    nonisolated(nonsending) private func page(
+        _ query: CKQuery?, _ cursor: CKQueryOperation.Cursor?, _ zoneID: CKRecordZone.ID?,
+        _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await failing {
+            let request = try QueryRecordsRequest(
+                query: query, cursor: cursor, zoneID: zoneID, resultsLimit: resultsLimit, desiredKeys: desiredKeys,
+                scope: scope)
+            let page = try await requests().query(request)
+            let results = page.records.map { (CKRecord.ID($0.id), $0.asRecord()) }
+            return (results, page.cursor(after: query, cursor, in: zoneID))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+
+extension CKDatabase {
+    /// Fetches every zone, see `allRecordZones()`.
+    public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
+        let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        var zones: [CKRecordZone] = []
+        operation.perRecordZoneResultBlock = { _, result in
+            if case .success(let zone) = result { zones.append(zone) }
+        }
+        operation.fetchRecordZonesResultBlock = { Self.hand($0.map { zones }, to: completionHandler) }
+        start(operation)
+    }
+
+    /// Fetches one zone, see `recordZone(for:)`.
+    public func fetch(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
+    ) {
+        fetch(withRecordZoneIDs: [zoneID]) { results in
+            Self.hand(results.flatMap { $0.onlyResult(zoneID) }, to: completionHandler)
+        }
+    }
+
+    /// Fetches zones, see `recordZones(for:)`.
+    @preconcurrency
+    public func fetch(
+        withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
+    ) {
+        let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
+        var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        operation.perRecordZoneResultBlock = { results[$0] = $1 }
+        operation.fetchRecordZonesResultBlock = { completionHandler($0.map { results }) }
+        start(operation)
+    }
+
+    /// Creates a zone, see `save(_:)`.
+    public func save(
+        _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
+    ) {
+        modifyRecordZones(saving: [zone], deleting: []) { results in
+            Self.hand(results.flatMap { $0.saveResults.onlyResult(zone.zoneID) }, to: completionHandler)
+        }
+    }
+
+    /// Deletes a zone, see `deleteRecordZone(withID:)`.
+    public func delete(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
+    ) {
+        modifyRecordZones(saving: [], deleting: [zoneID]) { results in
+            let result = results.flatMap { $0.deleteResults.onlyResult(zoneID) }
+            Self.hand(result.map { zoneID }, to: completionHandler)
+        }
+    }
+
+    /// Creates and deletes zones, see `modifyRecordZones(saving:deleting:)`.
+    @preconcurrency
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+                        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        let operation = CKModifyRecordZonesOperation(
+            recordZonesToSave: recordZonesToSave, recordZoneIDsToDelete: recordZoneIDsToDelete)
+        var saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        var deleteResults: [CKRecordZone.ID: Result<Void, any Error>] = [:]
+        operation.perRecordZoneSaveBlock = { saveResults[$0] = $1 }
+        operation.perRecordZoneDeleteBlock = { deleteResults[$0] = $1 }
+        operation.modifyRecordZonesResultBlock = { completionHandler($0.map { (saveResults, deleteResults) }) }
+        start(operation)
+    }
+}

@@ -1,0 +1,69 @@
+import CloudKitModel
+import Foundation
+
+/// One of a container's databases: public, private or shared (B-DB-01).
+///
+/// Convenience functions are user-initiated: they fail fast instead of waiting for a better network (B-OPS-04).
+public final class CKDatabase: NSObject, Sendable {
+    /// Which of the databases; raw values are part of the interface.
+    public enum Scope: Int, Sendable {
+        case `public` = 1
+        case `private` = 2
+        case shared = 3
+    }
+
+    let connection: ContainerConnection
+    let scope: DatabaseScope
+    private let defaults: CallDefaults
+
+    init(connection: ContainerConnection, scope: DatabaseScope, defaults: CallDefaults) {
+        self.connection = connection
+        self.scope = scope
+        self.defaults = defaults
+        super.init()
+    }
+
+    public var databaseScope: Scope {
+        switch scope {
+        case .public: .public
+        case .private: .private
+        case .shared: .shared
+        }
+    }
+
+    /// Starts an operation on this database.
+    ///
+    /// Operations are single-use: adding one a second time has no effect (B-OPS-03).
+    public func add(_ operation: CKDatabaseOperation) {
+        operation.enqueue(on: connection.operations) { operation.database = self }
+    }
+
+    /// Hands out a database whose convenience functions use this configuration and group.
+    @discardableResult
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKDatabase) throws -> R
+    ) rethrows -> R {
+        try body(CKDatabase(connection: connection, scope: scope, defaults: CallDefaults(configuration, group)))
+    }
+
+    /// Hands out a database whose convenience functions use this configuration and group.
+    @discardableResult
+    nonisolated(nonsending) public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: nonisolated(nonsending) (CKDatabase) async throws -> R
+    ) async rethrows -> R {
+        try await body(CKDatabase(connection: connection, scope: scope, defaults: CallDefaults(configuration, group)))
+    }
+
+    /// The way to the cloud for one convenience call.
+    func requests() -> DatabaseRequests {
+        DatabaseRequests(connection: connection, scope: scope, settings: defaults.settings())
+    }
+
+    /// Starts the operation behind a completion handler.
+    func start(_ operation: CKDatabaseOperation) {
+        defaults.apply(to: operation)
+        add(operation)
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+
+/// What `configuredWith` gives the convenience functions of a container or database.
+struct CallDefaults: Sendable {
+    var configuration: CKOperation.Configuration?
+    var group: CKOperationGroup?
+
+    init(_ configuration: CKOperation.Configuration? = nil, _ group: CKOperationGroup? = nil) {
+        self.configuration = configuration?.snapshot()
+        self.group = group
+    }
+
+    /// The settings of one convenience call, which is user-initiated unless someone said otherwise (B-OPS-04).
+    func settings() -> CallSettings {
+        let chosen = (configuration?.chosen ?? ChosenSettings()).over(group?.defaultConfiguration.chosen)
+        return chosen.settings(
+            operationID: UUID().uuidString, group: group, qualityOfServiceDefault: .userInitiated)
+    }
+
+    /// Gives an operation that stands behind a completion handler the same settings.
+    func apply(to operation: CKOperation) {
+        let configuration = configuration?.snapshot() ?? CKOperation.Configuration()
+        if configuration.chosen.over(group?.defaultConfiguration.chosen).qualityOfService == nil {
+            configuration.qualityOfService = .userInitiated
+        }
+        operation.configuration = configuration
+        operation.group = group
+    }
+}

@@ -1,0 +1,71 @@
+import CloudKitModel
+import Foundation
+
+extension CKError {
+    /// What an app sees of a failed call.
+    init(_ failure: CallFailure) {
+        switch failure {
+        case .refused(let refusal):
+            self.init(refusal)
+        case .limitExceeded(let reason):
+            self = .failure(
+                .limitExceeded, reason: reason, subcode: 1020, remedy: "Send the halves one after the other.")
+        case .invalidArguments(let reason):
+            self = .invalidArguments(reason)
+        case .misconfigured(let reason):
+            self = .failure(.badContainer, reason: reason)
+        case .notSignedIn:
+            self = .failure(
+                .notAuthenticated, reason: "Nobody is signed in on this device",
+                remedy: "Sign in with: welkin login")
+        case .heldBack(let remaining):
+            self = .failure(
+                .requestRateLimited, reason: "The server asked for fewer requests", subcode: 2061,
+                remedy: "Try again when the time is over.", retryAfter: remaining / .seconds(1))
+        case .transport(let failure):
+            self.init(failure)
+        case .overdue:
+            self = .failure(.networkFailure, reason: "The operation did not end within its timeoutIntervalForResource")
+        case .cancelled:
+            self = .failure(.operationCancelled, reason: "The operation was cancelled")
+        case .answerMalformed(let status):
+            self = .failure(
+                status == 200 ? .internalError : .serviceUnavailable,
+                reason: "The endpoint did not answer as a CloudKit server does (HTTP status \(status))",
+                remedy: "Check the configured endpoint.")
+        }
+    }
+
+    /// What an app sees when no answer came: no network, or one that broke (OPEN: where Apple draws this line).
+    init(_ failure: TransportFailure) {
+        switch failure {
+        case .unreachable:
+            self = .failure(
+                .networkUnavailable, reason: "The server could not be reached",
+                remedy: "Check the network and the configured endpoint.")
+        case .notTrusted:
+            self = .failure(
+                .networkFailure, reason: "The server could not prove who it is",
+                remedy: "Check its certificate and the configured endpoint.")
+        case .connectionLost:
+            self = .failure(.networkFailure, reason: "The connection broke before an answer came")
+        case .timedOut:
+            self = .failure(.networkFailure, reason: "The server did not answer in time")
+        case .answerLost:
+            self = .failure(
+                .serverResponseLost, reason: "The request was sent and its answer was lost; it may have taken effect")
+        }
+    }
+
+    /// The errors of single items summed up for the older completion blocks (B-BAT-03); nil when there are none.
+    static func partial(_ errors: [AnyHashable: any Error], deed: String) -> CKError? {
+        errors.isEmpty ? nil : partialFailure(errors, deed: deed)
+    }
+}
+
+extension Result where Failure == CallFailure {
+    /// The result with the error that an app sees.
+    func asError() -> Result<Success, any Error> {
+        mapError { CKError($0) }
+    }
+}

@@ -1,0 +1,151 @@
+import CloudKitModel
+import Synchronization
+
+/// What became of one item of a modification.
+struct ModifyItemOutcome: Hashable, Sendable {
+    var item: ModifyPlan.Item
+    /// The saved record; nil for a deletion.
+    var result: Result<Record?, CallFailure>
+}
+
+/// What became of one record of a fetch.
+struct LookupItemOutcome: Hashable, Sendable {
+    var id: RecordID
+    var result: Result<Record, CallFailure>
+}
+
+extension DatabaseRequests {
+    /// Sends a plan, one zone after the other; what fails in one leaves the others alone (B-BAT-01).
+    ///
+    /// - Parameter deliver: Gets each zone's items once they are decided.
+    /// - Throws: Only before any zone was answered, for a failure that is about no zone in particular. Afterwards the
+    ///   items carry it.
+    func modify(_ plan: ModifyPlan, deliver: @Sendable ([ModifyItemOutcome]) async -> Void) async throws {
+        var series = RequestSeries()
+        for batch in plan.batches {
+            do {
+                if let failure = series.end { throw failure }
+                try Task.checkCancellation()
+                let outcomes = try await modify(batch.request)
+                series.answered()
+                await deliver(
+                    zip(batch.items, outcomes).map { item, outcome in
+                        ModifyItemOutcome(item: item, result: outcome.result(in: batch.request.zoneID, item))
+                    })
+            } catch {
+                let failure = try series.failed(CallFailure(error))
+                await deliver(batch.items.map { ModifyItemOutcome(item: $0, result: .failure(failure)) })
+            }
+        }
+    }
+
+    /// Fetches records by identifier, one request a zone.
+    ///
+    /// - Throws: As `modify(_:deliver:)`.
+    func lookup(
+        _ ids: [RecordID], desiredKeys: [String]?, deliver: @Sendable ([LookupItemOutcome]) async -> Void
+    ) async throws {
+        var series = RequestSeries()
+        for (zone, names) in Self.groupByZone(ids) {
+            do {
+                if let failure = series.end { throw failure }
+                try Task.checkCancellation()
+                let request = LookupRecordsRequest(
+                    records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone,
+                    desiredKeys: desiredKeys)
+                let outcomes = try await lookup(request)
+                series.answered()
+                await deliver(
+                    zip(names, outcomes).map { name, outcome in
+                        let id = RecordID(recordName: name, zoneID: zone)
+                        return LookupItemOutcome(id: id, result: outcome.record(in: zone))
+                    })
+            } catch {
+                let failure = try series.failed(CallFailure(error))
+                await deliver(
+                    names.map {
+                        LookupItemOutcome(id: RecordID(recordName: $0, zoneID: zone), result: .failure(failure))
+                    })
+            }
+        }
+    }
+
+    /// Each zone with its names, each name once, both in the order in which they came.
+    private static func groupByZone(_ ids: [RecordID]) -> [(ZoneID, [String])] {
+        var groups: [(ZoneID, [String])] = []
+        var places: [ZoneID: Int] = [:]
+        var seen: Set<RecordID> = []
+        for id in ids where seen.insert(id).inserted {
+            if let place = places[id.zoneID] {
+                groups[place].1.append(id.recordName)
+            } else {
+                places[id.zoneID] = groups.count
+                groups.append((id.zoneID, [id.recordName]))
+            }
+        }
+        return groups
+    }
+}
+
+/// Decides what a failed request means for an operation of several.
+struct RequestSeries: Sendable {
+    private var hasAnswer = false
+    /// Why there is no use in sending the rest.
+    private(set) var end: CallFailure?
+
+    mutating func answered() { hasAnswer = true }
+
+    /// - Returns: What the items of this request fail with.
+    /// - Throws: The failure, when it ends the whole operation.
+    mutating func failed(_ failure: CallFailure) throws(CallFailure) -> CallFailure {
+        if failure == .cancelled || !(hasAnswer || failure.concernsZone) { throw failure }
+        hasAnswer = true
+        if failure.concernsConnection { end = failure }
+        return failure
+    }
+}
+
+extension RecordOutcome {
+    fileprivate func result(in zone: ZoneID, _ item: ModifyPlan.Item) -> Result<Record?, CallFailure> {
+        switch (self, item) {
+        case (.record(let record), .save): .success(record.placed(in: zone))
+        case (.deleted, .delete): .success(nil)
+        case (.failed(_, let refusal), _): .failure(.refused(refusal))
+        default: .failure(.answerMalformed(status: 200))
+        }
+    }
+
+    fileprivate func record(in zone: ZoneID) -> Result<Record, CallFailure> {
+        switch self {
+        case .record(let record): .success(record.placed(in: zone))
+        case .failed(_, let refusal): .failure(.refused(refusal))
+        case .deleted: .failure(.refused(RequestFailure(.itemNotFound, "Record not found")))
+        }
+    }
+}
+
+extension Record {
+    /// The record under the zone by which it was asked for: a user has several names (B-ZN-03), and the app looks for
+    /// the one it used.
+    fileprivate func placed(in zone: ZoneID) -> Record {
+        var record = self
+        record.id.zoneID = zone
+        return record
+    }
+}
+
+extension DatabaseRequests {
+    /// Sends a plan and gives all its items at once.
+    func modify(_ plan: ModifyPlan) async throws -> [ModifyItemOutcome] {
+        let all = Mutex<[ModifyItemOutcome]>([])
+        try await modify(plan) { outcomes in all.withLock { $0 += outcomes } }
+        return all.withLock { $0 }
+    }
+
+    /// Fetches records by identifier and gives them all at once.
+    func lookup(_ ids: [RecordID], desiredKeys: [String]?) async throws -> [LookupItemOutcome] {
+        let all = Mutex<[LookupItemOutcome]>([])
+        try await lookup(ids, desiredKeys: desiredKeys) { outcomes in all.withLock { $0 += outcomes } }
+        return all.withLock { $0 }
+    }
+}

@@ -1,0 +1,114 @@
+import CloudKitModel
+import CloudKitWire
+import Foundation
+
+/// The calls of one operation or convenience function to one database: Model values in, Model values out.
+///
+/// Everything throws `CallFailure`.
+struct DatabaseRequests: Sendable {
+    let connection: ContainerConnection
+    let scope: DatabaseScope
+    let settings: CallSettings
+    private let deadline: Duration?
+
+    init(connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings) {
+        self.connection = connection
+        self.scope = scope
+        self.settings = settings
+        // The week that is the default is left to whoever runs out of patience first.
+        let isLimited = settings.resourceTimeout < ChosenSettings.resourceTimeoutDefault
+        deadline = isLimited ? connection.timekeeping.now() + .seconds(max(0, settings.resourceTimeout)) : nil
+    }
+
+    // MARK: Records
+
+    /// Saves and deletes records of one zone.
+    func modify(_ request: ModifyRecordsRequest) async throws -> [RecordOutcome] {
+        // What checks no tag comes to the same the second time.
+        let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
+        let outcomes = try await call(
+            isRepeatable ? Endpoint.modifyRecords.repeatable : .modifyRecords, request.wire(), needsUser: true
+        ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
+        return try counted(outcomes, request.operations.count)
+    }
+
+    /// Fetches records of one zone by name.
+    func lookup(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
+        let outcomes = try await call(
+            .lookupRecords, request.wire(), needsUser: scope != .public
+        ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
+        return try counted(outcomes, request.records.count)
+    }
+
+    /// One page of a query's results.
+    func query(_ request: QueryRecordsRequest) async throws -> QueryPage {
+        try await call(.queryRecords, request.wire(), needsUser: scope != .public) {
+            try QueryPage(wireAnswer: $0, zoneID: request.zoneID ?? .default)
+        }
+    }
+
+    // MARK: Zones
+
+    func listZones() async throws -> [ZoneOutcome] {
+        try await call(.listZones, [], needsUser: true) { try [ZoneOutcome](wireAnswer: $0) }
+    }
+
+    func lookupZones(_ zones: [ZoneID]) async throws -> [ZoneOutcome] {
+        let outcomes = try await call(.lookupZones, zones.wire(), needsUser: true) { try [ZoneOutcome](wireAnswer: $0) }
+        return try counted(outcomes, zones.count)
+    }
+
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
+        let outcomes = try await call(.modifyZones, operations.wire(), needsUser: true) { try [ZoneOutcome](wireAnswer: $0) }
+        return try counted(outcomes, operations.count)
+    }
+
+    // MARK: Changes
+
+    /// One page of one zone's feed.
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        let outcomes = try await call(.zoneChanges, [request].wire(), needsUser: true) {
+            try [ZoneChangesOutcome](wireAnswer: $0)
+        }
+        switch outcomes.first {
+        case .page(let page): return page
+        case .failed(_, let refusal): throw CallFailure.refused(refusal)
+        case nil: throw CallFailure.answerMalformed(status: 200)
+        }
+    }
+
+    /// One page of the database's feed.
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        try await call(.databaseChanges, request.wire(), needsUser: true) { try DatabaseChangesPage(wireAnswer: $0) }
+    }
+
+    // MARK: Users
+
+    /// The user's record name in this container.
+    func currentUser() async throws -> UserID {
+        // The endpoint lives in the public database (web-services.md §1.1).
+        let requests = DatabaseRequests(connection: connection, scope: .public, settings: settings)
+        return try await requests.call(.caller, [], needsUser: true) { try UserIdentity(wireAnswer: $0).user }
+    }
+
+    // MARK: -
+
+    private func call<Answer: Sendable>(
+        _ endpoint: Endpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
+    ) async throws -> Answer {
+        let call = CloudCall(
+            connection: connection, scope: scope, endpoint: endpoint, body: body, settings: settings,
+            deadline: deadline)
+        let bytes = try await call.answer(needsUser: needsUser)
+        do {
+            return try read(bytes)
+        } catch {
+            throw CallFailure.answerMalformed(status: 200)
+        }
+    }
+
+    private func counted<Outcome>(_ outcomes: [Outcome], _ count: Int) throws -> [Outcome] {
+        guard outcomes.count == count else { throw CallFailure.answerMalformed(status: 200) }
+        return outcomes
+    }
+}

@@ -1,0 +1,39 @@
+import CloudKitModel
+
+extension QueryRecordsRequest {
+    /// What a query, or the cursor of an earlier one, asks for.
+    ///
+    /// - Throws: `CallFailure.invalidArguments` without query and cursor, for a condition that CloudKit cannot run
+    ///   (B-QRY-17), and in the shared database without a zone (B-QRY-01).
+    init(
+        query: CKQuery?, cursor: CKQueryCursor?, zoneID: CKRecordZone.ID?, resultsLimit: Int, desiredKeys: [String]?,
+        scope: DatabaseScope
+    ) throws(CallFailure) {
+        guard let asked = cursor?.query ?? query else {
+            throw .invalidArguments("A query operation needs a query or a cursor")
+        }
+        let zoneID = cursor == nil ? zoneID : cursor?.zoneID
+        if scope == .shared, zoneID == nil {
+            throw .invalidArguments("A query in the shared database needs a zone")
+        }
+        let model: Query
+        do throws(CKError) {
+            model = try asked.model(in: zoneID)
+        } catch {
+            throw .invalidArguments(error.localizedDescription)
+        }
+        // The public database has one zone; naming none means the same there.
+        self.init(
+            query: model, zoneID: zoneID?.model, zoneWide: zoneID == nil && scope != .public,
+            resultsLimit: resultsLimit.asLimit, continuationMarker: cursor?.marker, desiredKeys: desiredKeys)
+    }
+}
+
+extension QueryPage {
+    /// Where the query goes on after this page; nil: there is no more (B-QRY-18).
+    func cursor(after query: CKQuery?, _ cursor: CKQueryCursor?, in zoneID: CKRecordZone.ID?) -> CKQueryCursor? {
+        guard let continuationMarker, let asked = cursor?.query ?? query else { return nil }
+        return CKQueryCursor(
+            marker: continuationMarker, query: asked, zoneID: cursor == nil ? zoneID : cursor?.zoneID)
+    }
+}

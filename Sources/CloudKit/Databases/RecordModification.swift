@@ -1,0 +1,46 @@
+import CloudKitModel
+import Foundation
+
+/// An app's records on their way to the cloud and back: knows which of them an outcome belongs to.
+///
+/// Stays with whoever holds the records; only its plan travels.
+struct RecordModification {
+    /// One item as the app sees it.
+    enum Item {
+        /// The record as the app gave it, and what became of it.
+        case saved(CKRecord, Result<CKRecord, any Error>)
+        case deleted(CKRecord.ID, Result<Void, any Error>)
+    }
+
+    let plan: ModifyPlan
+    private let records: [CKRecord]
+    /// The records as they were sent, for conflicts and for edits made meanwhile.
+    private let sent: [SentRecord]
+    private let recordIDs: [CKRecord.ID]
+
+    /// - Throws: `CallFailure.limitExceeded`, `.invalidArguments` (B-LIM-01, B-BAT-07, B-BAT-08).
+    init(
+        saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool, scope: DatabaseScope,
+        clientChangeToken: [UInt8]? = nil
+    ) throws(CallFailure) {
+        self.records = records
+        self.recordIDs = recordIDs
+        var sent: [SentRecord] = []
+        for record in records { sent.append(try SentRecord(record, savePolicy)) }
+        self.sent = sent
+        plan = try ModifyPlan(
+            saves: sent.map(\.save), deletes: recordIDs.map(\.model), isAtomic: isAtomic, scope: scope,
+            clientChangeToken: clientChangeToken)
+    }
+
+    /// Turns an outcome into what the app gets, and brings the app's own record up to date (B-REC-07).
+    func resolve(_ outcome: ModifyItemOutcome) -> Item {
+        switch outcome.item {
+        case .save(let index):
+            .saved(records[index], sent[index].resolve(outcome.result, records[index]))
+        case .delete(let index):
+            .deleted(recordIDs[index], outcome.result.map { _ in () }.asError())
+        }
+    }
+}

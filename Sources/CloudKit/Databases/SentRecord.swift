@@ -1,0 +1,51 @@
+import CloudKitModel
+import Foundation
+
+/// A record as it was when it was sent: what the plan needs of it, and what its outcome is measured against.
+struct SentRecord {
+    let save: ModifyPlan.Save
+    private let copy: CKRecord
+
+    /// - Throws: `CallFailure.invalidArguments` for a value that cannot be sent.
+    init(_ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy) throws(CallFailure) {
+        let operation: RecordOperation
+        do throws(CKError) {
+            // A share is always saved with the tag check (B-SAV-09).
+            let checksTag = policy == .ifServerRecordUnchanged || record.recordType == CKRecord.SystemType.share
+            operation = try record.saveOperation(checksTag: checksTag, allKeys: policy == .allKeys)
+        } catch {
+            throw .invalidArguments(error.localizedDescription)
+        }
+        save = ModifyPlan.Save(id: record.recordID.model, operation: operation, owners: Self.owners(of: record))
+        // A copy of a record is a record.
+        copy = record.copy() as? CKRecord ?? record
+    }
+
+    /// Turns the outcome of the save into what the app gets.
+    ///
+    /// - Parameter record: The app's own object, brought up to date by the answer (B-REC-07).
+    func resolve(_ outcome: Result<Record?, CallFailure>, _ record: CKRecord) -> Result<CKRecord, any Error> {
+        do {
+            guard let saved = try outcome.get() else { throw CallFailure.answerMalformed(status: 200) }
+            try record.acknowledge(saved, sent: copy.state)
+            return .success(try CKRecord(saved))
+        } catch CallFailure.refused(let refusal) {
+            return .failure(CKError(refusal, saving: copy))
+        } catch let failure as CallFailure {
+            return .failure(CKError(failure))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The names of the records of the same zone that the record goes with (B-REF-07).
+    private static func owners(of record: CKRecord) -> [String] {
+        record.allKeys().flatMap { key -> [CKRecord.Reference] in
+            switch record.fields.values[key] {
+            case let reference as CKRecord.Reference: [reference]
+            case let list as NSArray: list.compactMap { $0 as? CKRecord.Reference }
+            default: []
+            }
+        }.filter { $0.action == .deleteSelf }.map(\.recordID.recordName)
+    }
+}

@@ -1,0 +1,107 @@
+import CloudKitModel
+import Foundation
+
+/// What a modification of zones comes to before it is sent.
+struct ZoneModification: Sendable {
+    let operations: [ZoneOperation]
+
+    /// - Throws: `CallFailure.limitExceeded`; `.invalidArguments` for a zone that is named twice.
+    init(saving zones: [CKRecordZone], deleting ids: [CKRecordZone.ID], scope: DatabaseScope) throws(CallFailure) {
+        try RequestLimits.check(items: zones.count + ids.count)
+        var seen: Set<ZoneID> = []
+        var operations: [ZoneOperation] = []
+        for zone in zones {
+            guard seen.insert(zone.zoneID.model).inserted else {
+                throw .invalidArguments("You can't save the same record zone twice: \(zone.zoneID.zoneName)")
+            }
+            operations.append(.create(zone.zoneID.model))
+        }
+        let saved = seen
+        for id in ids {
+            guard !saved.contains(id.model) else {
+                throw .invalidArguments(
+                    "You can't save and delete the same record zone (\(id.zoneName)) in a single operation")
+            }
+            if seen.insert(id.model).inserted { operations.append(.delete(id.model)) }
+        }
+        self.operations = operations
+    }
+}
+
+/// What became of one zone of a modification.
+struct ZoneItemOutcome: Hashable, Sendable {
+    var operation: ZoneOperation
+    /// The saved zone; nil for a deletion.
+    var result: Result<Zone?, CallFailure>
+}
+
+extension DatabaseRequests {
+    /// Sends the operations in one request.
+    func modify(_ plan: ZoneModification) async throws -> [ZoneItemOutcome] {
+        guard !plan.operations.isEmpty else { return [] }
+        return zip(plan.operations, try await modifyZones(plan.operations)).map { operation, outcome in
+            ZoneItemOutcome(operation: operation, result: outcome.result)
+        }
+    }
+
+    /// Fetches zones by identifier, each once.
+    func zones(_ ids: [ZoneID]) async throws -> [(ZoneID, Result<Zone, CallFailure>)] {
+        var seen: Set<ZoneID> = []
+        let ids = ids.filter { seen.insert($0).inserted }
+        guard !ids.isEmpty else { return [] }
+        return zip(ids, try await lookupZones(ids)).map { id, outcome in (id, outcome.zone) }
+    }
+
+    /// Fetches every zone of the database (B-ZN-13).
+    func allZones() async throws -> [Zone] {
+        try await listZones().compactMap { try? $0.zone.get() }
+    }
+}
+
+extension ZoneOutcome {
+    fileprivate var result: Result<Zone?, CallFailure> {
+        switch self {
+        case .zone(let zone): .success(zone)
+        case .deleted: .success(nil)
+        case .failed(_, let refusal): .failure(.refused(refusal))
+        }
+    }
+
+    fileprivate var zone: Result<Zone, CallFailure> {
+        switch self {
+        case .zone(let zone): .success(zone)
+        case .deleted: .failure(.refused(RequestFailure(.zoneNotFound, "Zone was deleted")))
+        case .failed(_, let refusal): .failure(.refused(refusal))
+        }
+    }
+}
+
+extension Result where Success == Zone?, Failure == CallFailure {
+    /// The zone as the app sees it, under the identifier by which the app named it.
+    func asZone(_ id: CKRecordZone.ID) -> Result<CKRecordZone, any Error> {
+        switch self {
+        case .success(let zone?): .success(CKRecordZone(zone))
+        case .success(nil): .success(CKRecordZone(zoneID: id))
+        case .failure(let failure): .failure(CKError(failure))
+        }
+    }
+}
+
+extension Result where Success == Zone, Failure == CallFailure {
+    func asZone() -> Result<CKRecordZone, any Error> {
+        asError().map { CKRecordZone($0) }
+    }
+}
+
+extension Result where Success == Record, Failure == CallFailure {
+    func asRecord() -> Result<CKRecord, any Error> {
+        asError().flatMap { $0.asRecord() }
+    }
+}
+
+extension Record {
+    /// The record as the app sees it; an error of its own when a field cannot be read.
+    func asRecord() -> Result<CKRecord, any Error> {
+        Result { try CKRecord(self) }
+    }
+}

@@ -1,0 +1,105 @@
+import CloudKitModel
+import Foundation
+
+extension CKError {
+    /// In `userInfo`: what the server said, without the words around it (B-ERR-21).
+    static let serverDescriptionKey = "ServerErrorDescription"
+    /// In `userInfo`: the whole description (B-ERR-21).
+    static let descriptionKey = "CKErrorDescription"
+    /// The domain of the underlying error, whose code is the server's sub-code (behaviour.md §10).
+    static let internalErrorDomain = "CKInternalErrorDomain"
+
+    /// An error with its texts.
+    ///
+    /// - Parameters:
+    ///   - reason: A fixed sentence without field values.
+    ///   - description: The sentence with what was being done, where that adds something.
+    static func failure(
+        _ code: Code, reason: String, description: String? = nil, subcode: Int? = nil, remedy: String? = nil,
+        retryAfter: Double? = nil, details: [String: Any] = [:]
+    ) -> CKError {
+        let text = description ?? reason
+        var userInfo = details
+        userInfo[NSLocalizedDescriptionKey] = text
+        userInfo[descriptionKey] = text
+        userInfo[NSLocalizedRecoverySuggestionErrorKey] = remedy
+        userInfo[CKErrorRetryAfterKey] = retryAfter.map { NSNumber(value: $0) }
+        if let subcode {
+            userInfo[NSUnderlyingErrorKey] = NSError(
+                domain: internalErrorDomain, code: subcode, userInfo: [NSLocalizedDescriptionKey: reason])
+        }
+        return CKError(code, userInfo: userInfo)
+    }
+
+    /// What the caller asked for cannot be done by anyone.
+    static func invalidArguments(_ reason: String) -> CKError {
+        failure(.invalidArguments, reason: reason)
+    }
+
+    /// Some items failed (B-BAT-03).
+    ///
+    /// - Parameter deed: What was tried: "modify some records", "fetch some record zones"…
+    static func partialFailure(_ errors: [AnyHashable: any Error], deed: String = "modify some records") -> CKError {
+        failure(
+            .partialFailure, reason: "Failed to \(deed)", subcode: 1011, details: [CKPartialErrorsByItemIDKey: errors])
+    }
+
+    /// What was being done to an item when it failed; it leads the description (B-ERR-21).
+    enum Deed {
+        case savingRecord(CKRecord.ID)
+        case fetchingRecord(CKRecord.ID)
+        case deletingRecord(CKRecord.ID)
+        case savingZone(CKRecordZone.ID)
+        case fetchingZone(CKRecordZone.ID)
+        case deletingZone(CKRecordZone.ID)
+        case other
+
+        func describe(_ reason: String) -> String {
+            switch self {
+            case .savingRecord(let id): "Error saving record \(id) to server: \(reason)"
+            case .fetchingRecord(let id): "Error fetching record \(id) from server: \(reason)"
+            case .deletingRecord(let id): "Error deleting record \(id) from server: \(reason)"
+            case .savingZone(let id): "Error saving record zone \(id) to server: \(reason)"
+            case .fetchingZone(let id): "Error fetching record zone \(id) from server: \(reason)"
+            case .deletingZone(let id): "Error deleting record zone \(id) from server: \(reason)"
+            case .other: reason
+            }
+        }
+    }
+
+    /// The server's refusal as the app sees it.
+    init(_ failure: RequestFailure, deed: Deed = .other, details: [String: Any] = [:]) {
+        let (code, subcode) = failure.code.native
+        var details = details
+        details[Self.serverDescriptionKey] = failure.reason
+        if failure.code == .zoneKeysReset {
+            details[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true)
+        }
+        self = Self.failure(
+            // Every native code is one of the 37; a test goes through all.
+            Code(rawValue: code) ?? .internalError, reason: failure.reason, description: deed.describe(failure.reason),
+            subcode: subcode, remedy: failure.remedy, retryAfter: failure.retryAfter, details: details)
+    }
+
+    /// The refusal to save a record; a conflict carries its three records (B-SAV-07).
+    ///
+    /// - Parameter record: As it was sent.
+    init(_ failure: RequestFailure, saving record: CKRecord) {
+        var details: [String: Any] = [:]
+        if failure.code.native.code == Code.serverRecordChanged.rawValue {
+            details[CKRecordChangedErrorClientRecordKey] = record.copy()
+            details[CKRecordChangedErrorAncestorRecordKey] = record.ancestor
+            if let server = failure.serverRecord?.value {
+                details[CKRecordChangedErrorServerRecordKey] = try? CKRecord(server)
+            }
+        }
+        self.init(failure, deed: .savingRecord(record.recordID), details: details)
+    }
+
+    /// The server's sub-code (behaviour.md §10); nil where there is none.
+    var subcode: Int? {
+        (_nsError.userInfo[NSUnderlyingErrorKey] as? NSError).flatMap {
+            $0.domain == Self.internalErrorDomain ? $0.code : nil
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import Foundation
+
+/// The domain of this framework's errors.
+public let CKErrorDomain: String = "CKErrorDomain"
+
+/// In `userInfo` of `partialFailure`: the errors by the item they belong to.
+public let CKPartialErrorsByItemIDKey: String = "CKPartialErrors"
+
+/// In `userInfo`: seconds after which a retry makes sense; may be on any error (B-THR-04).
+public let CKErrorRetryAfterKey: String = "CKRetryAfter"
+
+/// In `userInfo` of `zoneNotFound`: true when the user lost and reset the keys of encrypted data (B-ZN-12).
+public let CKErrorUserDidResetEncryptedDataKey: String = "CKUserDidResetEncryptedData"
+
+/// In `userInfo` of `serverRecordChanged`: the record as it was fetched (B-SAV-07).
+public let CKRecordChangedErrorAncestorRecordKey: String = "AncestorRecord"
+
+/// In `userInfo` of `serverRecordChanged`: the record as the server holds it; merge into this one (B-SAV-07).
+public let CKRecordChangedErrorServerRecordKey: String = "ServerRecord"
+
+/// In `userInfo` of `serverRecordChanged`: the record that was sent (B-SAV-07).
+public let CKRecordChangedErrorClientRecordKey: String = "ClientRecord"
+
+/// An error of this framework: a code to act on, and details in `userInfo`.
+///
+/// The two underscored protocols are what makes an `NSError` of this domain castable to `CKError` and back, as Apple's
+/// importer arranges it.
+public struct CKError: _BridgedStoredNSError, _ObjectiveCBridgeable {
+    public let _nsError: NSError
+
+    public init(_nsError error: NSError) {
+        _nsError = error
+    }
+
+    public static var errorDomain: String { CKErrorDomain }
+    public static var _nsErrorDomain: String { CKErrorDomain }
+
+    // `NSError.hash` recurses without end here, and so would every hash built on it.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(_nsError.domain)
+        hasher.combine(_nsError.code)
+    }
+
+    public var hashValue: Int {
+        var hasher = Hasher()
+        hash(into: &hasher)
+        return hasher.finalize()
+    }
+
+    /// Why something failed.
+    public enum Code: Int, _ErrorCodeProtocol, Sendable {
+        public typealias _ErrorType = CKError
+
+        /// Something inside the framework went wrong; a retry does not help (B-ERR-22).
+        case internalError = 1
+        /// Some items failed; `partialErrorsByItemID` says which and why (B-BAT-03).
+        case partialFailure = 2
+        /// There is no network.
+        case networkUnavailable = 3
+        /// The network is there, the server was not reached.
+        case networkFailure = 4
+        /// The container is unknown, or this app may not use it.
+        case badContainer = 5
+        /// The server is not available; honour `retryAfterSeconds` (B-THR-02).
+        case serviceUnavailable = 6
+        /// Too many requests; honour `retryAfterSeconds` (B-THR-03).
+        case requestRateLimited = 7
+        /// The app lacks a right that the request needs.
+        case missingEntitlement = 8
+        /// There is no usable account (B-ACC-04).
+        case notAuthenticated = 9
+        /// The user may not do this (B-DB-08).
+        case permissionFailure = 10
+        /// There is no such record, type or subscription (B-REC-13).
+        case unknownItem = 11
+        /// The request is wrong as it stands; a retry does not help.
+        case invalidArguments = 12
+        /// The server cut the results short.
+        @available(*, deprecated)
+        case resultsTruncated = 13
+        /// The server holds another version; the three records are in the error (B-SAV-07).
+        case serverRecordChanged = 14
+        /// The server refused the request; a retry does not help (B-ERR-22).
+        case serverRejectedRequest = 15
+        /// The file of an asset is not there (B-AST-05).
+        case assetFileNotFound = 16
+        /// The file of an asset changed while it was sent (B-AST-05).
+        case assetFileModified = 17
+        /// The app is older than what the server accepts.
+        case incompatibleVersion = 18
+        /// A unique field would hold the same value twice.
+        case constraintViolation = 19
+        /// The operation was cancelled.
+        case operationCancelled = 20
+        /// Drop the token and fetch from the beginning (B-CHG-09).
+        case changeTokenExpired = 21
+        /// Another item of the atomic batch failed, so this one was not saved (B-BAT-02).
+        case batchRequestFailed = 22
+        /// Too many at once in this zone; retry with growing pauses (B-THR-04).
+        case zoneBusy = 23
+        /// This database cannot do that (B-DB-12).
+        case badDatabase = 24
+        /// The user's storage is full (B-THR-01).
+        case quotaExceeded = 25
+        /// There is no such zone (B-ZN-07); see `CKErrorUserDidResetEncryptedDataKey` (B-ZN-12).
+        case zoneNotFound = 26
+        /// The request is too large: send the halves (B-LIM-01, B-LIM-02).
+        case limitExceeded = 27
+        /// The user purged the zone: ask before making it anew (B-ZN-10).
+        case userDeletedZone = 28
+        /// A share has at most 100 participants (B-LIM-08).
+        case tooManyParticipants = 29
+        /// The record is part of another share.
+        case alreadyShared = 30
+        /// The parent is missing, or still has children (B-REF-03, B-REF-05).
+        case referenceViolation = 31
+        /// The account's administrator barred this (B-ACC-08).
+        case managedAccountRestricted = 32
+        /// The user has to confirm who they are before joining the share.
+        case participantMayNeedVerification = 33
+        /// The outcome is unknown; the same request may be sent again (B-THR-07).
+        case serverResponseLost = 34
+        /// The server no longer has the file (B-AST-05).
+        case assetNotAvailable = 35
+        /// The account cannot be used at the moment.
+        case accountTemporarilyUnavailable = 36
+        /// The person has an invitation already.
+        case participantAlreadyInvited = 37
+    }
+
+    public static var internalError: Code { .internalError }
+    public static var partialFailure: Code { .partialFailure }
+    public static var networkUnavailable: Code { .networkUnavailable }
+    public static var networkFailure: Code { .networkFailure }
+    public static var badContainer: Code { .badContainer }
+    public static var serviceUnavailable: Code { .serviceUnavailable }
+    public static var requestRateLimited: Code { .requestRateLimited }
+    public static var missingEntitlement: Code { .missingEntitlement }
+    public static var notAuthenticated: Code { .notAuthenticated }
+    public static var permissionFailure: Code { .permissionFailure }
+    public static var unknownItem: Code { .unknownItem }
+    public static var invalidArguments: Code { .invalidArguments }
+    @available(*, deprecated)
+    public static var resultsTruncated: Code { .resultsTruncated }
+    public static var serverRecordChanged: Code { .serverRecordChanged }
+    public static var serverRejectedRequest: Code { .serverRejectedRequest }
+    public static var assetFileNotFound: Code { .assetFileNotFound }
+    public static var assetFileModified: Code { .assetFileModified }
+    public static var incompatibleVersion: Code { .incompatibleVersion }
+    public static var constraintViolation: Code { .constraintViolation }
+    public static var operationCancelled: Code { .operationCancelled }
+    public static var changeTokenExpired: Code { .changeTokenExpired }
+    public static var batchRequestFailed: Code { .batchRequestFailed }
+    public static var zoneBusy: Code { .zoneBusy }
+    public static var badDatabase: Code { .badDatabase }
+    public static var quotaExceeded: Code { .quotaExceeded }
+    public static var zoneNotFound: Code { .zoneNotFound }
+    public static var limitExceeded: Code { .limitExceeded }
+    public static var userDeletedZone: Code { .userDeletedZone }
+    public static var tooManyParticipants: Code { .tooManyParticipants }
+    public static var alreadyShared: Code { .alreadyShared }
+    public static var referenceViolation: Code { .referenceViolation }
+    public static var managedAccountRestricted: Code { .managedAccountRestricted }
+    public static var participantMayNeedVerification: Code { .participantMayNeedVerification }
+    public static var serverResponseLost: Code { .serverResponseLost }
+    public static var assetNotAvailable: Code { .assetNotAvailable }
+    public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
+    public static var participantAlreadyInvited: Code { .participantAlreadyInvited }
+
+    // MARK: Bridging
+
+    public typealias _ObjectiveCType = NSError
+
+    public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) {
+        result = CKError(_nsError: source)
+    }
+
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
+        guard source.domain == CKErrorDomain else { return false }
+        result = CKError(_nsError: source)
+        return true
+    }
+
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
+        // The compiler calls this for values that it knows to be there.
+        CKError(_nsError: source ?? NSError(domain: CKErrorDomain, code: Code.internalError.rawValue))
+    }
+}
+
+extension CKError {
+    /// The error of each item, by the item's ID: records, zones, subscriptions… (B-BAT-03).
+    public var partialErrorsByItemID: [AnyHashable: any Error]? {
+        _nsError.userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
+    }
+
+    /// The record as it was fetched; fields may lack where the app knew only a part (B-SAV-08).
+    public var ancestorRecord: CKRecord? {
+        _nsError.userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord
+    }
+
+    /// The record as the server holds it: the one to merge into and save (B-SAV-07).
+    public var serverRecord: CKRecord? {
+        _nsError.userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord
+    }
+
+    /// The record that was sent.
+    public var clientRecord: CKRecord? {
+        _nsError.userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord
+    }
+
+    /// Seconds after which a retry makes sense (B-THR-04).
+    public var retryAfterSeconds: Double? {
+        (_nsError.userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue
+    }
+}

@@ -1,0 +1,136 @@
+import CloudKitModel
+import Foundation
+
+/// Fetches which records of some zones have changed, one zone after the other (B-CHG-13).
+///
+/// A zone that fails does not stop the others; the older completion block then gets a `partialFailure` by zone.
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
+
+    open var recordZoneIDs: [CKRecordZone.ID]?
+    /// The token, limit and keys of single zones; a zone that is not in here is fetched from the beginning.
+    open var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
+    /// Whether to go on in each zone until nothing is left; true by default (B-CHG-11).
+    open var fetchAllChanges = true
+
+    open var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    open var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
+    /// After each page, when all changes are fetched: the token that covers what was reported so far (B-CHG-11), and
+    /// what the zone's last save sent along (B-BAT-11).
+    open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+    open var recordZoneFetchResultBlock:
+        (
+            (
+                CKRecordZone.ID,
+                Result<
+                    (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error
+                >
+            ) -> Void
+        )?
+    open var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for one changed record.
+    open var recordChangedBlock: ((CKRecord) -> Void)?
+    /// The older block for one zone.
+    open var recordZoneFetchCompletionBlock:
+        ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    /// The older block for the whole.
+    open var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)?
+
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public override init() { super.init() }
+
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID]? = nil,
+        configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
+    ) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+        self.configurationsByRecordZoneID = configurationsByRecordZoneID
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = requests()
+        try requests.scope.checkHasFeed()
+        let zones = zoneRequests()
+        let fetchAllChanges = fetchAllChanges
+        return {
+            for zone in zones {
+                try Task.checkCancellation()
+                do {
+                    try await self.fetch(zone, all: fetchAllChanges, requests)
+                } catch {
+                    let failure = Task.isCancelled ? .cancelled : CallFailure(error)
+                    // Nothing more can be learned about any zone; the operation says so itself.
+                    if failure == .cancelled || (zones.count == 1 && failure.concernsConnection) { throw failure }
+                    await self.deliver { self.report(failure, zone.zoneID) }
+                }
+            }
+        }
+    }
+
+    private func zoneRequests() -> [ZoneChangesRequest] {
+        let configurations = configurationsByRecordZoneID ?? [:]
+        var seen: Set<CKRecordZone.ID> = []
+        let zoneIDs = recordZoneIDs ?? Array(configurations.keys)
+        return zoneIDs.filter { seen.insert($0).inserted }.map { zoneID in
+            let configuration = configurations[zoneID]
+            return ZoneChangesRequest(
+                zoneID: zoneID.model, syncToken: configuration?.previousServerChangeToken?.token,
+                resultsLimit: configuration?.resultsLimit.asLimit, desiredKeys: configuration?.desiredKeys)
+        }
+    }
+
+    private func fetch(_ zone: ZoneChangesRequest, all: Bool, _ requests: DatabaseRequests) async throws {
+        var request = zone
+        while true {
+            try Task.checkCancellation()
+            let page = try await requests.zoneChanges(request)
+            let isLast = !(all && page.moreComing)
+            await deliver { self.report(page, zone.zoneID, isOneOfAll: all, isLast: isLast) }
+            guard !isLast else { return }
+            request.syncToken = page.syncToken
+        }
+    }
+
+    private func report(_ page: ZoneChangesPage, _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool) {
+        let zoneID = CKRecordZone.ID(zone)
+        for event in page.events {
+            switch event {
+            case .changed(let record):
+                let result = record.asRecord()
+                if case .success(let record) = result { recordChangedBlock?(record) }
+                recordWasChangedBlock?(CKRecord.ID(record.id), result)
+            case .deleted(let tombstone):
+                recordWithIDWasDeletedBlock?(
+                    CKRecord.ID(RecordID(recordName: tombstone.recordName, zoneID: zone)), tombstone.recordType ?? "")
+            }
+        }
+        let token = CKServerChangeToken(page.syncToken)
+        let clientToken = page.clientChangeToken.map { Data($0) }
+        if isOneOfAll { recordZoneChangeTokensUpdatedBlock?(zoneID, token, clientToken) }
+        guard isLast else { return }
+        recordZoneFetchCompletionBlock?(zoneID, token, clientToken, page.moreComing, nil)
+        recordZoneFetchResultBlock?(zoneID, .success((token, clientToken, page.moreComing)))
+    }
+
+    private func report(_ failure: CallFailure, _ zone: ZoneID) {
+        let zoneID = CKRecordZone.ID(zone)
+        let error = CKError(failure)
+        errors[zoneID] = error
+        recordZoneFetchCompletionBlock?(zoneID, nil, nil, false, error)
+        recordZoneFetchResultBlock?(zoneID, .failure(error))
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        if let failure {
+            let error = CKError(failure)
+            fetchRecordZoneChangesCompletionBlock?(error)
+            fetchRecordZoneChangesResultBlock?(.failure(error))
+        } else {
+            fetchRecordZoneChangesCompletionBlock?(CKError.partial(errors, deed: "fetch some record zone changes"))
+            fetchRecordZoneChangesResultBlock?(.success(()))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import CloudKitModel
+import Foundation
+
+/// Fetches zones by identifier, or all of them (B-ZN-13).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    open var recordZoneIDs: [CKRecordZone.ID]?
+
+    open var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    open var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for the whole.
+    open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+
+    private var isForAll = false
+    private var fetched: [CKRecordZone.ID: CKRecordZone] = [:]
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public required override init() { super.init() }
+
+    public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
+        self.init()
+        recordZoneIDs = zoneIDs
+    }
+
+    /// Fetches every zone of the database.
+    open class func fetchAllRecordZonesOperation() -> Self {
+        let operation = self.init()
+        operation.isForAll = true
+        return operation
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = requests()
+        let ids = (recordZoneIDs ?? []).map(\.model)
+        try RequestLimits.check(items: ids.count)
+        let isForAll = isForAll
+        return {
+            let outcomes: [(ZoneID, Result<Zone, CallFailure>)] =
+                isForAll
+                ? try await requests.allZones().map { ($0.id, .success($0)) } : try await requests.zones(ids)
+            await self.deliver { for (id, result) in outcomes { self.report(CKRecordZone.ID(id), result) } }
+        }
+    }
+
+    private func report(_ id: CKRecordZone.ID, _ outcome: Result<Zone, CallFailure>) {
+        let result = outcome.asZone()
+        switch result {
+        case .success(let zone): fetched[id] = zone
+        case .failure(let error): errors[id] = error
+        }
+        perRecordZoneResultBlock?(id, result)
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        if let failure {
+            let error = CKError(failure)
+            fetchRecordZonesCompletionBlock?(fetched, error)
+            fetchRecordZonesResultBlock?(.failure(error))
+        } else {
+            fetchRecordZonesCompletionBlock?(fetched, CKError.partial(errors, deed: "fetch some record zones"))
+            fetchRecordZonesResultBlock?(.success(()))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import CloudKitModel
+import Foundation
+
+/// Fetches records by identifier, up to 400 together (B-LIM-01).
+///
+/// A missing record is that item's `unknownItem` (B-REC-13); the operation as a whole then still succeeds for the
+/// result block, and is a `partialFailure` for the older completion block.
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    open var recordIDs: [CKRecord.ID]?
+    /// The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    open var desiredKeys: [CKRecord.FieldKey]?
+
+    /// From 0 to 1; the last call of a fetched record says 1.
+    open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
+    open var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    open var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for one record.
+    open var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
+    /// The older block for the whole.
+    open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
+
+    private var isForCurrentUser = false
+    private var fetched: [CKRecord.ID: CKRecord] = [:]
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public required override init() { super.init() }
+
+    public convenience init(recordIDs: [CKRecord.ID]) {
+        self.init()
+        self.recordIDs = recordIDs
+    }
+
+    /// Fetches the user's own record (B-USR-02).
+    open class func fetchCurrentUserRecordOperation() -> Self {
+        let operation = self.init()
+        operation.isForCurrentUser = true
+        return operation
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = requests()
+        let ids = (recordIDs ?? []).map(\.model)
+        try RequestLimits.check(items: ids.count)
+        let desiredKeys = desiredKeys
+        let isForCurrentUser = isForCurrentUser
+        return {
+            var ids = ids
+            if isForCurrentUser {
+                ids = [RecordID(recordName: try await requests.currentUser().recordName, zoneID: .default)]
+            }
+            try await requests.lookup(ids, desiredKeys: desiredKeys) { outcomes in
+                await self.deliver { for outcome in outcomes { self.report(outcome) } }
+            }
+        }
+    }
+
+    private func report(_ outcome: LookupItemOutcome) {
+        let id = CKRecord.ID(outcome.id)
+        let result = outcome.result.asRecord()
+        switch result {
+        case .success(let record):
+            fetched[id] = record
+            perRecordProgressBlock?(id, 1)
+            perRecordCompletionBlock?(record, id, nil)
+        case .failure(let error):
+            errors[id] = error
+            perRecordCompletionBlock?(nil, id, error)
+        }
+        perRecordResultBlock?(id, result)
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        if let failure {
+            let error = CKError(failure)
+            fetchRecordsCompletionBlock?(fetched, error)
+            fetchRecordsResultBlock?(.failure(error))
+        } else {
+            fetchRecordsCompletionBlock?(fetched, CKError.partial(errors, deed: "fetch some records"))
+            fetchRecordsResultBlock?(.success(()))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import CloudKitModel
+import Foundation
+
+/// Creates and deletes zones of the private database (B-ZN-05).
+///
+/// Saving a zone that exists changes nothing (B-ZN-06); deleting one deletes what is in it (B-ZN-08).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    open var recordZonesToSave: [CKRecordZone]?
+    open var recordZoneIDsToDelete: [CKRecordZone.ID]?
+
+    open var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    open var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
+    open var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for the whole.
+    open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
+
+    private var saved: [CKRecordZone] = []
+    private var deleted: [CKRecordZone.ID] = []
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public override init() { super.init() }
+
+    public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
+        self.init()
+        self.recordZonesToSave = recordZonesToSave
+        self.recordZoneIDsToDelete = recordZoneIDsToDelete
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = requests()
+        let plan = try ZoneModification(
+            saving: recordZonesToSave ?? [], deleting: recordZoneIDsToDelete ?? [], scope: requests.scope)
+        return {
+            let outcomes = try await requests.modify(plan)
+            await self.deliver { for outcome in outcomes { self.report(outcome) } }
+        }
+    }
+
+    private func report(_ outcome: ZoneItemOutcome) {
+        let id = CKRecordZone.ID(outcome.operation.zoneID)
+        let result: Result<CKRecordZone, any Error> = outcome.result.asZone(id)
+        if case .failure(let error) = result { errors[id] = error }
+        switch (outcome.operation, result) {
+        case (.create, .success(let zone)):
+            saved.append(zone)
+            perRecordZoneSaveBlock?(id, result)
+        case (.create, .failure):
+            perRecordZoneSaveBlock?(id, result)
+        case (.delete, .success):
+            deleted.append(id)
+            perRecordZoneDeleteBlock?(id, .success(()))
+        case (.delete, .failure(let error)):
+            perRecordZoneDeleteBlock?(id, .failure(error))
+        }
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        if let failure {
+            let error = CKError(failure)
+            modifyRecordZonesCompletionBlock?(saved, deleted, error)
+            modifyRecordZonesResultBlock?(.failure(error))
+        } else {
+            modifyRecordZonesCompletionBlock?(saved, deleted, CKError.partial(errors, deed: "modify some zones"))
+            modifyRecordZonesResultBlock?(.success(()))
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import CloudKitModel
+import Foundation
+
+/// Saves and deletes records, up to 400 together (B-LIM-01).
+///
+/// Each zone's items take effect together or not at all where the zone can do that (B-BAT-01). The result blocks tell
+/// each item's own outcome and end in success when every item was answered; the older completion block sums failed
+/// items up as `partialFailure` (B-BAT-03, B-BAT-05).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// What saving weighs and sends.
+    public enum RecordSavePolicy: Int, Sendable {
+        /// Sends what changed; refused when the server holds another version (B-SAV-02).
+        case ifServerRecordUnchanged = 0
+        /// Sends what changed, whatever the server holds.
+        case changedKeys = 1
+        /// Sends everything, whatever the server holds. Fields that only the server has stay (B-SAV-06).
+        case allKeys = 2
+    }
+
+    open var recordsToSave: [CKRecord]?
+    open var recordIDsToDelete: [CKRecord.ID]?
+    open var savePolicy: RecordSavePolicy = .ifServerRecordUnchanged
+    /// Remembered with the zone and given back by its next change fetch (B-BAT-11).
+    open var clientChangeTokenData: Data?
+    /// Whether each zone's items take effect together or not at all; true by default.
+    open var isAtomic = true
+
+    /// From 0 to 1; the last call of a saved record says 1.
+    open var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
+    open var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    open var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
+    open var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for one saved record.
+    open var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)?
+    /// The older block for the whole.
+    open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+
+    private var modification: RecordModification?
+    private var saved: [CKRecord] = []
+    private var deleted: [CKRecord.ID] = []
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public override init() { super.init() }
+
+    public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
+        self.init()
+        self.recordsToSave = recordsToSave
+        self.recordIDsToDelete = recordIDsToDelete
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = requests()
+        let modification = try RecordModification(
+            saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], savePolicy: savePolicy, isAtomic: isAtomic,
+            scope: requests.scope, clientChangeToken: clientChangeTokenData.map(Array.init))
+        self.modification = modification
+        let plan = modification.plan
+        return {
+            try await requests.modify(plan) { outcomes in
+                await self.deliver { self.report(outcomes) }
+            }
+        }
+    }
+
+    private func report(_ outcomes: [ModifyItemOutcome]) {
+        guard let modification else { return }
+        for outcome in outcomes {
+            switch modification.resolve(outcome) {
+            case .saved(let record, let result): report(record, result)
+            case .deleted(let id, let result): report(id, result)
+            }
+        }
+    }
+
+    private func report(_ record: CKRecord, _ result: Result<CKRecord, any Error>) {
+        switch result {
+        case .success(let current):
+            saved.append(current)
+            perRecordProgressBlock?(current, 1)
+            perRecordCompletionBlock?(current, nil)
+        case .failure(let error):
+            errors[record.recordID] = error
+            perRecordCompletionBlock?(record, error)
+        }
+        perRecordSaveBlock?(record.recordID, result)
+    }
+
+    private func report(_ id: CKRecord.ID, _ result: Result<Void, any Error>) {
+        switch result {
+        case .success: deleted.append(id)
+        case .failure(let error): errors[id] = error
+        }
+        perRecordDeleteBlock?(id, result)
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        if let failure {
+            let error = CKError(failure)
+            modifyRecordsCompletionBlock?(saved, deleted, error)
+            modifyRecordsResultBlock?(.failure(error))
+        } else {
+            modifyRecordsCompletionBlock?(saved, deleted, CKError.partial(errors, deed: "modify some records"))
+            modifyRecordsResultBlock?(.success(()))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Synchronization
+
+/// The settings of operations: quality of service, timeouts, networks.
+///
+/// What is not set here falls to the group's default configuration, then to the system's defaults (B-OPS-05).
+public final class CKOperationConfiguration: NSObject, Sendable {
+    private let state: Mutex<ChosenSettings>
+
+    public override convenience init() { self.init(ChosenSettings()) }
+
+    init(_ chosen: ChosenSettings) {
+        state = Mutex(chosen)
+        super.init()
+    }
+
+    /// What was set explicitly.
+    var chosen: ChosenSettings { state.withLock { $0 } }
+
+    /// A copy that later changes do not reach.
+    func snapshot() -> CKOperationConfiguration { CKOperationConfiguration(chosen) }
+
+    public override func copy() -> Any { snapshot() }
+
+    /// The container of operations that have none of their own; nil for the default container.
+    public var container: CKContainer? {
+        get { state.withLock { $0.container } }
+        set { state.withLock { $0.container = newValue } }
+    }
+
+    /// `.default`, `.utility` and `.background` work is discretionary: it retries by itself (B-OPS-04).
+    public var qualityOfService: QualityOfService {
+        get { state.withLock { $0.qualityOfService } ?? .default }
+        set { state.withLock { $0.qualityOfService = newValue } }
+    }
+
+    /// Whether requests may use a cellular network. Default: true.
+    public var allowsCellularAccess: Bool {
+        get { state.withLock { $0.allowsCellularAccess } ?? true }
+        set { state.withLock { $0.allowsCellularAccess = newValue } }
+    }
+
+    /// Whether the operation should outlive the process. Default: false. Kept, and without effect so far.
+    public var isLongLived: Bool {
+        get { state.withLock { $0.isLongLived } ?? false }
+        set { state.withLock { $0.isLongLived = newValue } }
+    }
+
+    /// Seconds without data after which a request fails. Default: 60.
+    public var timeoutIntervalForRequest: TimeInterval {
+        get { state.withLock { $0.requestTimeout } ?? ChosenSettings.requestTimeoutDefault }
+        set { state.withLock { $0.requestTimeout = newValue } }
+    }
+
+    /// Seconds that the whole operation may take. Default: 7 days.
+    public var timeoutIntervalForResource: TimeInterval {
+        get { state.withLock { $0.resourceTimeout } ?? ChosenSettings.resourceTimeoutDefault }
+        set { state.withLock { $0.resourceTimeout = newValue } }
+    }
+}
+
+extension CKOperation {
+    public typealias Configuration = CKOperationConfiguration
+    public typealias ID = String
+}
+
+/// The settings that someone set, each nil where nobody did.
+struct ChosenSettings: Sendable {
+    var container: CKContainer?
+    var qualityOfService: QualityOfService?
+    var allowsCellularAccess: Bool?
+    var isLongLived: Bool?
+    var requestTimeout: TimeInterval?
+    var resourceTimeout: TimeInterval?
+
+    static let requestTimeoutDefault: TimeInterval = 60
+    static let resourceTimeoutDefault: TimeInterval = 7 * 24 * 3600
+
+    /// These settings, with what they leave open taken from others (B-OPS-05).
+    func over(_ others: ChosenSettings?) -> ChosenSettings {
+        guard let others else { return self }
+        return ChosenSettings(
+            container: container ?? others.container,
+            qualityOfService: qualityOfService ?? others.qualityOfService,
+            allowsCellularAccess: allowsCellularAccess ?? others.allowsCellularAccess,
+            isLongLived: isLongLived ?? others.isLongLived,
+            requestTimeout: requestTimeout ?? others.requestTimeout,
+            resourceTimeout: resourceTimeout ?? others.resourceTimeout)
+    }
+
+    func settings(
+        operationID: String, group: CKOperationGroup?, qualityOfServiceDefault: QualityOfService
+    ) -> CallSettings {
+        let level = qualityOfService ?? qualityOfServiceDefault
+        return CallSettings(
+            operationID: operationID, group: group?.stamp,
+            isDiscretionary: level != .userInitiated && level != .userInteractive,
+            requestTimeout: requestTimeout ?? Self.requestTimeoutDefault,
+            resourceTimeout: resourceTimeout ?? Self.resourceTimeoutDefault,
+            allowsCellularAccess: allowsCellularAccess ?? true)
+    }
+}

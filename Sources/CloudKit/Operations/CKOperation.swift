@@ -1,0 +1,183 @@
+import CloudKitModel
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The base of all operations: what they share is settings, a group, an identifier, and how they start and end.
+///
+/// All blocks of one operation run on its own serial queue; the blocks of single items come before the one that ends the
+/// operation, and the operation counts as finished only after that one has returned (B-OPS-01, B-OPS-02).
+// Restates what `Operation` declares. Settings and blocks are set before the operation starts, handed to its queue by
+// enqueuing and only read from then on (B-OPS-03); what changes afterwards sits in a Mutex.
+open class CKOperation: Operation, @unchecked Sendable {
+    private let phase = Mutex(OperationPhase.ready)
+    private let work = Mutex<Task<Void, Never>?>(nil)
+    private let callbacks: DispatchQueue
+    private let ownIdentifier = UUID().uuidString
+    private var ownConfiguration = Configuration()
+
+    /// The group the operation belongs to; its default configuration fills in what this operation leaves open.
+    open var group: CKOperationGroup?
+
+    /// Called when a long-lived operation was written to disk. No operation is so far.
+    open var longLivedOperationWasPersistedBlock: (() -> Void)?
+
+    public override init() {
+        callbacks = DispatchQueue(label: "CKOperation." + ownIdentifier)
+        super.init()
+    }
+
+    /// Unique; all requests of the operation carry it (B-OPS-07).
+    open var operationID: ID { ownIdentifier }
+
+    /// The operation's own settings. Setting copies; nil brings back the defaults.
+    open var configuration: Configuration! {
+        get { ownConfiguration }
+        set { ownConfiguration = newValue?.snapshot() ?? Configuration() }
+    }
+
+    /// The configuration's quality of service.
+    open override var qualityOfService: QualityOfService {
+        get { ownConfiguration.chosen.qualityOfService ?? super.qualityOfService }
+        set {
+            super.qualityOfService = newValue
+            ownConfiguration.qualityOfService = newValue
+        }
+    }
+
+    /// The configuration's container.
+    open var container: CKContainer? {
+        get { ownConfiguration.container }
+        set { ownConfiguration.container = newValue }
+    }
+
+    /// The configuration's access to cellular networks.
+    open var allowsCellularAccess: Bool {
+        get { ownConfiguration.allowsCellularAccess }
+        set { ownConfiguration.allowsCellularAccess = newValue }
+    }
+
+    /// The configuration's wish for a long life.
+    open var isLongLived: Bool {
+        get { ownConfiguration.isLongLived }
+        set { ownConfiguration.isLongLived = newValue }
+    }
+
+    /// The configuration's timeout without data, seconds.
+    open var timeoutIntervalForRequest: TimeInterval {
+        get { ownConfiguration.timeoutIntervalForRequest }
+        set { ownConfiguration.timeoutIntervalForRequest = newValue }
+    }
+
+    /// The configuration's timeout as a whole, seconds.
+    open var timeoutIntervalForResource: TimeInterval {
+        get { ownConfiguration.timeoutIntervalForResource }
+        set { ownConfiguration.timeoutIntervalForResource = newValue }
+    }
+
+    // MARK: For subclasses
+
+    /// What the operation has to do, ready to be sent: everything the work needs is taken out of the arguments here.
+    ///
+    /// Called once, on the operation's queue.
+    ///
+    /// - Throws: `CallFailure` for arguments that no server needs to see.
+    func prepare() throws(CallFailure) -> @Sendable () async throws -> Void { {} }
+
+    /// Calls the blocks that end the operation.
+    ///
+    /// Called once, on the operation's queue, after all blocks of single items.
+    func conclude(_ failure: CallFailure?) {}
+
+    /// A container took the operation and it has none of its own.
+    func adopt(_ container: CKContainer) {
+        if ownConfiguration.container == nil { ownConfiguration.container = container }
+    }
+
+    /// The settings for the operation's requests, its group's and the system's defaults filled in (B-OPS-05).
+    final func callSettings() -> CallSettings {
+        chosenSettings.settings(operationID: operationID, group: group, qualityOfServiceDefault: super.qualityOfService)
+    }
+
+    final var chosenSettings: ChosenSettings { ownConfiguration.chosen.over(group?.defaultConfiguration.chosen) }
+
+    /// Runs blocks of single items on the operation's queue and waits for them.
+    final func deliver(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            callbacks.async {
+                body()
+                continuation.resume()
+            }
+        }
+    }
+
+    // MARK: Life
+
+    public final override var isAsynchronous: Bool { true }
+    public final override var isExecuting: Bool { phase.withLock { $0 == .executing } }
+    public final override var isFinished: Bool { phase.withLock { $0 == .finished } }
+
+    /// Hands the operation to a queue, unless that has happened before.
+    final func enqueue(on queue: OperationQueue, _ prepare: () -> Void) {
+        guard advance(to: .enqueued) else { return }
+        prepare()
+        queue.addOperation(self)
+    }
+
+    /// Starts the operation; a second start has no effect (B-OPS-03).
+    public final override func start() {
+        // `Operation` on Linux relies on these notifications, without them a queue never drains.
+        willChangeValue(forKey: "isExecuting")
+        let isFirst = advance(to: .executing)
+        didChangeValue(forKey: "isExecuting")
+        if isFirst { callbacks.async { self.begin() } }
+    }
+
+    /// Ends the operation with `CKError.operationCancelled`, as soon as it can.
+    open override func cancel() {
+        super.cancel()
+        work.withLock { $0 }?.cancel()
+    }
+
+    private func advance(to next: OperationPhase) -> Bool {
+        phase.withLock { phase in
+            guard phase < next else { return false }
+            phase = next
+            return true
+        }
+    }
+
+    private func begin() {
+        guard !isCancelled else { return finish(.cancelled) }
+        do throws(CallFailure) {
+            let body = try prepare()
+            let task = Task { await self.run(body) }
+            work.withLock { $0 = task }
+            // Between the question above and here someone may have cancelled.
+            if isCancelled { task.cancel() }
+        } catch {
+            finish(error)
+        }
+    }
+
+    private func run(_ body: @Sendable () async throws -> Void) async {
+        let failure: CallFailure?
+        do {
+            try await body()
+            failure = nil
+        } catch {
+            failure = Task.isCancelled ? .cancelled : CallFailure(error)
+        }
+        callbacks.async { self.finish(failure) }
+    }
+
+    private func finish(_ failure: CallFailure?) {
+        conclude(failure)
+        work.withLock { $0 = nil }
+        willChangeValue(forKey: "isExecuting")
+        willChangeValue(forKey: "isFinished")
+        phase.withLock { $0 = .finished }
+        didChangeValue(forKey: "isExecuting")
+        didChangeValue(forKey: "isFinished")
+    }
+}

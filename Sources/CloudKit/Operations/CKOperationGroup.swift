@@ -1,0 +1,130 @@
+import Foundation
+import Synchronization
+
+/// Operations that belong together, so that the server's log can tell what they cost as a whole.
+public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// How much data an app expects to move; a hint.
+    public enum TransferSize: Int, Sendable {
+        case unknown = 0
+        case kilobytes = 1
+        case megabytes = 2
+        case tensOfMegabytes = 3
+        case hundredsOfMegabytes = 4
+        case gigabytes = 5
+        case tensOfGigabytes = 6
+        case hundredsOfGigabytes = 7
+    }
+
+    private struct State {
+        var configuration = CKOperation.Configuration()
+        var name: String?
+        var quantity = 0
+        var expectedSendSize = TransferSize.unknown
+        var expectedReceiveSize = TransferSize.unknown
+    }
+
+    /// Made anew for each group.
+    public let operationGroupID: String
+    private let state: Mutex<State>
+
+    public override convenience init() { self.init(operationGroupID: UUID().uuidString, State()) }
+
+    private init(operationGroupID: String, _ state: State) {
+        self.operationGroupID = operationGroupID
+        self.state = Mutex(state)
+        super.init()
+    }
+
+    /// What the group's operations do not set themselves (B-OPS-05). Setting nil brings back the defaults.
+    public var defaultConfiguration: CKOperation.Configuration! {
+        get { state.withLock { $0.configuration } }
+        set {
+            let copy = newValue?.snapshot() ?? CKOperation.Configuration()
+            state.withLock { $0.configuration = copy }
+        }
+    }
+
+    /// What the group is about, for the server's log: the same words for all groups that do the same.
+    public var name: String? {
+        get { state.withLock { $0.name } }
+        set { state.withLock { $0.name = newValue } }
+    }
+
+    /// How many of whatever the app counts; 0 says nothing.
+    public var quantity: Int {
+        get { state.withLock { $0.quantity } }
+        set { state.withLock { $0.quantity = newValue } }
+    }
+
+    public var expectedSendSize: TransferSize {
+        get { state.withLock { $0.expectedSendSize } }
+        set { state.withLock { $0.expectedSendSize = newValue } }
+    }
+
+    public var expectedReceiveSize: TransferSize {
+        get { state.withLock { $0.expectedReceiveSize } }
+        set { state.withLock { $0.expectedReceiveSize = newValue } }
+    }
+
+    var stamp: GroupStamp {
+        state.withLock { state in
+            GroupStamp(
+                groupID: operationGroupID, name: state.name, quantity: state.quantity,
+                expectedSendBytes: state.expectedSendSize.bytesMax,
+                expectedReceiveBytes: state.expectedReceiveSize.bytesMax)
+        }
+    }
+
+    // MARK: Copies and archives
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        CKOperationGroup(
+            operationGroupID: operationGroupID,
+            state.withLock { state in
+                var copy = state
+                copy.configuration = state.configuration.snapshot()
+                return copy
+            })
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public init(coder aDecoder: NSCoder) {
+        let decoded = aDecoder.decodeObject(of: NSString.self, forKey: "OperationGroupID") as String?
+        operationGroupID = decoded ?? UUID().uuidString
+        var state = State()
+        state.name = aDecoder.decodeObject(of: NSString.self, forKey: "OperationGroupName") as String?
+        state.quantity = aDecoder.decodeInteger(forKey: "OperationGroupQuantity")
+        state.expectedSendSize =
+            TransferSize(rawValue: aDecoder.decodeInteger(forKey: "ExpectedSendSize")) ?? .unknown
+        state.expectedReceiveSize =
+            TransferSize(rawValue: aDecoder.decodeInteger(forKey: "ExpectedReceiveSize")) ?? .unknown
+        self.state = Mutex(state)
+        super.init()
+    }
+
+    /// Archives everything but the default configuration, which may name a container.
+    public func encode(with coder: NSCoder) {
+        coder.encode(operationGroupID as NSString, forKey: "OperationGroupID")
+        if let name { coder.encode(name as NSString, forKey: "OperationGroupName") }
+        coder.encode(quantity, forKey: "OperationGroupQuantity")
+        coder.encode(expectedSendSize.rawValue, forKey: "ExpectedSendSize")
+        coder.encode(expectedReceiveSize.rawValue, forKey: "ExpectedReceiveSize")
+    }
+}
+
+extension CKOperationGroup.TransferSize {
+    /// The upper end in bytes; nil when unknown.
+    var bytesMax: Int64? {
+        switch self {
+        case .unknown: nil
+        case .kilobytes: 1 << 20
+        case .megabytes: 10 << 20
+        case .tensOfMegabytes: 100 << 20
+        case .hundredsOfMegabytes: 1 << 30
+        case .gigabytes: 10 << 30
+        case .tensOfGigabytes: 100 << 30
+        case .hundredsOfGigabytes: 1 << 40
+        }
+    }
+}

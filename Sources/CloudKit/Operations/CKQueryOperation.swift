@@ -1,0 +1,73 @@
+import CloudKitModel
+import Foundation
+
+/// Searches for records of one type, one page at a time (B-QRY-01).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
+    public typealias Cursor = CKQueryCursor
+
+    /// A marker, not a count: the server decides how many results a page has (B-QRY-19).
+    public class var maximumResults: Int { 0 }
+
+    open var query: CKQuery?
+    /// Where an earlier operation ended; its query and zone come with it, keys and limit do not (B-QRY-18).
+    open var cursor: Cursor?
+    /// nil: every zone of the database; the shared database needs one (B-QRY-01).
+    open var zoneID: CKRecordZone.ID?
+    /// At most so many results; fewer do not mean the end, a missing cursor does.
+    open var resultsLimit: Int = CKQueryOperation.maximumResults
+    /// The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    open var desiredKeys: [CKRecord.FieldKey]?
+
+    open var recordMatchedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    open var queryResultBlock: ((Result<Cursor?, any Error>) -> Void)?
+    /// The older block for one record.
+    open var recordFetchedBlock: ((CKRecord) -> Void)?
+    /// The older block for the whole.
+    open var queryCompletionBlock: ((Cursor?, (any Error)?) -> Void)?
+
+    private var next: Cursor?
+
+    public override init() { super.init() }
+
+    public convenience init(query: CKQuery) {
+        self.init()
+        self.query = query
+    }
+
+    public convenience init(cursor: Cursor) {
+        self.init()
+        self.cursor = cursor
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = requests()
+        let request = try QueryRecordsRequest(
+            query: query, cursor: cursor, zoneID: zoneID, resultsLimit: resultsLimit, desiredKeys: desiredKeys,
+            scope: requests.scope)
+        return {
+            let page = try await requests.query(request)
+            await self.deliver { self.report(page) }
+        }
+    }
+
+    private func report(_ page: QueryPage) {
+        for record in page.records {
+            let result = record.asRecord()
+            if case .success(let record) = result { recordFetchedBlock?(record) }
+            recordMatchedBlock?(CKRecord.ID(record.id), result)
+        }
+        next = page.cursor(after: query, cursor, in: zoneID)
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        if let failure {
+            let error = CKError(failure)
+            queryCompletionBlock?(nil, error)
+            queryResultBlock?(.failure(error))
+        } else {
+            queryCompletionBlock?(next, nil)
+            queryResultBlock?(.success(next))
+        }
+    }
+}

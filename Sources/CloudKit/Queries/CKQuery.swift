@@ -1,0 +1,71 @@
+import CloudKitModel
+import Foundation
+import Synchronization
+
+/// What to search for: one record type, a condition, an order (B-QRY-01).
+public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public let recordType: CKRecord.RecordType
+    /// What the predicate says; objects would not be safe to share between threads.
+    let tree: PredicateTree
+    private let order: Mutex<[SortTerm]?>
+
+    /// - Parameters:
+    ///   - recordType: An empty one is a bug of the caller and ends the process, where Apple's framework raises.
+    ///   - predicate: What CloudKit cannot run is reported when the query runs (B-QRY-17).
+    public convenience init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
+        // Apple's framework raises NSInvalidArgumentException here; Swift on Linux cannot raise.
+        precondition(!recordType.isEmpty, "recordType can't be an empty string")
+        self.init(recordType: recordType, tree: PredicateTree(predicate), order: nil)
+    }
+
+    init(recordType: String, tree: PredicateTree, order: [SortTerm]?) {
+        self.recordType = recordType
+        self.tree = tree
+        self.order = Mutex(order)
+        super.init()
+    }
+
+    /// The condition, made anew from what it says.
+    public var predicate: NSPredicate { FormatPredicate(tree) }
+
+    /// Applied in order; without any the order of the results is undefined (B-QRY-12).
+    public var sortDescriptors: [NSSortDescriptor]? {
+        get { sortTerms?.map(\.descriptor) }
+        set {
+            let terms = newValue?.map { SortTerm($0) }
+            order.withLock { $0 = terms }
+        }
+    }
+
+    var sortTerms: [SortTerm]? { order.withLock { $0 } }
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        CKQuery(recordType: recordType, tree: tree, order: sortTerms)
+    }
+
+    public override var description: String {
+        "<CKQuery: \(addressText(of: self)); recordType=\(recordType), predicate=\(tree.text)>"
+    }
+
+    // MARK: Archiving
+
+    public static var supportsSecureCoding: Bool { true }
+
+    private struct Content: Codable {
+        var recordType: String
+        var predicate: PredicateTree
+        var order: [SortTerm]?
+    }
+
+    /// - Note: An archive without a query in it gives one that matches nothing.
+    public convenience init(coder aDecoder: NSCoder) {
+        let content = Archive.decode(Content.self, from: aDecoder)
+        self.init(
+            recordType: content?.recordType ?? "?",
+            tree: content?.predicate ?? .malformed("the archive does not hold a query"), order: content?.order)
+    }
+
+    public func encode(with coder: NSCoder) {
+        Archive.encode(Content(recordType: recordType, predicate: tree, order: sortTerms), into: coder)
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// How the value types of this framework are archived: one block of bytes under one key.
+///
+/// An unarchiver ends the process when a class in an archive is not the one asked for. So nothing but this one block
+/// is read from an archive, and what is inside is read by a reader that answers damage with nil.
+enum Archive {
+    private static let key = "CloudKitArchive"
+
+    static func encode<Content: Encodable>(_ content: Content, into coder: NSCoder) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        // Content is made of strings, numbers and bytes, which always encode.
+        guard let bytes = try? encoder.encode(content) else { return }
+        coder.encode(bytes as NSData, forKey: key)
+    }
+
+    /// nil: this archive does not hold such content, or is damaged.
+    static func decode<Content: Decodable>(_ type: Content.Type, from coder: NSCoder) -> Content? {
+        guard coder.containsValue(forKey: key),
+            let bytes = coder.decodeObject(of: NSData.self, forKey: key) as Data?
+        else { return nil }
+        let decoder = JSONDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        return try? decoder.decode(type, from: bytes)
+    }
+}

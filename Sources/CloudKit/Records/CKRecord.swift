@@ -1,0 +1,262 @@
+import CloudKitModel
+import Foundation
+
+/// A record: named fields and what the server notes about them (B-REC). Compared by identity (B-ZN-17).
+///
+/// A record belongs to whoever works with it; it is not safe to change one from two places at a time.
+open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCoding, Sequence {
+    public typealias ID = CKRecordID
+    public typealias RecordType = String
+    public typealias FieldKey = String
+
+    /// Types that every container knows.
+    public enum SystemType {
+        public static let userRecord: RecordType = "Users"
+        public static let share: RecordType = "cloudkit.share"
+    }
+
+    /// The names of a record's own attributes in queries (B-QRY-13).
+    public enum SystemFieldKey {
+        public static let parent: FieldKey = "___parent"
+        public static let share: FieldKey = "___share"
+        public static var recordID: FieldKey { "___recordID" }
+        public static var creatorUserRecordID: FieldKey { "___createdBy" }
+        public static var creationDate: FieldKey { "___createTime" }
+        public static var lastModifiedUserRecordID: FieldKey { "___modifiedBy" }
+        public static var modificationDate: FieldKey { "___modTime" }
+    }
+
+    var system: RecordSystemFields
+    var fields: RecordFields
+    let encrypted: EncryptedValues
+    /// What the server knows of the record in the state it was last fetched or saved in (B-SAV-07).
+    var ancestorSystem: RecordSystemFields
+    /// Sealed fields as they came; opening them needs keys.
+    var sealedFields: [Field]
+    /// Whether the app set or removed the parent since the last fetch, decoding or save.
+    var parentChanged: Bool
+
+    /// A record that the server does not know yet.
+    ///
+    /// - Parameters:
+    ///   - recordType: A letter, then letters, digits and `_` (B-LIM-13).
+    ///   - recordID: A random name in the default zone by default (B-REC-09).
+    public init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        // Apple's framework raises NSInvalidArgumentException here; Swift on Linux cannot raise.
+        precondition(!recordType.isEmpty, "recordType can't be an empty string")
+        system = RecordSystemFields(recordType: recordType, recordID: recordID)
+        ancestorSystem = system
+        fields = RecordFields()
+        encrypted = EncryptedValues()
+        sealedFields = []
+        parentChanged = false
+        super.init()
+    }
+
+    @available(*, deprecated, message: "Use init(recordType:recordID:) with a record ID of the zone")
+    public convenience init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
+        self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
+    }
+
+    init(state: RecordState) {
+        system = state.system
+        ancestorSystem = state.ancestorSystem
+        fields = state.fields
+        encrypted = EncryptedValues(state.encrypted)
+        sealedFields = state.sealedFields
+        parentChanged = state.parentChanged
+        super.init()
+    }
+
+    /// Everything the record holds, as a value.
+    var state: RecordState {
+        RecordState(
+            system: system, ancestorSystem: ancestorSystem, fields: fields, encrypted: encrypted.fields,
+            sealedFields: sealedFields, parentChanged: parentChanged)
+    }
+
+    // MARK: What the server notes (B-REC-05)
+
+    public var recordType: CKRecord.RecordType { system.recordType }
+
+    public var recordID: CKRecord.ID { system.recordID }
+
+    /// The version of the record on the server; opaque (B-REC-06). nil: never saved.
+    public var recordChangeTag: String? { system.changeTag }
+
+    /// `CKCurrentUserDefaultName` when it is the caller (B-USR-04).
+    public var creatorUserRecordID: CKRecord.ID? { system.creator }
+
+    public var creationDate: Date? { system.creationDate }
+
+    public var lastModifiedUserRecordID: CKRecord.ID? { system.modifier }
+
+    public var modificationDate: Date? { system.modificationDate }
+
+    /// The share of which this record is the root.
+    public var share: CKRecord.Reference? { system.share }
+
+    // MARK: Parent
+
+    /// The record whose sharing includes this one: of the same zone (B-REF-01), with action `none` (B-REF-04).
+    public var parent: CKRecord.Reference? {
+        get { system.parent }
+        set {
+            if let newValue {
+                // Apple's framework raises NSInvalidArgumentException in these two cases; Swift on Linux cannot raise.
+                precondition(newValue.action == .none, "Parent references must have action CKReferenceActionNone")
+                precondition(
+                    Self.mayBeOneZone(newValue.recordID.zoneID, recordID.zoneID),
+                    "A record and its parent must be in the same zone")
+            }
+            system.parent = newValue
+            parentChanged = true
+        }
+    }
+
+    public func setParent(_ parentRecord: CKRecord?) {
+        setParent(parentRecord?.recordID)
+    }
+
+    public func setParent(_ parentRecordID: CKRecord.ID?) {
+        parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
+    }
+
+    /// The caller's own zones have two spellings of their owner (B-ZN-03).
+    private static func mayBeOneZone(_ left: CKRecordZone.ID, _ right: CKRecordZone.ID) -> Bool {
+        left.zoneName == right.zoneName
+            && (left.ownerName == right.ownerName || left.ownerName == CKCurrentUserDefaultName
+                || right.ownerName == CKCurrentUserDefaultName)
+    }
+
+    // MARK: Fields
+
+    /// The value of a field; nil removes it, and the removal is sent on save (B-REC-02).
+    public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+        get { fields.values[key] }
+        set { fields.set(newValue, forKey: key) }
+    }
+
+    public func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+        fields.values[key]
+    }
+
+    public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
+        fields.set(object, forKey: key)
+    }
+
+    /// The names of the fields that hold something.
+    public func allKeys() -> [CKRecord.FieldKey] {
+        fields.values.keys.sorted()
+    }
+
+    /// The names of the fields set or removed since the last fetch, decoding or save (B-REC-03).
+    public func changedKeys() -> [CKRecord.FieldKey] {
+        fields.changedKeys.sorted()
+    }
+
+    /// The words of the record's strings, lowercased, each once: what a full-text search could look for.
+    public func allTokens() -> [String] {
+        var tokens: Set<String> = []
+        for text in fields.values.values.compactMap({ $0 as? NSString }) {
+            let words = (text as String).lowercased().split { !$0.isLetter && !$0.isNumber }
+            tokens.formUnion(words.map(String.init))
+        }
+        return tokens.sorted()
+    }
+
+    /// Fields that the server cannot read (B-ENC-01); a name is either here or among the others (B-ENC-05).
+    public var encryptedValues: any CKRecordKeyValueSetting { encrypted }
+
+    public func makeIterator() -> CKRecordKeyValueIterator {
+        CKRecordKeyValueIterator(self)
+    }
+
+    // MARK: Copying and showing
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        CKRecord(state: state)
+    }
+
+    /// Names, never values: those do not belong into logs.
+    open override var description: String {
+        "<\(Self.self): \(addressText(of: self)); recordType=\(recordType), recordID=\(recordID.recordName):"
+            + "(\(recordID.zoneID.zoneName):\(recordID.zoneID.ownerName)), recordChangeTag=\(recordChangeTag ?? "(null)"), "
+            + "keys=[\(allKeys().joined(separator: ", "))]>"
+    }
+
+    // MARK: Archiving
+
+    open class var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        guard let state = RecordArchive.state(in: coder) else { return nil }
+        system = state.system
+        ancestorSystem = state.ancestorSystem
+        fields = state.fields
+        encrypted = EncryptedValues(state.encrypted)
+        sealedFields = state.sealedFields
+        parentChanged = state.parentChanged
+        super.init()
+    }
+
+    /// Archives the record with its fields and what changed in them.
+    open func encode(with coder: NSCoder) {
+        RecordArchive.encode(state, into: coder)
+    }
+
+    /// Archives what the server notes and the parent, without fields and changes of fields (B-REC-04).
+    ///
+    /// `CKRecord(coder:)` makes an editable record of it: set what should change and save.
+    open func encodeSystemFields(with coder: NSCoder) {
+        var bare = state
+        bare.fields = RecordFields()
+        bare.encrypted = RecordFields()
+        bare.sealedFields = []
+        RecordArchive.encode(bare, into: coder)
+    }
+}
+
+/// Walks the fields of a record.
+public struct CKRecordKeyValueIterator: IteratorProtocol {
+    private var rest: ArraySlice<(CKRecord.FieldKey, any CKRecordValueProtocol)>
+
+    init(_ record: CKRecord) {
+        let pairs: [(CKRecord.FieldKey, any CKRecordValueProtocol)] = record.allKeys().compactMap { key in
+            record[key].map { (key, $0) }
+        }
+        rest = pairs[...]
+    }
+
+    public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? {
+        rest.popFirst()
+    }
+}
+
+/// What the server notes about a record.
+struct RecordSystemFields: Equatable {
+    var recordType: String
+    var recordID: CKRecord.ID
+    var changeTag: String?
+    var creationDate: Date?
+    var creator: CKRecord.ID?
+    var modificationDate: Date?
+    var modifier: CKRecord.ID?
+    var parent: CKReference?
+    var share: CKReference?
+
+    init(recordType: String, recordID: CKRecord.ID) {
+        self.recordType = recordType
+        self.recordID = recordID
+    }
+}
+
+/// Everything a record holds, as a value: what copies and archives take.
+struct RecordState {
+    var system: RecordSystemFields
+    var ancestorSystem: RecordSystemFields
+    var fields: RecordFields
+    var encrypted: RecordFields
+    var sealedFields: [Field]
+    var parentChanged: Bool
+}

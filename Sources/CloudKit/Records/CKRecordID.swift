@@ -1,0 +1,86 @@
+import CloudKitModel
+import Foundation
+
+/// The name of a record and its zone: what tells records apart, across all types (B-REC-10). Compared by value.
+///
+/// Apps write `CKRecord.ID`; the class stands at top level because a nested one cannot be archived.
+public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public let recordName: String
+    public let zoneID: CKRecordZone.ID
+
+    /// A record of the default zone.
+    public convenience init(recordName: String) {
+        self.init(recordName: recordName, zoneID: .default)
+    }
+
+    /// - Parameters:
+    ///   - recordName: 1 to 255 ASCII characters (B-LIM-11); a random UUID by default (B-REC-09). An empty name is a
+    ///     bug of the caller and ends the process, where Apple's framework raises.
+    ///   - zoneID: The default zone by default.
+    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = CKRecordZone.ID.default) {
+        // Apple's framework raises NSInvalidArgumentException here; Swift on Linux cannot raise.
+        precondition(!recordName.isEmpty, "recordName can't be an empty string")
+        self.recordName = recordName
+        self.zoneID = zoneID
+        super.init()
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecordID else { return false }
+        return recordName == other.recordName && zoneID.isEqual(other.zoneID)
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(recordName)
+        hasher.combine(zoneID.zoneName)
+        hasher.combine(zoneID.ownerName)
+        return hasher.finalize()
+    }
+
+    public override var description: String {
+        "<CKRecordID: \(addressText(of: self)); recordName=\(recordName), "
+            + "zoneID=\(zoneID.zoneName):\(zoneID.ownerName)>"
+    }
+
+    // MARK: Model
+
+    convenience init(_ id: RecordID) {
+        self.init(named: id.recordName, in: CKRecordZone.ID(id.zoneID))
+    }
+
+    /// A name that came from a server: an empty one must not end the process.
+    convenience init(named name: String, in zoneID: CKRecordZone.ID) {
+        self.init(recordName: name.isEmpty ? "?" : name, zoneID: zoneID)
+    }
+
+    /// The record as the other rooms write it.
+    var model: RecordID { RecordID(recordName: recordName, zoneID: zoneID.model) }
+
+    // MARK: Archiving
+
+    public static var supportsSecureCoding: Bool { true }
+
+    struct Content: Codable, Hashable {
+        var recordName: String
+        var zoneID: CKRecordZoneID.Content
+    }
+
+    var content: Content { Content(recordName: recordName, zoneID: zoneID.content) }
+
+    convenience init?(_ content: Content) {
+        guard !content.recordName.isEmpty, let zoneID = CKRecordZoneID(content.zoneID) else { return nil }
+        self.init(recordName: content.recordName, zoneID: zoneID)
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        self.init(content)
+    }
+
+    public func encode(with coder: NSCoder) {
+        Archive.encode(content, into: coder)
+    }
+}

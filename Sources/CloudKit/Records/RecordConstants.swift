@@ -1,0 +1,19 @@
+/// The older names of constants, which published code still spells.
+
+@available(*, deprecated, renamed: "CKRecordZone.ID.defaultZoneName")
+public let CKRecordZoneDefaultName: String = "_defaultZone"
+
+@available(*, deprecated, renamed: "CKRecord.SystemFieldKey.parent")
+public let CKRecordParentKey: String = "___parent"
+
+@available(*, deprecated, renamed: "CKRecord.SystemFieldKey.share")
+public let CKRecordShareKey: String = "___share"
+
+@available(*, deprecated, renamed: "CKRecord.SystemType.userRecord")
+public let CKRecordTypeUserRecord: String = "Users"
+
+@available(*, deprecated, renamed: "CKRecord.SystemType.share")
+public let CKRecordTypeShare: String = "cloudkit.share"
+
+/// The record name of a zone-wide share.
+public let CKRecordNameZoneWideShare: String = "cloudkit.zoneshare"

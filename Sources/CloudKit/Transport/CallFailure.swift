@@ -1,0 +1,59 @@
+import CloudKitModel
+
+/// Why a call to the cloud failed, or one item of it; it becomes a `CKError` only where the app sees it.
+enum CallFailure: Error, Hashable, Sendable {
+    /// The server said no.
+    case refused(RequestFailure)
+    /// The request breaks a rule that this device can see by itself (B-LIM-01, B-BAT-07, B-BAT-08, B-QRY-01, B-DB-04).
+    case limitExceeded(String)
+    case invalidArguments(String)
+    /// The device does not know its cloud; the text says what to do.
+    case misconfigured(String)
+    /// Nobody is signed in (B-ACC-02).
+    case notSignedIn
+    /// An earlier answer asked for quiet, which is still running (B-THR-03).
+    case heldBack(Duration)
+    case transport(TransportFailure)
+    /// The operation took longer than its `timeoutIntervalForResource`.
+    case overdue
+    case cancelled
+    /// What came back is not an answer of a CloudKit server.
+    case answerMalformed(status: Int)
+
+    /// Puts a name to whatever the layers below threw.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CallFailure: self = failure
+        case let failure as RequestFailure: self = .refused(failure)
+        case let failure as TransportFailure: self = .transport(failure)
+        case is CancellationError: self = .cancelled
+        default: self = .transport(.connectionLost)
+        }
+    }
+
+    /// Whether the zone as such is the trouble, so that every item in it has the same error and other zones go on.
+    var concernsZone: Bool {
+        guard case .refused(let failure) = self else { return false }
+        switch failure.code {
+        case .zoneNotFound, .zonePurged, .zoneKeysReset, .zoneBusy: return true
+        default: return false
+        }
+    }
+
+    /// Whether the next request would come to the same, so that there is no use in sending it.
+    var concernsConnection: Bool {
+        switch self {
+        case .misconfigured, .notSignedIn, .heldBack, .transport, .overdue, .cancelled, .answerMalformed:
+            return true
+        case .refused(let failure):
+            switch failure.code {
+            case .throttled, .tryAgainLater, .authenticationFailed, .authenticationRequired, .accountRestricted,
+                .badContainer, .quotaExceeded:
+                return true
+            default: return false
+            }
+        case .limitExceeded, .invalidArguments:
+            return false
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import CloudKitDevice
+import CloudKitModel
+import CloudKitWire
+import Foundation
+
+/// One call to one endpoint: signs it, sends it, repeats it where that makes sense, and reads the answer.
+struct CloudCall: Sendable {
+    let connection: ContainerConnection
+    let scope: DatabaseScope
+    let endpoint: Endpoint
+    let body: [UInt8]
+    let settings: CallSettings
+    /// When the operation has to be over, on the connection's clock; nil: whenever it is.
+    let deadline: Duration?
+
+    /// The bytes of a successful answer.
+    ///
+    /// - Parameter needsUser: Whether the call is of no use without a signed-in user; it then is not sent (B-ACC-02).
+    func answer(needsUser: Bool) async throws -> [UInt8] {
+        guard let deadline else { return try await answerAtLast(needsUser: needsUser) }
+        let remaining = deadline - connection.timekeeping.now()
+        guard remaining > .zero else { throw CallFailure.overdue }
+        let sleep = connection.timekeeping.sleep
+        return try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            group.addTask { try await answerAtLast(needsUser: needsUser) }
+            group.addTask {
+                try await sleep(remaining)
+                throw CallFailure.overdue
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw CallFailure.overdue }
+            return first
+        }
+    }
+
+    private func answerAtLast(needsUser: Bool) async throws -> [UInt8] {
+        var attempt = 1
+        while true {
+            do {
+                return try await attemptOnce(needsUser: needsUser)
+            } catch {
+                let failure = Task.isCancelled ? .cancelled : CallFailure(error)
+                let delay = settings.retries.delay(
+                    after: failure, attempt: attempt, isRepeatable: endpoint.isRepeatable,
+                    random: connection.timekeeping.random())
+                guard let delay else { throw failure }
+                try await connection.timekeeping.sleep(delay)
+                attempt += 1
+            }
+        }
+    }
+
+    private func attemptOnce(needsUser: Bool) async throws -> [UInt8] {
+        let place = try connection.place.get()
+        let now = connection.timekeeping.now()
+        if let remaining = connection.gate.remaining(at: now) { throw CallFailure.heldBack(remaining) }
+        if needsUser, connection.account.state == .noAccount { throw CallFailure.notSignedIn }
+        let token = try await webAuthToken { try await connection.account.webAuthToken() }
+        do {
+            return try await send(to: place, webAuthToken: token)
+        } catch CallFailure.refused(let refusal) where refusal.code.isAboutSignIn {
+            // Somebody may have signed in again meanwhile, or the token may just be too old.
+            guard let token,
+                let other = try await webAuthToken({ try await connection.account.webAuthToken(insteadOf: token) }),
+                other != token
+            else { throw CallFailure.refused(refusal) }
+            return try await send(to: place, webAuthToken: other)
+        }
+    }
+
+    private func webAuthToken(_ body: () async throws -> String?) async throws -> String? {
+        do {
+            return try await body()
+        } catch let error as SignInError {
+            throw CallFailure(signIn: error)
+        } catch let error as DeviceProfileError {
+            throw CallFailure.misconfigured(error.description)
+        }
+    }
+
+    private func send(to place: ContainerPlace, webAuthToken: String?) async throws -> [UInt8] {
+        let request = try request(to: place, webAuthToken: webAuthToken)
+        let response = try await connection.transport.send(request)
+        if webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
+            connection.account.keep(rotated: rotated)
+        }
+        guard response.status != 200 else { return response.body }
+        var refusal = WireError(wireAnswer: response.body, status: response.status).failure
+        refusal.retryAfter = refusal.retryAfter ?? response.headers["retry-after"].flatMap(Double.init)
+        closeGate(for: refusal)
+        throw CallFailure.refused(refusal)
+    }
+
+    private func request(to place: ContainerPlace, webAuthToken: String?) throws -> TransportRequest {
+        guard let apiToken = connection.account.apiToken else {
+            throw CallFailure.misconfigured(SignInError.apiTokenMissing(place.container.name).description)
+        }
+        var text = place.endpoint + endpoint.path(in: place.address(scope))
+        text += "?ckAPIToken=" + apiToken.percentEncoded
+        if let webAuthToken { text += "&ckWebAuthToken=" + webAuthToken.percentEncoded }
+        guard let url = URL(string: text) else {
+            throw CallFailure.misconfigured(DeviceConfigurationError.endpointMalformed(place.endpoint).description)
+        }
+        var headers = settings.headers
+        if endpoint.method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
+        return TransportRequest(
+            method: endpoint.method, url: url, headers: headers, body: body, timeout: settings.requestTimeout,
+            allowsCellularAccess: settings.allowsCellularAccess)
+    }
+
+    private func closeGate(for refusal: RequestFailure) {
+        guard refusal.code == .throttled || refusal.code == .tryAgainLater, let wait = refusal.retryAfter else { return }
+        connection.gate.close(for: .seconds(min(wait, Self.waitMax)), at: connection.timekeeping.now())
+    }
+
+    /// A day: no server's answer closes the gate for good.
+    private static let waitMax = 86_400.0
+}
+
+extension RequestFailure.Code {
+    /// Whether another token may help.
+    var isAboutSignIn: Bool { self == .authenticationFailed || self == .authenticationRequired }
+}
+
+extension CallFailure {
+    /// The cloud did not give this device a token for the container.
+    init(signIn error: SignInError) {
+        switch error {
+        case .apiTokenMissing, .otherCloud:
+            self = .misconfigured(error.description)
+        case .answerMalformed:
+            self = .answerMalformed(status: 200)
+        case .refused(let status, _, let retryAfter):
+            switch status {
+            case 401, 403, 421: self = .notSignedIn
+            case 429, 503: self = .refused(RequestFailure(.throttled, error.description, retryAfter: retryAfter))
+            default: self = .answerMalformed(status: status)
+            }
+        }
+    }
+}

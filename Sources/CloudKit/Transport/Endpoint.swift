@@ -1,0 +1,30 @@
+import CloudKitDevice
+import CloudKitModel
+
+/// The endpoints of the cloud that this framework calls (web-services.md §1).
+struct Endpoint: Hashable, Sendable {
+    var path: String
+    var method: TransportRequest.Method
+    /// Whether sending the request twice comes to the same as sending it once.
+    var isRepeatable: Bool
+
+    static let modifyRecords = Endpoint(path: "records/modify", method: .post, isRepeatable: false)
+    static let lookupRecords = Endpoint(path: "records/lookup", method: .post, isRepeatable: true)
+    static let queryRecords = Endpoint(path: "records/query", method: .post, isRepeatable: true)
+    static let listZones = Endpoint(path: "zones/list", method: .get, isRepeatable: true)
+    static let lookupZones = Endpoint(path: "zones/lookup", method: .post, isRepeatable: true)
+    static let modifyZones = Endpoint(path: "zones/modify", method: .post, isRepeatable: false)
+    static let zoneChanges = Endpoint(path: "changes/zone", method: .post, isRepeatable: true)
+    static let databaseChanges = Endpoint(path: "changes/database", method: .post, isRepeatable: true)
+    static let caller = Endpoint(path: "users/caller", method: .get, isRepeatable: true)
+
+    /// The same endpoint for a body that may be sent twice.
+    var repeatable: Endpoint { Endpoint(path: path, method: method, isRepeatable: true) }
+
+    /// The path of this endpoint in one database, percent-escaped, from `/database` on.
+    func path(in address: DatabaseAddress) -> String {
+        let container = address.container.name.percentEncoded
+        return "/database/1/\(container)/\(address.environment.rawValue)/\(address.scope.word)/\(path)"
+    }
+}
+

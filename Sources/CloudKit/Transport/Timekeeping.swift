@@ -1,0 +1,27 @@
+/// Time and chance as the framework's rules see them; tests pass their own.
+package struct Timekeeping: Sendable {
+    /// The time on a clock that only runs forward, from an arbitrary start.
+    package var now: @Sendable () -> Duration
+    /// - Throws: `CancellationError`.
+    package var sleep: @Sendable (Duration) async throws -> Void
+    /// A number from 0 to 1, 1 excluded.
+    package var random: @Sendable () -> Double
+
+    package init(
+        now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
+        random: @escaping @Sendable () -> Double
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.random = random
+    }
+
+    /// The machine's own clock and generator.
+    package static let system: Timekeeping = {
+        let start = ContinuousClock.now
+        return Timekeeping(
+            now: { ContinuousClock.now - start },
+            sleep: { try await ContinuousClock().sleep(for: $0) },
+            random: { Double.random(in: 0..<1) })
+    }()
+}

@@ -1,0 +1,94 @@
+import Foundation
+
+/// Stands for the current user as the owner of a zone (B-ZN-01).
+public let CKCurrentUserDefaultName: String = "__defaultOwner__"
+
+/// The earlier name of `CKCurrentUserDefaultName`.
+@available(*, deprecated, renamed: "CKCurrentUserDefaultName")
+public let CKOwnerDefaultName: String = "__defaultOwner__"
+
+/// The name of a zone and of its owner: what tells zones apart (B-ZN-01). Compared by value (B-ZN-17).
+///
+/// Apps write `CKRecordZone.ID`; the class stands at top level because a nested one cannot be archived.
+public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public let zoneName: String
+    /// `CKCurrentUserDefaultName`, or in the shared database the record name of the owner (B-ZN-02).
+    public let ownerName: String
+
+    /// The zone that every database has.
+    public static let `default` = CKRecordZoneID(zoneName: defaultZoneName, ownerName: CKCurrentUserDefaultName)
+
+    public static let defaultZoneName: String = "_defaultZone"
+
+    /// - Parameters:
+    ///   - zoneName: 1 to 255 ASCII characters that do not begin with `_` (B-LIM-11); an empty name is a bug of the
+    ///     caller and ends the process, where Apple's framework raises.
+    ///   - ownerName: The record name of a user.
+    public init(
+        zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
+    ) {
+        // Apple's framework raises NSInvalidArgumentException here; Swift on Linux cannot raise.
+        precondition(!zoneName.isEmpty, "zoneName can't be an empty string")
+        precondition(!ownerName.isEmpty, "ownerName can't be an empty string")
+        self.zoneName = zoneName
+        self.ownerName = ownerName
+        super.init()
+    }
+
+    /// The form from before iOS 10, in which nil is the current user.
+    @available(*, deprecated)
+    @_disfavoredOverload
+    public convenience init(
+        zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String? = CKOwnerDefaultName
+    ) {
+        self.init(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName)
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecordZoneID else { return false }
+        return zoneName == other.zoneName && ownerName == other.ownerName
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(zoneName)
+        hasher.combine(ownerName)
+        return hasher.finalize()
+    }
+
+    public override var description: String {
+        "<CKRecordZoneID: \(addressText(of: self)); ownerName=\(ownerName), zoneName=\(zoneName)>"
+    }
+
+    // MARK: Archiving
+
+    public static var supportsSecureCoding: Bool { true }
+
+    struct Content: Codable, Hashable {
+        var zoneName: String
+        var ownerName: String
+    }
+
+    var content: Content { Content(zoneName: zoneName, ownerName: ownerName) }
+
+    convenience init?(_ content: Content) {
+        guard !content.zoneName.isEmpty, !content.ownerName.isEmpty else { return nil }
+        self.init(zoneName: content.zoneName, ownerName: content.ownerName)
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        self.init(content)
+    }
+
+    public func encode(with coder: NSCoder) {
+        Archive.encode(content, into: coder)
+    }
+}
+
+/// The address of an object as descriptions show it.
+func addressText(of object: AnyObject) -> String {
+    "0x" + String(UInt(bitPattern: ObjectIdentifier(object).hashValue), radix: 16)
+}

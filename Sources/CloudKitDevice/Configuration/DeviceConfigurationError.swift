@@ -1,0 +1,33 @@
+/// Why a device does not know its cloud: what is wrong and what to do about it.
+package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    case endpointMissing
+    case endpointMalformed(String)
+    case endpointNotEncrypted(String)
+    case environmentUnknown(String)
+    case profileNameInvalid(String)
+    case fileUnreadable(String)
+    case fileMalformed(String)
+
+    package var description: String {
+        switch self {
+        case .endpointMissing:
+            "No cloud is configured. Set CLOUDKIT_ENDPOINT, for instance to http://127.0.0.1:8080, "
+                + "or write a cloudkit.json with the key \"endpoint\"."
+        case .endpointMalformed(let text):
+            "The endpoint \"\(text)\" is not a web address such as https://cloud.example.com."
+        case .endpointNotEncrypted(let text):
+            "The endpoint \"\(text)\" would send credentials in plain text over a network. "
+                + "Use https; plain http goes to 127.0.0.1, ::1 and localhost only."
+        case .environmentUnknown(let text):
+            "\"\(text)\" is not an environment. Set CLOUDKIT_ENVIRONMENT to development or production."
+        case .profileNameInvalid(let text):
+            "\"\(text)\" cannot name a profile. Use 1 to 64 letters, digits, dots, hyphens and underscores, "
+                + "the first not a dot."
+        case .fileUnreadable(let path):
+            "The file \(path) that CLOUDKIT_CONFIGURATION names cannot be read."
+        case .fileMalformed(let path):
+            "The file \(path) is not a configuration. It holds a JSON object of strings: "
+                + "endpoint, container, environment, apiToken, profile."
+        }
+    }
+}

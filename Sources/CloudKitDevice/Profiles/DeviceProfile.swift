@@ -1,0 +1,169 @@
+import Foundation
+import Synchronization
+
+/// One device of one user on this machine: a folder, readable by its owner only, that holds the device's credentials.
+///
+/// Several processes may use a profile at once: each write replaces the file as a whole, under a lock, and each read
+/// notices that the file was replaced.
+package final class DeviceProfile: Sendable {
+    package let name: String
+    /// The profile's folder. Other rooms may keep files of their own here.
+    package let folder: String
+
+    private let seen = Mutex(Seen())
+
+    /// The credentials as last read, with what tells that the file has changed since.
+    private struct Seen {
+        var stamp: FileStamp?
+        var credentials: DeviceCredentials?
+    }
+
+    /// - Parameter folder: The folder of all profiles, see `DeviceConfiguration.profilesFolder`.
+    package init(name: String, in folder: String) {
+        self.name = name
+        self.folder = folder + "/" + name
+    }
+
+    /// Whether a name can be a folder's name and nothing else.
+    package static func isValidName(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count) && name.first != "."
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// What stands for the state of the account: changes whenever someone signs in or out, in whichever process.
+    ///
+    /// Cheap enough to ask again and again.
+    package var accountState: AccountState {
+        do {
+            guard let credentials = try credentials() else { return .noAccount }
+            return .available(email: credentials.email, deviceID: credentials.deviceID)
+        } catch {
+            return .couldNotDetermine
+        }
+    }
+
+    /// The credentials, nil when nobody is signed in.
+    ///
+    /// - Throws: `DeviceProfileError` when the file exists and cannot be read.
+    package func credentials() throws(DeviceProfileError) -> DeviceCredentials? {
+        guard let stamp = FileStamp(path: file) else {
+            seen.withLock { $0 = Seen() }
+            return nil
+        }
+        if let known = seen.withLock({ $0.stamp == stamp ? $0.credentials : nil }) { return known }
+        let credentials = try read()
+        seen.withLock { $0 = Seen(stamp: stamp, credentials: credentials) }
+        return credentials
+    }
+
+    /// The web token with which to call a container; nil when nobody is signed in or the container was never opened
+    /// (`SignIn.open` opens it).
+    package func webAuthToken(
+        for container: String, environment: String
+    ) throws(DeviceProfileError) -> String? {
+        try credentials()?[container, environment]?.webAuthToken
+    }
+
+    /// Keeps the token that came with an answer. Writes seldom: most calls do nothing.
+    ///
+    /// - Parameter now: Milliseconds since 1970.
+    package func store(
+        rotated token: String, for container: String, environment: String, now: Int64 = DeviceProfile.now
+    ) throws(DeviceProfileError) {
+        guard let known = try credentials()?[container, environment], known.webAuthToken != token,
+            known.isWorthReplacing(at: now)
+        else { return }
+        try update { credentials in
+            // Someone may have signed out, or stored a newer token, since.
+            guard var entry = credentials?[container, environment], entry.isWorthReplacing(at: now) else { return }
+            entry.webAuthToken = token
+            entry.stored = now
+            credentials?[container, environment] = entry
+        }
+    }
+
+    /// Signs the device in, or replaces who was signed in.
+    package func store(_ credentials: DeviceCredentials) throws(DeviceProfileError) {
+        try update { $0 = credentials }
+    }
+
+    /// Adds or replaces one container's credentials; nothing happens when the device was signed out meanwhile.
+    package func store(_ entry: ContainerCredentials) throws(DeviceProfileError) {
+        try update { $0?[entry.container, entry.environment] = entry }
+    }
+
+    /// Forgets the credentials. The profile's other files stay.
+    package func signOut() throws(DeviceProfileError) {
+        try update { $0 = nil }
+    }
+
+    /// Milliseconds since 1970.
+    package static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    private var file: String { folder + "/credentials.json" }
+
+    private func update(_ change: (inout DeviceCredentials?) -> Void) throws(DeviceProfileError) {
+        do {
+            try PrivateFile.makeFolder(folder)
+            try FileLock.hold(folder + "/lock") {
+                let old = try PrivateFile.read(file).map(Self.decode)
+                var new = old
+                change(&new)
+                guard new != old else { return }
+                if let new {
+                    let encoder = JSONEncoder()
+                    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+                    try PrivateFile.replace(file, with: Array(encoder.encode(new)))
+                } else {
+                    try PrivateFile.remove(file)
+                }
+            }
+        } catch {
+            throw DeviceProfileError(profile: name, path: folder, cause: error)
+        }
+    }
+
+    private func read() throws(DeviceProfileError) -> DeviceCredentials? {
+        do {
+            return try PrivateFile.read(file).map(Self.decode)
+        } catch {
+            throw DeviceProfileError(profile: name, path: file, cause: error)
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws -> DeviceCredentials {
+        try JSONDecoder().decode(DeviceCredentials.self, from: Data(bytes))
+    }
+}
+
+/// What a profile knows of its account.
+package enum AccountState: Hashable, Sendable {
+    case available(email: String, deviceID: String)
+    case noAccount
+    case couldNotDetermine
+}
+
+/// A profile's folder could not be read or written.
+package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var profile: String
+    package var path: String
+    package var reason: String
+
+    init(profile: String, path: String, cause: any Error) {
+        self.profile = profile
+        self.path = path
+        // A decoder's error may quote the file, which holds secrets.
+        self.reason = (cause as? FileFailure)?.description ?? "its contents are not the credentials of a device"
+    }
+
+    package var description: String {
+        "The profile \"\(profile)\" cannot be used (\(path)): \(reason). Sign in again with: welkin login"
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+
+/// Files that nobody but their owner may read, replaced as a whole.
+package enum PrivateFile {
+    /// Makes a folder of mode 0700, and those above it that are missing.
+    package static func makeFolder(_ path: String) throws(FileFailure) {
+        guard mkdir(path, 0o700) != 0 else { return }
+        if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+            try makeFolder(String(path[..<slash]))
+            guard mkdir(path, 0o700) != 0 else { return }
+        }
+        guard errno == EEXIST else { throw FileFailure("make the folder", errno) }
+    }
+
+    /// The bytes of a file; nil when there is none.
+    package static func read(_ path: String) throws(FileFailure) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw FileFailure("open the file", errno)
+        }
+        defer { close(descriptor) }
+        return try readAll(descriptor)
+    }
+
+    /// The bytes of a file; when there is none, makes it with `fresh`. Of several who make it one wins, for all.
+    package static func readOrCreate(_ path: String, _ fresh: @autoclosure () -> [UInt8]) throws(FileFailure) -> [UInt8] {
+        if let held = try read(path) { return held }
+        let bytes = fresh()
+        let draft = try draft(of: path, bytes)
+        defer { unlink(draft) }
+        if link(draft, path) == 0 { return bytes }
+        guard errno == EEXIST, let held = try read(path) else { throw FileFailure("create the file", errno) }
+        return held
+    }
+
+    /// Puts `bytes` under `path`, mode 0600, so that a reader sees the old file or the new one and a crash leaves one of
+    /// them.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(FileFailure) {
+        let draft = try draft(of: path, bytes)
+        guard rename(draft, path) == 0 else {
+            let failure = FileFailure("replace the file", errno)
+            unlink(draft)
+            throw failure
+        }
+    }
+
+    package static func remove(_ path: String) throws(FileFailure) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("remove the file", errno) }
+    }
+
+    /// Writes a file beside `path` that nobody else knows yet.
+    private static func draft(of path: String, _ bytes: [UInt8]) throws(FileFailure) -> String {
+        let draft = path + ".\(getpid()).\(UInt32.random(in: 0 ... .max)).new"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFailure("create a file", errno) }
+        defer { close(descriptor) }
+        do throws(FileFailure) {
+            try writeAll(bytes, to: descriptor)
+            guard fsync(descriptor) == 0 else { throw FileFailure("write the file", errno) }
+        } catch {
+            unlink(draft)
+            throw error
+        }
+        return draft
+    }
+
+    private static func readAll(_ descriptor: Int32) throws(FileFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = Foundation.read(descriptor, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += chunk[..<count]
+            } else if errno != EINTR {
+                throw FileFailure("read the file", errno)
+            }
+        }
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(FileFailure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                throw FileFailure("write the file", errno)
+            }
+        }
+    }
+}
+
+/// A file operation that the system refused.
+package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package var action: String
+    package var code: Int32
+
+    package init(_ action: String, _ code: Int32) {
+        self.action = action
+        self.code = code
+    }
+
+    package var description: String { "could not \(action): \(String(cString: strerror(code)))" }
+}

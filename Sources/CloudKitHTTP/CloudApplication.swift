@@ -1,0 +1,60 @@
+import CloudKitServer
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// A cloud as an HTTP service. Any number of them can live in one process.
+package struct CloudApplication: Sendable {
+    package let configuration: CloudConfiguration
+    package let metrics: RequestMetrics
+    private let responder: CloudResponder
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - cloud: The rules and the store behind them.
+    ///   - memoryLifetime: How long what the store says of tokens and sessions is remembered, milliseconds.
+    ///   - rounds: Rounds of a password's derivation, told to those who have no account.
+    package init(
+        cloud: Cloud, configuration: CloudConfiguration, logger: Logger, memoryLifetime: Int64 = 5_000,
+        rounds: Int = 600_000
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        metrics = RequestMetrics()
+        let book = Book.accounts(in: cloud.store)
+        responder = CloudResponder(
+            configuration: configuration,
+            authenticator: Authenticator(
+                book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime),
+            databases: DatabaseEndpoints(cloud: cloud),
+            sessions: SessionEndpoints(
+                signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds)),
+            users: UserEndpoints(), health: HealthCheck(book: book), metrics: metrics, logger: logger)
+    }
+
+    /// The service that listens, to be run by a service group; it ends requests in flight before it stops.
+    ///
+    /// - Parameters:
+    ///   - makeServer: Wraps the server of plain HTTP/1.1, for TLS.
+    ///   - listening: Called once the port is open, with its number.
+    package func service(
+        wrapping makeServer: (HTTPServerBuilder) throws -> HTTPServerBuilder = { $0 },
+        listening: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) throws -> some ApplicationProtocol {
+        let metrics = metrics
+        // The framework's own lines say little that ours do not.
+        var serverLogger = logger
+        serverLogger.logLevel = max(logger.logLevel, .warning)
+        let http1 = HTTPServerBuilder.http1(
+            configuration: .init(
+                additionalChannelHandlers: [ConnectionCounter(metrics: metrics)], idleTimeout: .seconds(120)))
+        return Application(
+            responder: responder,
+            server: try makeServer(http1),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port)),
+            onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+            logger: serverLogger)
+    }
+}

@@ -1,0 +1,146 @@
+import CloudKitModel
+import CloudKitServer
+import CloudKitWire
+
+/// The endpoints below `/database`: a body is read, the rules are asked, their answer is printed.
+struct DatabaseEndpoints {
+    var cloud: Cloud
+
+    func answer(_ call: Call, users: UserEndpoints) async throws -> Answer {
+        switch call.endpoint {
+        case .recordsModify: try await modifyRecords(call)
+        case .recordsLookup: try await lookupRecords(call)
+        case .recordsQuery: try await queryRecords(call)
+        case .recordsChanges: try await recordChanges(call)
+        case .zonesList: try await listZones(call)
+        case .zonesLookup: try await lookupZones(call)
+        case .zonesModify: try await modifyZones(call)
+        case .zonesChanges: try await zoneListChanges(call)
+        case .changesZone: try await zoneChanges(call)
+        case .changesDatabase: try await databaseChanges(call)
+        default: try users.answer(call)
+        }
+    }
+
+    // MARK: Records
+
+    private func modifyRecords(_ call: Call) async throws -> Answer {
+        let request = try ModifyRecordsRequest(wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.modifyRecords(request, in: call.database, by: call.caller)
+        let syncToken = try await syncToken(of: request.zoneID, call)
+        return Answer(
+            body: outcomes.wireAnswer(style: call.style, answering: request, syncToken: syncToken),
+            itemsIn: request.operations.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
+    }
+
+    private func lookupRecords(_ call: Call) async throws -> Answer {
+        let request = try LookupRecordsRequest(wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.lookupRecords(request, in: call.database, by: call.caller)
+        let syncToken = try await syncToken(of: request.zoneID, call)
+        return Answer(
+            body: outcomes.wireAnswer(style: call.style, answering: request, syncToken: syncToken),
+            itemsIn: request.records.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
+    }
+
+    private func queryRecords(_ call: Call) async throws -> Answer {
+        let request = try QueryRecordsRequest(wire: call.body, limits: call.limits)
+        let page = try await cloud.queryRecords(request, in: call.database, by: call.caller)
+        let syncToken = try await syncToken(of: request.zoneID, call)
+        return Answer(
+            body: page.wireAnswer(style: call.style, answering: request, syncToken: syncToken),
+            itemsIn: 1, itemsOut: page.records.count)
+    }
+
+    /// The token of a zone, for those who asked for it with `getCurrentSyncToken=true`; nil where a zone has none.
+    private func syncToken(of zoneID: ZoneID?, _ call: Call) async throws -> String? {
+        guard call.query.wantsSyncToken, let zoneID else { return nil }
+        let outcomes = try await cloud.lookupZones([zoneID], in: call.database, by: call.caller)
+        guard case .zone(let zone)? = outcomes.first else { return nil }
+        return zone.syncToken
+    }
+
+    // MARK: Zones
+
+    private func listZones(_ call: Call) async throws -> Answer {
+        let zones = try await cloud.listZones(in: call.database, by: call.caller)
+        return Answer(body: zones.map { .zone($0) }.wireAnswer(style: call.style), itemsOut: zones.count)
+    }
+
+    private func lookupZones(_ call: Call) async throws -> Answer {
+        let zones = try [ZoneID](wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.lookupZones(zones, in: call.database, by: call.caller)
+        return Answer(
+            body: outcomes.wireAnswer(style: call.style), itemsIn: zones.count, itemsOut: outcomes.count,
+            itemsFailed: outcomes.failedCount)
+    }
+
+    private func modifyZones(_ call: Call) async throws -> Answer {
+        let operations = try [ZoneOperation](wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.modifyZones(operations, in: call.database, by: call.caller)
+        return Answer(
+            body: outcomes.wireAnswer(style: call.style), itemsIn: operations.count, itemsOut: outcomes.count,
+            itemsFailed: outcomes.failedCount)
+    }
+
+    // MARK: Changes
+
+    private func zoneChanges(_ call: Call) async throws -> Answer {
+        let requests = try [ZoneChangesRequest](wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.zoneChanges(requests, in: call.database, by: call.caller)
+        return Answer(
+            body: outcomes.wireAnswer(style: call.style, answering: requests), itemsIn: requests.count,
+            itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
+    }
+
+    /// The old form of one zone's feed: here a bad zone or token fails the whole request (web-services.md §8.5).
+    private func recordChanges(_ call: Call) async throws -> Answer {
+        let request = try ZoneChangesRequest(legacyWire: call.body, limits: call.limits)
+        switch try await cloud.zoneChanges([request], in: call.database, by: call.caller).first {
+        case .page(let page)?:
+            return Answer(
+                body: page.legacyWireAnswer(style: call.style, answering: request), itemsIn: 1,
+                itemsOut: page.events.count)
+        case .failed(_, let failure)?: throw failure
+        case nil: throw RequestFailure(.internalError, "internal error")
+        }
+    }
+
+    private func databaseChanges(_ call: Call) async throws -> Answer {
+        let request = try DatabaseChangesRequest(wire: call.body, limits: call.limits)
+        let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
+        return Answer(body: page.wireAnswer(style: call.style), itemsIn: 1, itemsOut: page.events.count)
+    }
+
+    /// The old form of a database's feed.
+    private func zoneListChanges(_ call: Call) async throws -> Answer {
+        let request = try DatabaseChangesRequest(legacyWire: call.body, limits: call.limits)
+        let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
+        return Answer(body: page.legacyWireAnswer(style: call.style), itemsIn: 1, itemsOut: page.events.count)
+    }
+}
+
+extension Call {
+    fileprivate var limits: WireLimits { surface == .native ? .native : .web }
+
+    fileprivate var style: WireStyle {
+        WireStyle(surface: surface == .native ? .native : .web, caller: admission.user, requestUUID: uuid)
+    }
+}
+
+extension [RecordOutcome] {
+    fileprivate var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
+}
+
+extension [ZoneOutcome] {
+    fileprivate var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
+}
+
+extension [ZoneChangesOutcome] {
+    fileprivate var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
+
+    fileprivate var eventCount: Int {
+        reduce(0) { sum, outcome in
+            if case .page(let page) = outcome { sum + page.events.count } else { sum }
+        }
+    }
+}

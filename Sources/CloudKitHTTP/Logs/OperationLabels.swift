@@ -1,0 +1,37 @@
+import HTTPTypes
+
+/// What our SDK says about the operation a request belongs to, for the log.
+struct OperationLabels: Hashable {
+    var operation: String?
+    var group: String?
+    var groupName: String?
+    var groupQuantity: String?
+    var expectedSend: String?
+    var expectedReceive: String?
+
+    init(_ headers: HTTPFields) {
+        operation = Self.label(headers[HeaderName.operation])
+        group = Self.label(headers[HeaderName.operationGroup])
+        groupName = Self.label(headers[HeaderName.operationGroupName])
+        groupQuantity = Self.label(headers[HeaderName.groupQuantity])
+        expectedSend = Self.label(headers[HeaderName.groupExpectedSend])
+        expectedReceive = Self.label(headers[HeaderName.groupExpectedReceive])
+    }
+
+    /// Short and printable: the text comes from outside and ends up in a log.
+    private static func label(_ text: String?) -> String? {
+        guard let text, !text.isEmpty else { return nil }
+        let decoded = PercentEncoding.decode(text) ?? text
+        return String(String.UnicodeScalarView(decoded.unicodeScalars.prefix(100).map { $0.properties.isPrintable ? $0 : "?" }))
+    }
+}
+
+extension Unicode.Scalar.Properties {
+    /// Neither a control nor something that moves or hides other text.
+    fileprivate var isPrintable: Bool {
+        switch generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// What the sign-in page does; the twin of the proof in the room of devices.
+enum SignInScript {
+    static let text = """
+        "use strict";
+
+        const base64 = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
+        const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+        const utf8 = (text) => new TextEncoder().encode(text);
+
+        // The password stays here: the cloud gets a proof that is derived from it and keeps a hash of that.
+        async function deriveProof(password, salt, rounds) {
+          const key = await crypto.subtle.importKey("raw", utf8(password.normalize("NFKC")), "PBKDF2", false, ["deriveBits"]);
+          const root = await crypto.subtle.deriveBits(
+            { name: "PBKDF2", hash: "SHA-256", salt: bytes(salt), iterations: rounds }, key, 256);
+          const rootKey = await crypto.subtle.importKey("raw", root, "HKDF", false, ["deriveBits"]);
+          const proof = await crypto.subtle.deriveBits(
+            { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: utf8("welkin account proof 1") }, rootKey, 256);
+          return base64(proof);
+        }
+
+        async function post(data, action, body) {
+          const path = `/device/1/${encodeURIComponent(data.container)}/${data.environment}/sessions/${action}`;
+          const response = await fetch(`${path}?ckAPIToken=${encodeURIComponent(data.token)}`, {
+            method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+          const answer = await response.json();
+          if (!response.ok) {
+            const wait = answer.retryAfter ? ` Try again in ${Math.ceil(answer.retryAfter)} seconds.` : "";
+            throw new Error((answer.reason || "The cloud could not sign you in") + "." + wait);
+          }
+          return answer;
+        }
+
+        // Hands the token to the app: by address where its token names one, else to the page that opened this one.
+        function handOver(data, token) {
+          if (data.callback) {
+            const address = new URL(data.callback);
+            address.searchParams.set("ckWebAuthToken", token);
+            address.searchParams.set("ckSession", token);
+            location.replace(address);
+            return "You are signed in. One moment…";
+          }
+          if (window.opener) {
+            const origins = data.origins ? data.origins.split(" ") : ["*"];
+            for (const origin of origins) {
+              window.opener.postMessage({ ckWebAuthToken: token, ckSession: token }, origin);
+            }
+            window.close();
+          }
+          return "You are signed in. You can close this window.";
+        }
+
+        async function signIn(form, data) {
+          const email = form.elements.email.value;
+          const puzzle = await post(data, "prepare", { email });
+          const proof = await deriveProof(form.elements.password.value, puzzle.salt, puzzle.rounds);
+          const lifetime = form.elements.persist.checked ? "persistent" : "session";
+          const session = await post(data, "create", { email, proof, deviceName: "Browser", lifetime });
+          return handOver(data, session.ckWebAuthToken);
+        }
+
+        if (typeof document !== "undefined") {
+          const form = document.getElementById("sign-in");
+          const message = document.getElementById("message");
+          const button = form.querySelector("button");
+          if (!globalThis.crypto || !crypto.subtle) {
+            message.textContent = "Signing in works over HTTPS, or on this very machine.";
+            button.disabled = true;
+          }
+          form.addEventListener("submit", async (event) => {
+            event.preventDefault();
+            button.disabled = true;
+            message.textContent = "Signing in…";
+            try {
+              message.textContent = await signIn(form, form.dataset);
+              form.hidden = true;
+            } catch (error) {
+              message.textContent = error.message;
+              button.disabled = false;
+            }
+          });
+        }
+
+        """
+}

@@ -1,0 +1,181 @@
+import CloudKitModel
+import CloudKitServer
+import CloudKitWire
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// Answers every request: finds what is asked, reads the body, establishes who asks, lets an endpoint answer, and tells
+/// the log and the metrics.
+package struct CloudResponder: HTTPResponder {
+    package typealias Context = CloudContext
+
+    let configuration: CloudConfiguration
+    let authenticator: Authenticator
+    let databases: DatabaseEndpoints
+    let sessions: SessionEndpoints
+    let users: UserEndpoints
+    let health: HealthCheck
+    let metrics: RequestMetrics
+    let logger: Logger
+
+    package func respond(to request: Request, context: CloudContext) async throws -> Response {
+        let start = ContinuousClock.now
+        let uuid = UUID().uuidString.lowercased()
+        let exchange = Exchange(request.head, configuration: configuration, address: context.address)
+        var report = RequestReport(method: request.method, surface: exchange.surface == .native ? "sdk" : "web", uuid: uuid)
+        var headers = HTTPFields()
+        headers[HeaderName.requestUUID] = uuid
+        exchange.crossOrigin.permit(in: &headers)
+
+        let answer = await answer(exchange, request.body, &report, &headers)
+        for field in answer.headers { headers[field.name] = field.value }
+        headers[.contentType] = answer.contentType
+        headers[.contentLength] = String(answer.body.count)
+        report.status = answer.status.code
+        report.code = answer.code?.rawValue
+        report.itemsIn = answer.itemsIn
+        report.itemsOut = answer.itemsOut
+        report.itemsFailed = answer.itemsFailed
+        report.bytesOut = answer.body.count
+        report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        metrics.record(report)
+        logger.log(level: level(of: report), "request", metadata: report.metadata(OperationLabels(request.headers)))
+        return Response(
+            status: answer.status, headers: headers,
+            body: ResponseBody(byteBuffer: request.method == .head ? ByteBuffer() : ByteBuffer(bytes: answer.body)))
+    }
+
+    /// Whoever watches a cloud asks these two all the time.
+    private func level(of report: RequestReport) -> Logger.Level {
+        if report.status >= 500 { return .error }
+        return report.endpoint == .health || report.endpoint == .metrics ? .debug : .info
+    }
+
+    /// Anything that fails on the way becomes an error object here.
+    private func answer(
+        _ exchange: Exchange, _ body: RequestBody, _ report: inout RequestReport, _ headers: inout HTTPFields
+    ) async -> Answer {
+        do {
+            let read = await configuration.bodyReader.read(body, announced: exchange.announcedBytes)
+            switch read {
+            case .body(let bytes):
+                report.bytesIn = bytes.count
+                return try await answer(exchange, bytes, &report, &headers)
+            case .tooLarge:
+                throw Self.tooLarge
+            case .abandoned:
+                headers[.connection] = "close"
+                throw Self.tooLarge
+            case .broken:
+                headers[.connection] = "close"
+                throw RequestFailure(.badRequest, "the request's body did not arrive")
+            }
+        } catch {
+            var answer = failed(error, exchange, uuid: report.uuid)
+            if let route = report.route, answer.code == .methodNotAllowed {
+                answer.headers[.allow] = route.endpoint.verbs.allow
+            }
+            return answer
+        }
+    }
+
+    private func answer(
+        _ exchange: Exchange, _ body: [UInt8], _ report: inout RequestReport, _ headers: inout HTTPFields
+    ) async throws -> Answer {
+        let route = try Route(path: exchange.path)
+        report.endpoint = route.endpoint
+        report.route = route
+        if exchange.method == .options {
+            return Answer(
+                status: .noContent, body: [], headers: exchange.crossOrigin.preflight(route.endpoint.verbs))
+        }
+        guard route.endpoint.verbs.take(exchange.method) else {
+            throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
+        }
+        guard let place = route.place else { return try await page(route.endpoint, exchange) }
+        guard let scope = route.scope else {
+            let apiToken = try await authenticator.apiToken(
+                exchange.query.apiToken, container: place.container, environment: place.environment,
+                origin: exchange.crossOrigin.origin)
+            return try await sessions.answer(
+                route.endpoint,
+                place: DeviceSignIn.Place(
+                    container: place.container, environment: place.environment, apiToken: apiToken),
+                body: body, address: exchange.address)
+        }
+        let admission = try await authenticator.admit(
+            exchange.credentials, container: place.container, environment: place.environment, target: exchange.target,
+            body: body)
+        if let next = admission.nextWebAuthToken { headers[HeaderName.webAuthToken] = next }
+        let call = Call(
+            endpoint: route.endpoint, place: place, scope: scope, query: exchange.query, body: body,
+            admission: admission, surface: exchange.surface, uuid: report.uuid)
+        guard !admission.isServerKey || scope == .public else { throw Self.serverKeyOutsidePublic }
+        return try await databases.answer(call, users: users)
+    }
+
+    private func page(_ endpoint: Endpoint, _ exchange: Exchange) async throws -> Answer {
+        switch endpoint {
+        case .landingPage: return Pages.landing()
+        case .signInScript: return Pages.signInScript()
+        case .styleSheet: return Pages.styleSheet()
+        case .signInPage: return try await signInPage(exchange.query)
+        case .health: return await health.answer()
+        case .metrics:
+            return Answer(contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.exposition().utf8))
+        default: throw Route.notFound
+        }
+    }
+
+    private func signInPage(_ query: RequestQuery) async throws -> Answer {
+        guard let token = query.apiToken, let container = query.container,
+            let environment = query.environment.flatMap({ Environment(rawValue: $0) }),
+            let row = try? await authenticator.apiToken(
+                token, container: ContainerID(container), environment: environment, origin: nil)
+        else { return Pages.signInRefused() }
+        return Pages.signIn(apiToken: token, row: row)
+    }
+
+    /// The error object of a whole request (web-services.md §5.1).
+    private func failed(_ error: any Error, _ exchange: Exchange, uuid: String) -> Answer {
+        let failure: RequestFailure
+        if let known = error as? RequestFailure {
+            failure = known
+        } else if error is CancellationError {
+            failure = RequestFailure(.tryAgainLater, "the cloud is shutting down", retryAfter: 1)
+        } else {
+            // What went wrong stays in the operator's log.
+            logger.error(
+                "unexpected error", metadata: ["error": .string(String(describing: error)), "uuid": .string(uuid)])
+            failure = RequestFailure(.internalError, "internal error")
+        }
+        var answer = Answer(
+            status: HTTPResponse.Status(code: failure.code.httpStatus),
+            body: WireError(
+                failure: failure, redirectURL: failure.code == .authenticationRequired ? exchange.signInURL : nil
+            ).wireAnswer(
+                style: WireStyle(
+                    surface: exchange.surface == .native ? .native : .web, caller: nil, requestUUID: uuid)),
+            code: failure.code)
+        if let wait = failure.retryAfter { answer.headers[.retryAfter] = String(Int(wait.rounded(.up))) }
+        return answer
+    }
+
+    private static let tooLarge = RequestFailure(
+        .sizeLimitExceeded, "request too large", remedy: "Send at most 2 MB in a request; send the halves.")
+    private static let serverKeyOutsidePublic = RequestFailure(
+        .authenticationFailed, "a server-to-server key reaches the public database only")
+}
+
+extension Endpoint.Verbs {
+    func take(_ method: HTTPRequest.Method) -> Bool {
+        switch self {
+        case .post: method == .post
+        case .getOrPost: method == .get || method == .post
+        case .get: method == .get || method == .head
+        }
+    }
+}

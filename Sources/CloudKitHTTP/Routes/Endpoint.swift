@@ -1,0 +1,65 @@
+/// Everything that can be asked of a cloud. The raw value names it in logs and metrics.
+package enum Endpoint: String, Hashable, Sendable, CaseIterable {
+    case recordsModify = "records/modify"
+    case recordsLookup = "records/lookup"
+    case recordsQuery = "records/query"
+    case recordsChanges = "records/changes"
+    case zonesList = "zones/list"
+    case zonesLookup = "zones/lookup"
+    case zonesModify = "zones/modify"
+    case zonesChanges = "zones/changes"
+    case changesZone = "changes/zone"
+    case changesDatabase = "changes/database"
+    case usersCaller = "users/caller"
+    case usersCurrent = "users/current"
+    case usersDiscover = "users/discover"
+    case usersLookupEmail = "users/lookup/email"
+    case usersLookupID = "users/lookup/id"
+    case usersLookupContacts = "users/lookup/contacts"
+    case sessionsPrepare = "sessions/prepare"
+    case sessionsCreate = "sessions/create"
+    case sessionsDelete = "sessions/delete"
+    case landingPage = "page/landing"
+    case signInPage = "page/sign-in"
+    case signInScript = "page/sign-in.js"
+    case styleSheet = "page/style.css"
+    case health
+    case metrics
+    case unknown
+
+    /// The methods it takes besides OPTIONS (web-services.md §1.2).
+    enum Verbs {
+        case post, getOrPost, get
+
+        /// For the header `Allow`.
+        var allow: String {
+            switch self {
+            case .post: "POST, OPTIONS"
+            case .getOrPost: "GET, POST, OPTIONS"
+            case .get: "GET, OPTIONS"
+            }
+        }
+    }
+
+    var verbs: Verbs {
+        switch self {
+        case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
+        case .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .unknown: .get
+        default: .post
+        }
+    }
+
+    /// The endpoints below `/database`, by what follows the database's word.
+    static let ofDatabase = named([
+        .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
+        .zonesChanges, .changesZone, .changesDatabase, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail,
+        .usersLookupID, .usersLookupContacts,
+    ])
+
+    /// The endpoints below `/device`.
+    static let ofDevice = named([.sessionsPrepare, .sessionsCreate, .sessionsDelete])
+
+    private static func named(_ endpoints: [Endpoint]) -> [Substring: Endpoint] {
+        Dictionary(uniqueKeysWithValues: endpoints.map { ($0.rawValue[...], $0) })
+    }
+}

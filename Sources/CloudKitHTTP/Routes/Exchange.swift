@@ -1,0 +1,55 @@
+import CloudKitModel
+import CloudKitServer
+import HTTPTypes
+
+/// A request's head, taken apart once.
+struct Exchange {
+    var method: HTTPRequest.Method
+    /// Path and query as received: a signature covers this very text.
+    var target: String
+    var path: Substring
+    var query: RequestQuery
+    var crossOrigin: CrossOrigin
+    var surface: Caller.Surface
+    var credentials: RequestCredentials
+    var announcedBytes: Int?
+    /// Where the request comes from.
+    var address: String
+    private var base: String?
+
+    init(_ head: HTTPRequest, configuration: CloudConfiguration, address: String) {
+        method = head.method
+        target = head.path ?? "/"
+        let mark = target.firstIndex(of: "?") ?? target.endIndex
+        path = target[..<mark]
+        query = RequestQuery(mark < target.endIndex ? target[target.index(after: mark)...] : "")
+        let headers = head.headerFields
+        crossOrigin = CrossOrigin(headers, ownOrigin: configuration.publicURL, authority: head.authority)
+        surface = headers[HeaderName.client]?.hasPrefix("sdk/") == true ? .native : .web
+        credentials = RequestCredentials(
+            apiToken: query.apiToken, webAuthToken: query.webAuthToken, signature: Self.signature(headers),
+            origin: crossOrigin.origin)
+        announcedBytes = headers[.contentLength].flatMap { Int($0) }
+        self.address = configuration.isBehindProxy ? Self.forwarded(headers) ?? address : address
+        base = configuration.publicURL ?? head.authority.map { "\(configuration.scheme)://\($0)" }
+    }
+
+    /// Where a browser can sign in for the database asked; nil when the request does not say enough.
+    var signInURL: String? {
+        guard let base, let token = query.apiToken, let place = try? Route(path: path).place else { return nil }
+        return "\(base)/sign-in?container=\(PercentEncoding.encode(place.container.name))"
+            + "&environment=\(place.environment.rawValue)&ckAPIToken=\(PercentEncoding.encode(token))"
+    }
+
+    private static func signature(_ headers: HTTPFields) -> ServerSignature? {
+        guard let keyID = headers[HeaderName.keyID], let date = headers[HeaderName.signedDate],
+            let signature = headers[HeaderName.signature]
+        else { return nil }
+        return ServerSignature(keyID: keyID, date: date, signature: signature)
+    }
+
+    /// The last entry is the proxy's own; those before it anyone may have written.
+    private static func forwarded(_ headers: HTTPFields) -> String? {
+        headers[HeaderName.forwardedFor]?.split(separator: ",").last.map { $0.filter { $0 != " " } }
+    }
+}

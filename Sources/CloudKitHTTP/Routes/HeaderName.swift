@@ -1,0 +1,26 @@
+import HTTPTypes
+
+/// Headers of our own and of Apple's. Each text is a valid header name, so unwrapping cannot fail.
+enum HeaderName {
+    static let webAuthToken = HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token")!
+    static let requestUUID = HTTPField.Name("X-Apple-Request-UUID")!
+    static let keyID = HTTPField.Name("X-Apple-CloudKit-Request-KeyID")!
+    static let signedDate = HTTPField.Name("X-Apple-CloudKit-Request-ISO8601Date")!
+    static let signature = HTTPField.Name("X-Apple-CloudKit-Request-SignatureV1")!
+    static let client = HTTPField.Name("X-Welkin-Client")!
+    static let operation = HTTPField.Name("X-Welkin-Operation")!
+    static let operationGroup = HTTPField.Name("X-Welkin-Operation-Group")!
+    static let operationGroupName = HTTPField.Name("X-Welkin-Operation-Group-Name")!
+    static let groupQuantity = HTTPField.Name("X-Welkin-Group-Quantity")!
+    static let groupExpectedSend = HTTPField.Name("X-Welkin-Group-Expected-Send")!
+    static let groupExpectedReceive = HTTPField.Name("X-Welkin-Group-Expected-Receive")!
+    static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+    static let frameOptions = HTTPField.Name("X-Frame-Options")!
+    static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
+
+    /// What a browser's page may send and see across origins.
+    static let allowed =
+        "content-type, x-apple-cloudkit-request-keyid, x-apple-cloudkit-request-iso8601date, "
+        + "x-apple-cloudkit-request-signaturev1, x-welkin-client"
+    static let exposed = "X-Apple-CloudKit-Web-Auth-Token, X-Apple-Request-UUID, Retry-After"
+}

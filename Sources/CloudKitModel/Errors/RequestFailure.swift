@@ -1,0 +1,98 @@
+/// Why a request, or one item of it, was refused: a code to act on, a fixed reason, and what to do.
+///
+/// Neither reason nor details hold secrets or field values.
+package struct RequestFailure: Error, Hashable, Sendable {
+    package var code: Code
+    /// A fixed sentence; wordings people match on are those of web-services.md §5.3 and behaviour.md §10.
+    package var reason: String
+    /// What the caller can do about it, one sentence; nil where the reason says it all.
+    package var remedy: String?
+    /// Seconds after which a retry makes sense.
+    package var retryAfter: Double?
+    /// The record as the server holds it, for a conflict (B-SAV-07).
+    package var serverRecord: Box<Record>?
+
+    package init(
+        _ code: Code, _ reason: String, remedy: String? = nil, retryAfter: Double? = nil, serverRecord: Record? = nil
+    ) {
+        self.code = code
+        self.reason = reason
+        self.remedy = remedy
+        self.retryAfter = retryAfter
+        self.serverRecord = serverRecord.map(Box.init)
+    }
+
+    /// A code exists only if someone would act on it differently.
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        case accessDenied
+        case systemFieldWrite
+        case accountRestricted
+        case atomicFailure
+        case authenticationFailed
+        case authenticationRequired
+        case badContainer
+        case badDatabase
+        case badRequest
+        case changeTokenExpired
+        case conflict
+        case recordExists
+        case indexMissing
+        case internalError
+        case itemLimitExceeded
+        case sizeLimitExceeded
+        case itemNotFound
+        case endpointNotFound
+        case methodNotAllowed
+        case quotaExceeded
+        case schemaMismatch
+        case throttled
+        case tryAgainLater
+        case typeNotFound
+        case referenceViolation
+        case zoneBusy
+        case zoneNotFound
+        case zonePurged
+        case zoneKeysReset
+    }
+
+    /// Holds a value by reference, so that a failure stays small.
+    package final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
+        package let value: Value
+
+        package init(_ value: Value) { self.value = value }
+
+        package static func == (left: Box, right: Box) -> Bool { left.value == right.value }
+        package func hash(into hasher: inout Hasher) { hasher.combine(value) }
+    }
+}
+
+extension RequestFailure.Code {
+    /// `CKError.Code` and the server's sub-code of it (behaviour.md §10).
+    package var native: (code: Int, subcode: Int?) {
+        switch self {
+        case .accessDenied, .systemFieldWrite: (10, 2007)
+        case .accountRestricted: (32, nil)
+        case .atomicFailure: (22, 2024)
+        case .authenticationFailed, .authenticationRequired: (9, nil)
+        case .badContainer: (5, nil)
+        case .badDatabase: (24, nil)
+        case .badRequest, .methodNotAllowed: (12, nil)
+        case .changeTokenExpired: (21, 2026)
+        case .conflict, .recordExists: (14, 2004)
+        case .indexMissing: (12, 2015)
+        case .internalError: (15, 2000)
+        case .itemLimitExceeded: (27, 1020)
+        case .sizeLimitExceeded: (27, 2023)
+        case .itemNotFound, .typeNotFound: (11, 2003)
+        case .endpointNotFound: (15, nil)
+        case .quotaExceeded: (25, 2035)
+        case .schemaMismatch: (12, 2006)
+        // The client's own gate makes 7 (B-THR-03); a server that throttles is 6 (B-THR-02).
+        case .throttled, .tryAgainLater: (6, nil)
+        case .referenceViolation: (31, nil)
+        case .zoneBusy: (23, nil)
+        case .zoneNotFound, .zoneKeysReset: (26, 2036)
+        case .zonePurged: (28, nil)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/// One field of a record in the form in which it is stored and in which it leaves on the wire.
+///
+/// `json` is the canonical JSON of the bare value (web-services form: a string, a number, base64, an object, an array);
+/// reading a record is splicing these bytes, not parsing and printing them.
+package struct Field: Hashable, Sendable {
+    package var name: String
+    package var type: FieldType
+    package var json: [UInt8]
+
+    package init(name: String, type: FieldType, json: [UInt8]) {
+        self.name = name
+        self.type = type
+        self.json = json
+    }
+}
+
+/// The type of a field, written on the wire as `STRING`, `INT64_LIST`, `ENCRYPTED_BYTES`…
+package struct FieldType: Hashable, Sendable {
+    package enum Base: UInt8, Hashable, Sendable, CaseIterable {
+        case string = 1
+        case int64, double, timestamp, bytes, location, reference, asset
+        /// An empty list that came without a tag; never stored.
+        case unknown
+    }
+
+    package var base: Base
+    package var isList: Bool
+    package var isEncrypted: Bool
+    /// Whether the client left the type out, so that the schema decides (the base is then a guess from the JSON).
+    package var isGuess: Bool
+
+    package init(_ base: Base, isList: Bool = false, isEncrypted: Bool = false, isGuess: Bool = false) {
+        self.base = base
+        self.isList = isList
+        self.isEncrypted = isEncrypted
+        self.isGuess = isGuess
+    }
+
+    package static let string = FieldType(.string)
+    package static let int64 = FieldType(.int64)
+    package static let double = FieldType(.double)
+    package static let timestamp = FieldType(.timestamp)
+    package static let bytes = FieldType(.bytes)
+    package static let location = FieldType(.location)
+    package static let reference = FieldType(.reference)
+    package static let asset = FieldType(.asset)
+
+    package var list: FieldType { FieldType(base, isList: true, isEncrypted: isEncrypted) }
+}
+
+/// The value of a field, taken out of its JSON.
+package enum FieldValue: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    /// Whole milliseconds since 1970.
+    case timestamp(Int64)
+    case bytes([UInt8])
+    case location(LocationValue)
+    case reference(ReferenceValue)
+    case asset(AssetValue)
+    case list(FieldType.Base, [FieldValue])
+}
+
+/// A place on earth. Degrees, metres, metres a second; `timestamp` in milliseconds since 1970.
+package struct LocationValue: Hashable, Sendable {
+    package var latitude: Double
+    package var longitude: Double
+    package var horizontalAccuracy: Double?
+    package var verticalAccuracy: Double?
+    package var altitude: Double?
+    package var speed: Double?
+    package var course: Double?
+    package var timestamp: Int64?
+
+    package init(
+        latitude: Double, longitude: Double, horizontalAccuracy: Double? = nil, verticalAccuracy: Double? = nil,
+        altitude: Double? = nil, speed: Double? = nil, course: Double? = nil, timestamp: Int64? = nil
+    ) {
+        self.latitude = latitude
+        self.longitude = longitude
+        self.horizontalAccuracy = horizontalAccuracy
+        self.verticalAccuracy = verticalAccuracy
+        self.altitude = altitude
+        self.speed = speed
+        self.course = course
+        self.timestamp = timestamp
+    }
+}
+
+/// A pointer to another record of the same zone (B-REF-01).
+package struct ReferenceValue: Hashable, Sendable {
+    package enum Action: String, Hashable, Sendable {
+        case none = "NONE"
+        case deleteSelf = "DELETE_SELF"
+        case validate = "VALIDATE"
+    }
+
+    package var recordName: String
+    /// nil: the zone of the record that holds the reference.
+    package var zoneID: ZoneID?
+    package var action: Action
+
+    package init(recordName: String, zoneID: ZoneID? = nil, action: Action = .none) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+        self.action = action
+    }
+}
+
+/// The dictionary that stands for an asset (web-services.md §7).
+package struct AssetValue: Hashable, Sendable {
+    package var fileChecksum: String
+    package var size: Int64
+    package var wrappingKey: String?
+    package var referenceChecksum: String?
+    package var receipt: String?
+    package var downloadURL: String?
+
+    package init(
+        fileChecksum: String, size: Int64, wrappingKey: String? = nil, referenceChecksum: String? = nil,
+        receipt: String? = nil, downloadURL: String? = nil
+    ) {
+        self.fileChecksum = fileChecksum
+        self.size = size
+        self.wrappingKey = wrappingKey
+        self.referenceChecksum = referenceChecksum
+        self.receipt = receipt
+        self.downloadURL = downloadURL
+    }
+}

@@ -1,0 +1,46 @@
+/// A zone is known by its name and its owner (B-ZN-01).
+package struct ZoneID: Hashable, Sendable {
+    package var zoneName: String
+    package var owner: UserID
+
+    package init(zoneName: String, owner: UserID = .caller) {
+        self.zoneName = zoneName
+        self.owner = owner
+    }
+
+    package static let defaultZoneName = "_defaultZone"
+
+    /// The default zone of the caller.
+    package static let `default` = ZoneID(zoneName: defaultZoneName)
+
+    package var isDefaultZone: Bool { zoneName == Self.defaultZoneName }
+}
+
+/// What a zone can do; raw values of `CKRecordZone.Capabilities` (B-ZN-04).
+package struct ZoneCapabilities: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt
+
+    package init(rawValue: UInt) { self.rawValue = rawValue }
+
+    package static let fetchChanges = ZoneCapabilities(rawValue: 1)
+    package static let atomic = ZoneCapabilities(rawValue: 2)
+    package static let sharing = ZoneCapabilities(rawValue: 4)
+    package static let zoneWideSharing = ZoneCapabilities(rawValue: 8)
+
+    /// A custom private zone can do everything; the default zone and the public one nothing.
+    package static let custom: ZoneCapabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
+}
+
+/// A zone as the server reports it.
+package struct Zone: Hashable, Sendable {
+    package var id: ZoneID
+    package var capabilities: ZoneCapabilities
+    /// The token of the zone's newest change; custom zones only.
+    package var syncToken: String?
+
+    package init(id: ZoneID, capabilities: ZoneCapabilities, syncToken: String? = nil) {
+        self.id = id
+        self.capabilities = capabilities
+        self.syncToken = syncToken
+    }
+}

@@ -1,0 +1,71 @@
+import OrderedStore
+
+/// One record's place in the feed of its zone: there is exactly one, moved at each save and deletion (B-CHG-05).
+///
+/// It says enough to fill a page to the byte, and to pass over types nobody asked for, before any record is read.
+package struct FeedEntry: Hashable, Sendable {
+    package var version: UInt64
+    package var recordName: String
+    package var recordType: String
+    package var isTombstone: Bool
+    /// Bytes of the stored record.
+    package var size: Int
+
+    package init(version: UInt64, recordName: String, recordType: String, isTombstone: Bool, size: Int) {
+        self.version = version
+        self.recordName = recordName
+        self.recordType = recordType
+        self.isTombstone = isTombstone
+        self.size = size
+    }
+
+    static func key(zone: UInt32, version: UInt64) -> Bytes {
+        KeyBuilder(.feed, zone: zone, capacity: 13).adding(version).bytes
+    }
+
+    var value: Bytes {
+        var value = ValueWriter(capacity: 9 + recordName.utf8.count + recordType.utf8.count)
+        value.add(byte: isTombstone ? 1 : 0)
+        value.add(UInt32(clamping: size))
+        value.add(recordName)
+        value.add(recordType)
+        return value.bytes
+    }
+
+    init(_ entry: Entry) throws {
+        var key = KeyReader(entry.key, in: .feed)
+        var value = ValueReader(entry.value, of: .feed)
+        try key.skip()
+        version = try key.readVersion()
+        isTombstone = try value.byte() == 1
+        size = Int(try value.number(UInt32.self))
+        recordName = try value.text()
+        recordType = try value.text()
+    }
+}
+
+extension Reading {
+    /// Up to `limit` entries after a version, oldest change first.
+    package func feed(zone: UInt32, after version: UInt64, limit: Int) async throws -> [FeedEntry] {
+        var range = KeyRange(prefix: KeyBuilder(.feed, zone: zone).bytes)
+        range.lower = FeedEntry.key(zone: zone, version: version + 1)
+        return try await scan(range, limit: limit, reverse: false).map(FeedEntry.init)
+    }
+
+    /// Up to `limit` entries before a version, newest change first.
+    package func feed(zone: UInt32, before version: UInt64, limit: Int) async throws -> [FeedEntry] {
+        var range = KeyRange(prefix: KeyBuilder(.feed, zone: zone).bytes)
+        range.upper = FeedEntry.key(zone: zone, version: version)
+        return try await scan(range, limit: limit, reverse: true).map(FeedEntry.init)
+    }
+}
+
+extension WriteTransaction {
+    package mutating func set(_ entry: FeedEntry, zone: UInt32) {
+        set(FeedEntry.key(zone: zone, version: entry.version), entry.value)
+    }
+
+    package mutating func clearFeedEntry(zone: UInt32, version: UInt64) {
+        if version != 0 { clear(FeedEntry.key(zone: zone, version: version)) }
+    }
+}

@@ -1,0 +1,88 @@
+import CloudKitModel
+import OrderedStore
+
+/// What a partition says about itself, in one value: read first in each write, so that its version is taken first.
+package struct DatabaseHeader: Hashable, Sendable {
+    /// The newest version given out; never goes back, never given twice (B-BKD-11).
+    package var version: UInt64
+    /// The number the next new zone gets; numbers are never reused, so a recreated zone has another (B-CHG-10).
+    package var nextZoneNumber: UInt32
+    /// Live custom zones (B-LIM-06).
+    package var zoneCount: UInt32
+    package var recordCount: UInt64
+    /// Bytes of stored records, for quota (B-BKD-14).
+    package var recordBytes: UInt64
+    /// Tokens of the database feed before this version miss deletions that were forgotten (B-BKD-12).
+    package var horizon: UInt64
+    /// The schema's version when an index was last built here: who writes with an older schema would miss the index.
+    package var schemaFloor: UInt64
+
+    package init() {
+        version = 0
+        nextZoneNumber = Self.firstCustomZone
+        zoneCount = 0
+        recordCount = 0
+        recordBytes = 0
+        horizon = 0
+        schemaFloor = 0
+    }
+
+    /// The default zone's number; it needs no creation.
+    package static let defaultZone: UInt32 = 1
+    static let firstCustomZone: UInt32 = 2
+    package static let key: Bytes = [Subspace.databaseHeader.rawValue]
+
+    /// Takes the next `count` versions; the first of them.
+    package mutating func takeVersions(_ count: Int) -> UInt64 {
+        defer { version += UInt64(count) }
+        return version + 1
+    }
+}
+
+extension DatabaseHeader {
+    private static let format: UInt8 = 1
+
+    package var encoded: Bytes {
+        var value = ValueWriter(capacity: 49)
+        value.add(byte: Self.format)
+        value.add(version)
+        value.add(nextZoneNumber)
+        value.add(zoneCount)
+        value.add(recordCount)
+        value.add(recordBytes)
+        value.add(horizon)
+        value.add(schemaFloor)
+        return value.bytes
+    }
+
+    package init(decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .databaseHeader)
+        guard try value.byte() == Self.format else { throw DamagedValue(.databaseHeader) }
+        version = try value.number()
+        nextZoneNumber = try value.number()
+        zoneCount = try value.number()
+        recordCount = try value.number()
+        recordBytes = try value.number()
+        horizon = try value.number()
+        schemaFloor = try value.number()
+    }
+}
+
+extension Reading {
+    /// The partition's header; a fresh one for a partition that was never written.
+    package func databaseHeader() async throws -> DatabaseHeader {
+        try await get(DatabaseHeader.key).map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
+    }
+
+    /// The partition's header and one of its zones, in one go.
+    package func headers(zoneNamed name: String) async throws -> (database: DatabaseHeader, zone: ZoneHeader?) {
+        let values = try await get([DatabaseHeader.key, ZoneHeader.key(named: name)])
+        let database = try values[0].map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
+        if let bytes = values[1] { return (database, try ZoneHeader(name: name, decoding: bytes)) }
+        return (database, name == ZoneID.defaultZoneName ? .implicitDefault : nil)
+    }
+}
+
+extension WriteTransaction {
+    package mutating func set(_ header: DatabaseHeader) { set(DatabaseHeader.key, header.encoded) }
+}

@@ -1,0 +1,24 @@
+import CloudKitModel
+import OrderedStore
+
+extension Partition {
+    /// One user's private data in one container and environment.
+    package static func privateDatabase(
+        _ container: ContainerID, _ environment: Environment, of user: UserID
+    ) -> Partition {
+        Partition("private/\(container.name)/\(environment.rawValue)/\(user.recordName)")
+    }
+
+    /// The public database of one container and environment.
+    package static func publicDatabase(_ container: ContainerID, _ environment: Environment) -> Partition {
+        Partition("public/\(container.name)/\(environment.rawValue)")
+    }
+
+    /// The record types of one container and environment.
+    package static func schema(_ container: ContainerID, _ environment: Environment) -> Partition {
+        Partition("schema/\(container.name)/\(environment.rawValue)")
+    }
+
+    /// What the cloud knows about its own partitions: which there are, which have work waiting, the store's epoch.
+    package static let registry = Partition("registry")
+}

@@ -1,0 +1,57 @@
+import CloudKitModel
+import OrderedStore
+
+/// The registry's partition: which partitions there are, and which of them have work waiting.
+extension Reading {
+    package func isKnown(_ partition: Partition) async throws -> Bool {
+        try await get(Partition.knownKey(partition.name)) != nil
+    }
+
+    /// Every listed partition whose name begins with `prefix`.
+    package func knownPartitions(prefix: String) async throws -> [Partition] {
+        var key = KeyBuilder(.knownPartition)
+        key.appendStart(of: prefix)
+        return try await scan(key.range, limit: .max).map { entry in
+            var key = KeyReader(entry.key, in: .knownPartition)
+            return Partition(try key.readString())
+        }
+    }
+
+    /// Partitions that were promised work, with when.
+    package func pendingPartitions(limit: Int) async throws -> [(partition: Partition, promised: Int64)] {
+        try await scan(Subspace.pendingOutbox.range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .pendingOutbox)
+            var value = ValueReader(entry.value, of: .pendingOutbox)
+            return (Partition(try key.readString()), try value.number())
+        }
+    }
+}
+
+extension WriteTransaction {
+    package mutating func setKnown(_ partition: Partition) { set(Partition.knownKey(partition.name), []) }
+
+    /// - Parameter promised: Milliseconds since 1970.
+    package mutating func setPending(_ partition: Partition, promised: Int64) {
+        var value = ValueWriter(capacity: 8)
+        value.add(promised)
+        set(Partition.pendingKey(partition.name), value.bytes)
+    }
+
+    /// Takes the mark off, unless a later promise has renewed it.
+    package mutating func clearPending(_ partition: Partition, promised: Int64) async throws {
+        let key = Partition.pendingKey(partition.name)
+        guard let bytes = try await get(key) else { return }
+        var value = ValueReader(bytes, of: .pendingOutbox)
+        if try value.number() == promised { clear(key) }
+    }
+}
+
+extension Partition {
+    /// What the names of all private databases of a container and environment begin with.
+    package static func privateDatabases(_ container: ContainerID, _ environment: Environment) -> String {
+        "private/\(container.name)/\(environment.rawValue)/"
+    }
+
+    fileprivate static func knownKey(_ name: String) -> Bytes { KeyBuilder(.knownPartition).adding(name).bytes }
+    fileprivate static func pendingKey(_ name: String) -> Bytes { KeyBuilder(.pendingOutbox).adding(name).bytes }
+}

@@ -1,0 +1,147 @@
+import CloudKitModel
+import OrderedStore
+
+/// The index entries that a record has, as a pure function of the record and the indexes of its type.
+///
+/// The write path asks for the *difference* between the record before and after; fields that did not change cost a
+/// comparison of their bytes.
+package struct IndexEntries: Hashable, Sendable {
+    /// Keys to be removed.
+    package private(set) var removed: [Bytes] = []
+    /// Keys to be set, each with an empty value.
+    package private(set) var added: [Bytes] = []
+
+    /// What becomes of the entries when `old` gives way to `new`.
+    ///
+    /// - Parameters:
+    ///   - old: What the zone held; nil or a tombstone: nothing.
+    ///   - new: What it will hold; nil or a tombstone: nothing.
+    ///   - oldIndexes: The indexes of the old record's type; they may be left out if the types are the same.
+    ///   - newIndexes: The indexes of the new record's type; nil if that has no definition: only its extent is kept.
+    /// - Throws: `internalError` if a stored field was damaged.
+    package init(
+        zone: UInt32, from old: StoredRecord?, to new: StoredRecord?, oldIndexes: RecordIndexes? = nil,
+        newIndexes: RecordIndexes?
+    ) throws {
+        let before = old.flatMap { $0.isTombstone ? nil : $0 }
+        let after = new.flatMap { $0.isTombstone ? nil : $0 }
+        let prefix = IndexKey.zonePrefix(zone)
+        if let before, let after, before.recordType == after.recordType {
+            try addDifference(before, after, newIndexes, prefix)
+        } else {
+            if let before {
+                removed = try Self.all(before, oldIndexes ?? newIndexes).map { prefix + $0 }
+            }
+            if let after { added = try Self.all(after, newIndexes).map { prefix + $0 } }
+        }
+    }
+
+    private mutating func addDifference(
+        _ before: StoredRecord, _ after: StoredRecord, _ indexes: RecordIndexes?, _ prefix: Bytes
+    ) throws {
+        guard let indexes else { return }
+        let old = try IndexedValues(before)
+        let new = try IndexedValues(after)
+        for field in indexes.fields where !field.marks.isEmpty && !old.agrees(with: new, in: field) {
+            let gone = try Self.entries(of: before, field, old)
+            let made = try Self.entries(of: after, field, new)
+            removed += gone.subtracting(made).map { prefix + $0 }
+            added += made.subtracting(gone).map { prefix + $0 }
+        }
+    }
+
+    /// Every entry of a record, its extent included, without the zone.
+    static func all(_ record: StoredRecord, _ indexes: RecordIndexes?) throws -> Set<Bytes> {
+        let values = try IndexedValues(record)
+        var entries: Set<Bytes> = [extent(of: record)]
+        for field in indexes?.fields ?? [] { entries.formUnion(try Self.entries(of: record, field, values)) }
+        return entries
+    }
+
+    static func extent(of record: StoredRecord) -> Bytes {
+        var key = IndexKey.prefix(.extent, of: "", recordType: record.recordType)
+        key.append(record.name)
+        return key.bytes
+    }
+
+    /// The entries that one field gives rise to, of every kind that its marks ask for.
+    static func entries(of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues) throws -> Set<Bytes> {
+        // Names are in the extent already.
+        if field.marks.isEmpty || field.name == QueryKey.SystemField.recordName.schemaName { return [] }
+        let value = try values.value(of: field)
+        let writer = EntryWriter(recordType: record.recordType, field: field.name, recordName: record.name)
+        var entries: Set<Bytes> = []
+        if !field.marks.isDisjoint(with: [.queryable, .sortable]) {
+            writer.addValues(value, field, to: &entries)
+        }
+        if field.marks.contains(.searchable), let value { writer.addTokens(value, to: &entries) }
+        return entries
+    }
+}
+
+/// Makes the entries of one field of one record.
+private struct EntryWriter {
+    var recordType: String
+    var field: String
+    var recordName: String
+
+    func addValues(_ value: FieldValue?, _ field: IndexedField, to entries: inout Set<Bytes>) {
+        switch value {
+        case nil:
+            // So that an order by the field does not lose the record.
+            if field.marks.contains(.sortable), !field.type.isList { add(.ordered, to: &entries) { $0.appendNull(); return true } }
+        case .list(_, let elements):
+            for element in elements { add(.member, to: &entries) { $0.appendIndexed(element) } }
+        case .location(let location):
+            let place = Place(location)
+            add(.cell, to: &entries) { key in
+                key.append(GridCode.code(of: place))
+                key.append(place.latitude)
+                key.append(place.longitude)
+                return true
+            }
+        case .some(let value):
+            add(.ordered, to: &entries) { $0.appendIndexed(value) }
+        }
+    }
+
+    func addTokens(_ value: FieldValue, to entries: inout Set<Bytes>) {
+        for word in value.words { add(.token, to: &entries) { $0.append(TextTokens.indexed(word)); return true } }
+    }
+
+    private func add(_ kind: IndexKey.Kind, to entries: inout Set<Bytes>, _ value: (inout KeyBuilder) -> Bool) {
+        var key = IndexKey.prefix(kind, of: field, recordType: recordType)
+        guard value(&key) else { return }
+        key.append(recordName)
+        entries.insert(key.bytes)
+    }
+}
+
+extension FieldValue {
+    /// The distinct words of a text or of a list of texts (B-QRY-08).
+    var words: Set<String> {
+        switch self {
+        case .string(let text): return TextTokens.words(of: text)
+        case .list(_, let elements):
+            var words: Set<String> = []
+            for case .string(let text) in elements { TextTokens.add(wordsOf: text, to: &words) }
+            return words
+        default: return []
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Brings the indexes of a zone of the home partition up to date with one saved or deleted record.
+    ///
+    /// - Parameters: As `IndexEntries.init`.
+    package mutating func updateIndexes(
+        zone: UInt32, from old: StoredRecord?, to new: StoredRecord?, oldIndexes: RecordIndexes? = nil,
+        newIndexes: RecordIndexes?
+    ) throws {
+        let entries = try IndexEntries(
+            zone: zone, from: old, to: new, oldIndexes: oldIndexes, newIndexes: newIndexes)
+        for key in entries.removed { clear(key) }
+        for key in entries.added { set(key, []) }
+    }
+}

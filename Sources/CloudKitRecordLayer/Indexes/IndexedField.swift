@@ -1,0 +1,75 @@
+import CloudKitModel
+
+/// Which questions a field can answer (B-QRY-14); the raw values are those of the schema's `FieldIndexes`.
+package struct IndexMarks: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Equality, membership, list tests.
+    package static let queryable = IndexMarks(rawValue: 1)
+    /// Ordering and ranges.
+    package static let sortable = IndexMarks(rawValue: 2)
+    /// Full text.
+    package static let searchable = IndexMarks(rawValue: 4)
+}
+
+/// A field of a record type, or one of the record's own attributes, as indexes and queries see it.
+package struct IndexedField: Hashable, Sendable {
+    /// Attributes go by their schema name, `___createTime` and so on.
+    package var name: String
+    package var type: FieldType
+    /// The indexes that every save keeps up to date.
+    package var marks: IndexMarks
+    /// Those of `marks` that do not cover older records yet: queries may not use them (B-SCH-07).
+    package var building: IndexMarks
+
+    package init(name: String, type: FieldType, marks: IndexMarks, building: IndexMarks = []) {
+        self.name = name
+        self.type = type
+        self.marks = marks
+        self.building = building
+    }
+
+    package init(_ field: QueryKey.SystemField, marks: IndexMarks, building: IndexMarks = []) {
+        self.init(name: field.schemaName, type: field.fieldType, marks: marks, building: building)
+    }
+
+    /// The indexes that a query may use.
+    package var usable: IndexMarks { marks.subtracting(building) }
+
+    /// The attribute of the record that this is; nil for a field.
+    var systemField: QueryKey.SystemField? {
+        guard name.utf8.starts(with: "___".utf8) else { return nil }
+        return QueryKey.SystemField.allCases.first { $0.schemaName == name }
+    }
+}
+
+extension QueryKey.SystemField {
+    /// The type that the attribute is compared as (B-QRY-13).
+    package var fieldType: FieldType {
+        switch self {
+        case .recordName, .share, .parent, .createdUserRecordName, .modifiedUserRecordName: .reference
+        case .createdTimestamp, .modifiedTimestamp: .timestamp
+        }
+    }
+}
+
+/// All that can be asked about the records of one type.
+package struct RecordIndexes: Hashable, Sendable {
+    package let recordType: String
+    /// Every field of the type, indexed or not, and the attributes that are indexed; sorted by name.
+    package let fields: [IndexedField]
+
+    package init(recordType: String, fields: [IndexedField]) {
+        self.recordType = recordType
+        self.fields = fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    package subscript(name: String) -> IndexedField? { fields.first { $0.name == name } }
+
+    /// Whether a query could use any index of the type.
+    var isQueryable: Bool { fields.contains { !$0.marks.isEmpty } }
+
+    var searchableFields: [IndexedField] { fields.filter { $0.usable.contains(.searchable) } }
+}

@@ -1,0 +1,79 @@
+@_spi(_Unicode) import Swift
+
+/// The words of a text for full-text search: without case, accents and stop words (B-QRY-08, B-QRY-09).
+///
+/// A word is a run of letters and digits. Scripts written without spaces have no such runs: each Han or Kana character
+/// is a word.
+enum TextTokens {
+    /// Bytes of UTF-8 that an index entry holds of a word; the record is checked for the rest.
+    static let indexedBytesMax = 64
+
+    static let stopWords: Set<String> = [
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+        "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+    ]
+
+    /// The distinct words of a text.
+    static func words(of text: String) -> Set<String> {
+        var words: Set<String> = []
+        add(wordsOf: text, to: &words)
+        return words
+    }
+
+    static func add(wordsOf text: String, to words: inout Set<String>) {
+        var word = String.UnicodeScalarView()
+        func finish(_ word: inout String.UnicodeScalarView) {
+            defer { word.removeAll(keepingCapacity: true) }
+            let whole = String(word)
+            if !whole.isEmpty, !stopWords.contains(whole) { words.insert(whole) }
+        }
+        for scalar in text._nfd {
+            switch place(of: scalar) {
+            case .inside: fold(scalar, into: &word)
+            case .mark: continue
+            case .alone:
+                finish(&word)
+                word.append(scalar)
+                finish(&word)
+            case .between: finish(&word)
+            }
+        }
+        finish(&word)
+    }
+
+    /// What an index entry holds of a word.
+    static func indexed(_ word: String) -> String {
+        guard word.utf8.count > indexedBytesMax else { return word }
+        var end = word.utf8.index(word.startIndex, offsetBy: indexedBytesMax)
+        while String.Index(end, within: word.unicodeScalars) == nil { end = word.utf8.index(before: end) }
+        return String(word.unicodeScalars[..<end])
+    }
+
+    private enum Place {
+        case inside, mark, alone, between
+    }
+
+    private static func place(of scalar: Unicode.Scalar) -> Place {
+        if scalar.isASCII {
+            return switch scalar.value {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: .inside
+            default: .between
+            }
+        }
+        switch scalar.value {
+        case 0x3040...0x30FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xF900...0xFAFF, 0x20000...0x3FFFF: return .alone
+        default: break
+        }
+        let properties = scalar.properties
+        if properties.generalCategory == .nonspacingMark { return .mark }
+        return properties.isAlphabetic || properties.numericType != nil ? .inside : .between
+    }
+
+    private static func fold(_ scalar: Unicode.Scalar, into word: inout String.UnicodeScalarView) {
+        if scalar.isASCII {
+            word.append(0x41...0x5A ~= scalar.value ? Unicode.Scalar(UInt8(scalar.value) | 0x20) : scalar)
+        } else {
+            word.append(contentsOf: scalar.properties.lowercaseMapping.unicodeScalars)
+        }
+    }
+}

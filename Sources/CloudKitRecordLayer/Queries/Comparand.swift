@@ -1,0 +1,35 @@
+import CloudKitModel
+import OrderedStore
+
+/// A value in the form in which queries tell values apart.
+enum Comparand: Hashable, Sendable {
+    case text(Bytes)
+    case integer(Int64)
+    case double(Double)
+    case name(String)
+    case place(Place)
+
+    /// nil for values that no query compares.
+    ///
+    /// - Parameter ignoresCase: Whether texts that differ in case alone are equal (B-QRY-07).
+    init?(_ value: FieldValue, ignoresCase: Bool) {
+        switch value {
+        case .string(let text): self = .text(ignoresCase ? FoldedText.fold(text) : FoldedText.decomposed(text))
+        case .int64(let number), .timestamp(let number): self = .integer(number)
+        case .double(let number): self = .double(number)
+        case .reference(let reference): self = .name(reference.recordName)
+        case .location(let location): self = .place(Place(location))
+        case .bytes, .asset, .list: return nil
+        }
+    }
+
+    /// Whether this comes before the other; false between types.
+    func precedes(_ other: Comparand) -> Bool {
+        switch (self, other) {
+        case (.text(let left), .text(let right)): left.lexicographicallyPrecedes(right)
+        case (.integer(let left), .integer(let right)): left < right
+        case (.double(let left), .double(let right)): left < right
+        default: false
+        }
+    }
+}

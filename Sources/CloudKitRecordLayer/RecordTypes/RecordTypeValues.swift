@@ -1,0 +1,31 @@
+import OrderedStore
+
+/// The schema's partition: one entry a record type, and a version that every change raises.
+extension Reading {
+    package func schemaVersionValue() async throws -> UInt64 {
+        guard let bytes = try await get(Self.schemaVersionKey) else { return 0 }
+        var value = ValueReader(bytes, of: .schemaVersion)
+        return try value.number()
+    }
+
+    package func recordTypeValues() async throws -> [(name: String, value: Bytes)] {
+        try await scan(Subspace.recordType.range, limit: .max).map { entry in
+            var key = KeyReader(entry.key, in: .recordType)
+            return (try key.readString(), entry.value)
+        }
+    }
+
+    fileprivate static var schemaVersionKey: Bytes { [Subspace.schemaVersion.rawValue] }
+}
+
+extension WriteTransaction {
+    package mutating func setRecordTypeValue(_ name: String, _ value: Bytes) {
+        set(KeyBuilder(.recordType).adding(name).bytes, value)
+    }
+
+    package mutating func setSchemaVersionValue(_ version: UInt64) {
+        var value = ValueWriter(capacity: 8)
+        value.add(version)
+        set(Self.schemaVersionKey, value.bytes)
+    }
+}

@@ -1,0 +1,225 @@
+import CloudKitModel
+import OrderedStore
+
+/// A record as it lies in the store: a small header, then its fields in the form in which they leave on the wire.
+///
+/// Reading takes slices of the fields; what nobody asked for is passed over. A deleted record of a custom zone stays as a
+/// tombstone under the same key, so that a new record of that name finds the feed entry to move.
+package struct StoredRecord: Hashable, Sendable {
+    package var name: String
+    package var recordType: String
+    package var isTombstone: Bool
+    /// What the change tag is made of (B-REC-06).
+    package var tagVersion: UInt64
+    /// Where the record stands in the zone's feed; 0 in zones without one.
+    package var feedVersion: UInt64
+    package var created: Stamp
+    package var modified: Stamp
+    package var parent: String?
+    package var share: String?
+    package var shortGUID: String?
+    /// Bytes it takes in the store; 0 before it was there.
+    package private(set) var storedBytes = 0
+    private var packed: PackedFields
+}
+
+/// Fields one after the other, each as name, type, JSON.
+private struct PackedFields: Hashable, Sendable {
+    var bytes: Bytes
+    /// Where the number of fields stands.
+    var offset: Int
+}
+
+extension StoredRecord {
+    /// A record to be stored.
+    ///
+    /// - Parameter fields: Sorted by name, each name once.
+    package init(
+        name: String, recordType: String, version: UInt64, feedVersion: UInt64, created: Stamp, modified: Stamp,
+        parent: String?, share: String?, shortGUID: String?, fields: [Field]
+    ) {
+        self.name = name
+        self.recordType = recordType
+        isTombstone = false
+        tagVersion = version
+        self.feedVersion = feedVersion
+        self.created = created
+        self.modified = modified
+        self.parent = parent
+        self.share = share
+        self.shortGUID = shortGUID
+        packed = PackedFields(packing: fields)
+    }
+
+    /// What stays of a record of a custom zone that is gone.
+    package init(tombstoneOf record: StoredRecord, version: UInt64, modified: Stamp) {
+        self = record
+        isTombstone = true
+        tagVersion = version
+        feedVersion = version
+        self.modified = modified
+        parent = nil
+        share = nil
+        shortGUID = nil
+        packed = PackedFields(packing: [])
+    }
+
+    package static func key(zone: UInt32, name: String) -> Bytes {
+        var key = KeyBuilder(.record, zone: zone, capacity: 6 + name.utf8.count)
+        key.append(name)
+        return key.bytes
+    }
+
+    package var changeTag: ChangeTag { ChangeTag(version: tagVersion) }
+
+    /// Whether the two hold the same bytes of fields.
+    package func hasSameFields(as other: StoredRecord) -> Bool { packed.contents == other.packed.contents }
+
+    /// The fields, in the order of their names.
+    ///
+    /// - Parameter desired: The names wanted; nil: all (B-REC-08).
+    package func fields(_ desired: Set<String>? = nil) throws -> [Field] { try packed.fields(desired) }
+
+    /// The fields of one type, in the order of their names.
+    package func fields(ofType base: FieldType.Base) throws -> [Field] { try packed.fields(nil, ofType: base) }
+
+    /// The record as answers carry it.
+    package func record(in zoneID: ZoneID, desired: Set<String>? = nil) throws -> Record {
+        record(in: zoneID, fields: try fields(desired))
+    }
+
+    /// The record as answers carry it, with fields that are at hand.
+    package func record(in zoneID: ZoneID, fields: [Field]) -> Record {
+        Record(
+            id: RecordID(recordName: name, zoneID: zoneID), recordType: recordType, fields: fields,
+            changeTag: changeTag, created: created, modified: modified, parent: parent, share: share,
+            shortGUID: shortGUID)
+    }
+}
+
+extension ChangeTag {
+    /// Short and opaque: the version in base 36.
+    package init(version: UInt64) { self.init(String(version, radix: 36)) }
+}
+
+extension PackedFields {
+    init(packing fields: [Field]) {
+        let size = fields.reduce(2) { $0 + 8 + $1.name.utf8.count + $1.json.count }
+        var value = ValueWriter(capacity: size)
+        value.add(UInt16(clamping: fields.count))
+        for field in fields {
+            value.add(field.name)
+            value.add(byte: field.type.base.rawValue)
+            value.add(byte: (field.type.isList ? 1 : 0) | (field.type.isEncrypted ? 2 : 0))
+            value.add(field.json)
+        }
+        self.init(bytes: value.bytes, offset: 0)
+    }
+
+    var contents: ArraySlice<UInt8> { bytes[offset...] }
+
+    func fields(_ desired: Set<String>?, ofType wanted: FieldType.Base? = nil) throws -> [Field] {
+        if let desired, desired.isEmpty { return [] }
+        var value = ValueReader(bytes, of: .record, from: offset)
+        let count = Int(try value.number(UInt16.self))
+        var fields: [Field] = []
+        fields.reserveCapacity(wanted == nil ? min(count, desired?.count ?? count) : 0)
+        for _ in 0..<count {
+            let name = try value.slice(Int(try value.number(UInt16.self)))
+            let base = FieldType.Base(rawValue: try value.byte())
+            let flags = try value.byte()
+            guard let base else { throw DamagedValue(.record) }
+            guard wanted == nil || wanted == base else {
+                try value.skip(Int(try value.number(UInt32.self)))
+                continue
+            }
+            let text = String(decoding: name, as: UTF8.self)
+            if let desired, !desired.contains(text) {
+                try value.skip(Int(try value.number(UInt32.self)))
+                continue
+            }
+            let type = FieldType(base, isList: flags & 1 != 0, isEncrypted: flags & 2 != 0)
+            fields.append(Field(name: text, type: type, json: try value.string()))
+        }
+        return fields
+    }
+}
+
+extension StoredRecord {
+    private static let format: UInt8 = 1
+    private static let tagOffset = 2
+
+    package var encoded: Bytes {
+        var value = ValueWriter(capacity: 192 + packed.contents.count)
+        value.add(byte: Self.format)
+        value.add(byte: isTombstone ? 1 : 0)
+        value.add(tagVersion)
+        value.add(feedVersion)
+        value.add(created.timestamp)
+        value.add(modified.timestamp)
+        value.add(recordType)
+        value.add(created.user.recordName)
+        value.add(created.deviceID)
+        value.add(modified.user.recordName)
+        value.add(modified.deviceID)
+        value.add(parent)
+        value.add(share)
+        value.add(shortGUID)
+        value.append(packed.contents)
+        return value.bytes
+    }
+
+    package init(name: String, decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .record)
+        guard try value.byte() == Self.format else { throw DamagedValue(.record) }
+        self.name = name
+        isTombstone = try value.byte() & 1 != 0
+        tagVersion = try value.number()
+        feedVersion = try value.number()
+        let createdAt = try value.number(Int64.self)
+        let modifiedAt = try value.number(Int64.self)
+        recordType = try value.text()
+        created = Stamp(
+            timestamp: createdAt, user: UserID(try value.text()), deviceID: try value.optionalText())
+        modified = Stamp(
+            timestamp: modifiedAt, user: UserID(try value.text()), deviceID: try value.optionalText())
+        parent = try value.optionalText()
+        share = try value.optionalText()
+        shortGUID = try value.optionalText()
+        storedBytes = bytes.count
+        packed = PackedFields(bytes: bytes, offset: value.position)
+    }
+}
+
+extension Reading {
+    /// The records under `names`, tombstones included, in the order asked for.
+    package func records(zone: UInt32, names: [String]) async throws -> [StoredRecord?] {
+        let values = try await get(names.map { StoredRecord.key(zone: zone, name: $0) })
+        return try zip(names, values).map { name, bytes in
+            try bytes.map { try StoredRecord(name: name, decoding: $0) }
+        }
+    }
+
+    /// Up to `limit` stored records in the order of their names, tombstones included, beginning after a name.
+    package func records(zone: UInt32, after name: String?, limit: Int) async throws -> [StoredRecord] {
+        var range = KeyRange(prefix: KeyBuilder(.record, zone: zone).bytes)
+        if let name { range.lower = StoredRecord.key(zone: zone, name: name) + [0] }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .record)
+            try key.skip()
+            return try StoredRecord(name: key.readString(), decoding: entry.value)
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Stores a record or tombstone; the size of what was stored, in bytes.
+    @discardableResult
+    package mutating func set(_ record: StoredRecord, zone: UInt32) -> Int {
+        let value = record.encoded
+        set(StoredRecord.key(zone: zone, name: record.name), value)
+        return value.count
+    }
+
+    package mutating func clearRecord(zone: UInt32, name: String) { clear(StoredRecord.key(zone: zone, name: name)) }
+}

@@ -1,0 +1,83 @@
+import OrderedStore
+
+/// That one record points at another in a way that matters when the other goes (B-REF-05, B-REF-07).
+///
+/// Kept under the target, so that a cascade or a violation is found by one short scan, however large the zone.
+package struct BackReference: Hashable, Sendable {
+    /// Values never change: data is stored under them.
+    package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+        case deleteSelf = 1
+        case validate = 2
+        case parent = 3
+    }
+
+    package var target: String
+    package var kind: Kind
+    /// The record that holds the reference.
+    package var holder: String
+    /// The field that holds it; nil for `parent`. A record pointing at a target from two fields has two of these.
+    package var field: String?
+
+    package init(target: String, kind: Kind, holder: String, field: String?) {
+        self.target = target
+        self.kind = kind
+        self.holder = holder
+        self.field = field
+    }
+
+    func key(zone: UInt32) -> Bytes {
+        var key = KeyBuilder(.backReference, zone: zone, capacity: 64)
+        key.append(target)
+        key.append(Int(kind.rawValue))
+        key.append(holder)
+        key.append(field ?? "")
+        return key.bytes
+    }
+
+    init(_ entry: Entry) throws {
+        var key = KeyReader(entry.key, in: .backReference)
+        try key.skip()
+        let target = try key.readString()
+        let kind = UInt8(exactly: try key.readInteger()).flatMap(Kind.init(rawValue:))
+        let holder = try key.readString()
+        let field = try key.readString()
+        guard let kind else { throw DamagedValue(.backReference) }
+        self.init(target: target, kind: kind, holder: holder, field: field.isEmpty ? nil : field)
+    }
+
+    static func ownerCountKey(zone: UInt32, target: String) -> Bytes {
+        KeyBuilder(.ownerCount, zone: zone).adding(target).bytes
+    }
+}
+
+extension Reading {
+    /// Up to `limit` references to a record.
+    package func backReferences(zone: UInt32, target: String, limit: Int) async throws -> [BackReference] {
+        let range = KeyRange(prefix: KeyBuilder(.backReference, zone: zone).adding(target).bytes)
+        return try await scan(range, limit: limit).map(BackReference.init)
+    }
+
+    /// How many deleteSelf references point at each target (B-LIM-07).
+    package func ownerCounts(zone: UInt32, targets: [String]) async throws -> [Int] {
+        let values = try await get(targets.map { BackReference.ownerCountKey(zone: zone, target: $0) })
+        return try values.map { bytes in
+            guard let bytes else { return 0 }
+            var value = ValueReader(bytes, of: .ownerCount)
+            return Int(try value.number(UInt32.self))
+        }
+    }
+}
+
+extension WriteTransaction {
+    package mutating func set(_ reference: BackReference, zone: UInt32) { set(reference.key(zone: zone), []) }
+
+    package mutating func clear(_ reference: BackReference, zone: UInt32) { clear(reference.key(zone: zone)) }
+
+    package mutating func setOwnerCount(zone: UInt32, target: String, _ count: Int) {
+        let key = BackReference.ownerCountKey(zone: zone, target: target)
+        if count <= 0 { return clear(key) }
+        var value = ValueWriter(capacity: 4)
+        value.add(UInt32(clamping: count))
+        set(key, value.bytes)
+    }
+}

@@ -1,0 +1,72 @@
+import OrderedStore
+
+/// The first byte of every key: what the rest of the key, and the value, mean.
+///
+/// A partition of a database holds those up to `outbox`; the cloud's own books hold the rest. Values never change:
+/// data is stored under them.
+package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
+    case databaseHeader = 0x01
+    /// zone name → `ZoneHeader`
+    case zone = 0x02
+    /// version → `DatabaseFeedEntry`
+    case databaseFeed = 0x03
+    /// zone number, record name → `StoredRecord`
+    case record = 0x10
+    /// zone number, version → `FeedEntry`
+    case feed = 0x11
+    /// zone number, target, kind, holder → nothing
+    case backReference = 0x12
+    /// zone number, target → how many deleteSelf references point to it
+    case ownerCount = 0x13
+    /// zone number, … (`IndexEntries`)
+    case index = 0x20
+    /// version → `CascadeJob`
+    case outbox = 0x30
+
+    /// record type → its definition, in the schema's partition
+    case recordType = 0x40
+    case schemaVersion = 0x41
+    /// partition name → nothing, in the registry's partition
+    case knownPartition = 0x50
+    /// partition name → when it was last promised work, in the registry's partition
+    case pendingOutbox = 0x51
+
+    /// Whether keys go on with a zone number, so that deleting a zone clears them.
+    package var isZoned: Bool { (Subspace.record.rawValue...Subspace.index.rawValue).contains(rawValue) }
+
+    /// Every key of this subspace.
+    package var range: KeyRange { KeyRange(prefix: [rawValue]) }
+}
+
+extension KeyBuilder {
+    /// A key of `subspace`; its elements follow the subspace's byte.
+    package init(_ subspace: Subspace, capacity: Int = 48) {
+        self.init(prefix: [subspace.rawValue], capacity: capacity)
+    }
+
+    /// A key of one zone of `subspace`.
+    package init(_ subspace: Subspace, zone: UInt32, capacity: Int = 48) {
+        self.init(subspace, capacity: capacity)
+        append(Int64(zone))
+    }
+
+    package func adding(_ text: String) -> KeyBuilder {
+        var copy = self
+        copy.append(text)
+        return copy
+    }
+
+    package func adding(_ version: UInt64) -> KeyBuilder {
+        var copy = self
+        copy.append(Int64(clamping: version))
+        return copy
+    }
+}
+
+extension KeyReader {
+    /// Reads a key of `subspace`, the byte of which is passed over.
+    init(_ key: Bytes, in subspace: Subspace) { self.init(key, after: 1) }
+
+    /// A version, as `KeyBuilder.adding(_:)` wrote it.
+    mutating func readVersion() throws -> UInt64 { UInt64(clamping: try readInteger()) }
+}

@@ -1,0 +1,100 @@
+import OrderedStore
+
+/// A stored value that does not read as what its key promises: the store was damaged or written by a later version.
+package struct DamagedValue: Error, Hashable, Sendable {
+    package let subspace: Subspace
+
+    package init(_ subspace: Subspace) { self.subspace = subspace }
+}
+
+/// Builds a stored value: little-endian numbers, texts and byte strings with their length in front.
+package struct ValueWriter: Sendable {
+    package private(set) var bytes: Bytes
+
+    package init(capacity: Int = 64) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    package mutating func add(byte: UInt8) { bytes.append(byte) }
+
+    package mutating func add<Number: FixedWidthInteger & Sendable>(_ number: Number) {
+        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    /// At most 65534 bytes of UTF-8; names are far shorter.
+    package mutating func add(_ text: String?) {
+        guard let utf8 = text?.utf8.prefix(Int(UInt16.max) - 1) else { return add(UInt16.max) }
+        let isContiguous: Void? = utf8.withContiguousStorageIfAvailable { append(counted: $0) }
+        if isContiguous == nil { append(counted: utf8) }
+    }
+
+    private mutating func append(counted text: some Collection<UInt8>) {
+        add(UInt16(text.count))
+        bytes.append(contentsOf: text)
+    }
+
+    package mutating func add(_ string: some Collection<UInt8>) {
+        add(UInt32(string.count))
+        bytes.append(contentsOf: string)
+    }
+
+    package mutating func append(_ raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
+}
+
+/// Reads a stored value back; any read beyond its end is `DamagedValue`.
+package struct ValueReader: Sendable {
+    package let bytes: Bytes
+    package private(set) var position: Int
+    private let subspace: Subspace
+
+    package init(_ bytes: Bytes, of subspace: Subspace, from position: Int = 0) {
+        self.bytes = bytes
+        self.subspace = subspace
+        self.position = position
+    }
+
+    package mutating func byte() throws -> UInt8 {
+        guard position < bytes.count else { throw DamagedValue(subspace) }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    package mutating func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws -> Number {
+        let size = MemoryLayout<Number>.size
+        guard position + size <= bytes.count else { throw DamagedValue(subspace) }
+        defer { position += size }
+        return bytes.withUnsafeBytes {
+            Number(littleEndian: $0.loadUnaligned(fromByteOffset: position, as: Number.self))
+        }
+    }
+
+    package mutating func text() throws -> String {
+        guard let text = try optionalText() else { throw DamagedValue(subspace) }
+        return text
+    }
+
+    package mutating func optionalText() throws -> String? {
+        let length = try number(UInt16.self)
+        guard length != UInt16.max else { return nil }
+        return String(decoding: try slice(Int(length)), as: UTF8.self)
+    }
+
+    package mutating func string() throws -> Bytes {
+        Bytes(try slice(Int(try number(UInt32.self))))
+    }
+
+    /// The next `length` bytes, in place.
+    package mutating func slice(_ length: Int) throws -> ArraySlice<UInt8> {
+        guard position + length <= bytes.count else { throw DamagedValue(subspace) }
+        defer { position += length }
+        return bytes[position..<position + length]
+    }
+
+    package mutating func skip(_ length: Int) throws {
+        guard position + length <= bytes.count else { throw DamagedValue(subspace) }
+        position += length
+    }
+
+    package var isAtEnd: Bool { position == bytes.count }
+}

@@ -1,0 +1,168 @@
+import CloudKitModel
+import OrderedStore
+
+/// One incarnation of a zone: its number, its state and what its feed needs.
+package struct ZoneHeader: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
+        case live
+        /// Gone; kept so that the database feed can say so (B-ZN-08). Records in it: zone not found (B-ZN-07).
+        case deleted(ZoneDeletionReason)
+        /// The user removed the app's data; ends when a client deletes or saves the zone (B-ZN-10, B-ZN-11).
+        case purged
+        /// The user lost the keys; ends in the same way (B-ZN-12).
+        case keysReset
+    }
+
+    package var name: String
+    /// Interned, different in every incarnation.
+    package var number: UInt32
+    package var state: State
+    /// When the state began, in milliseconds since 1970.
+    package var since: Int64
+    /// The version of the newest entry of the zone's feed.
+    package var latestVersion: UInt64
+    /// Where the zone stands in the database feed; 0 for the default zone, which never appears there (B-CHG-04).
+    package var feedVersion: UInt64
+    /// Tokens of the zone's feed before this version miss deletions that were forgotten (B-BKD-12).
+    package var horizon: UInt64
+    package var recordCount: UInt64
+    package var recordBytes: UInt64
+    /// What the last save sent along (B-BAT-11).
+    package var clientChangeToken: Bytes?
+
+    package init(name: String, number: UInt32, since: Int64, feedVersion: UInt64 = 0) {
+        self.name = name
+        self.number = number
+        state = .live
+        self.since = since
+        latestVersion = 0
+        self.feedVersion = feedVersion
+        horizon = 0
+        recordCount = 0
+        recordBytes = 0
+        clientChangeToken = nil
+    }
+
+    /// The default zone before anything was written to it: it needs no creation.
+    package static let implicitDefault = ZoneHeader(
+        name: ZoneID.defaultZoneName, number: DatabaseHeader.defaultZone, since: 0)
+
+    package var isDefaultZone: Bool { number == DatabaseHeader.defaultZone }
+
+    /// Custom zones keep a feed with tombstones and apply batches as a whole (B-ZN-04); the others do neither
+    /// (B-DB-05, B-DB-13, B-BAT-04).
+    package var isCustom: Bool { !isDefaultZone }
+
+    package static func key(named name: String) -> Bytes { KeyBuilder(.zone).adding(name).bytes }
+}
+
+extension ZoneHeader.State {
+    fileprivate var code: UInt8 {
+        switch self {
+        case .live: 0
+        case .deleted(.deleted): 1
+        case .deleted(.purged): 2
+        case .deleted(.encryptedDataReset): 3
+        case .purged: 4
+        case .keysReset: 5
+        }
+    }
+
+    fileprivate init(code: UInt8) throws {
+        switch code {
+        case 0: self = .live
+        case 1: self = .deleted(.deleted)
+        case 2: self = .deleted(.purged)
+        case 3: self = .deleted(.encryptedDataReset)
+        case 4: self = .purged
+        case 5: self = .keysReset
+        default: throw DamagedValue(.zone)
+        }
+    }
+
+    /// Why the zone is gone; nil while it lives.
+    package var deletionReason: ZoneDeletionReason? {
+        switch self {
+        case .live: nil
+        case .deleted(let reason): reason
+        case .purged: .purged
+        case .keysReset: .encryptedDataReset
+        }
+    }
+}
+
+extension ZoneHeader {
+    private static let format: UInt8 = 1
+
+    package var encoded: Bytes {
+        var value = ValueWriter(capacity: 96)
+        value.add(byte: Self.format)
+        value.add(byte: state.code)
+        value.add(number)
+        value.add(since)
+        value.add(latestVersion)
+        value.add(feedVersion)
+        value.add(horizon)
+        value.add(recordCount)
+        value.add(recordBytes)
+        value.add(byte: clientChangeToken == nil ? 0 : 1)
+        value.add(clientChangeToken ?? [])
+        return value.bytes
+    }
+
+    package init(name: String, decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .zone)
+        guard try value.byte() == Self.format else { throw DamagedValue(.zone) }
+        self.name = name
+        state = try State(code: value.byte())
+        number = try value.number()
+        since = try value.number()
+        latestVersion = try value.number()
+        feedVersion = try value.number()
+        horizon = try value.number()
+        recordCount = try value.number()
+        recordBytes = try value.number()
+        let hasToken = try value.byte() == 1
+        let token = try value.string()
+        clientChangeToken = hasToken ? token : nil
+    }
+}
+
+extension Reading {
+    /// The zone under a name, in whatever state; nil if there never was one. The default zone is always there.
+    package func zone(named name: String) async throws -> ZoneHeader? {
+        try await zones(named: [name])[0]
+    }
+
+    /// The zones under `names`, in their order.
+    package func zones(named names: [String]) async throws -> [ZoneHeader?] {
+        let values = try await get(names.map(ZoneHeader.key(named:)))
+        return try zip(names, values).map { name, bytes in
+            if let bytes { return try ZoneHeader(name: name, decoding: bytes) }
+            return name == ZoneID.defaultZoneName ? .implicitDefault : nil
+        }
+    }
+
+    /// Up to `limit` stored zones in the order of their names, in whatever state, beginning after a name.
+    package func zones(after name: String? = nil, limit: Int) async throws -> [ZoneHeader] {
+        var range = Subspace.zone.range
+        if let name { range.lower = ZoneHeader.key(named: name) + [0] }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .zone)
+            return try ZoneHeader(name: key.readString(), decoding: entry.value)
+        }
+    }
+}
+
+extension WriteTransaction {
+    package mutating func set(_ zone: ZoneHeader) { set(ZoneHeader.key(named: zone.name), zone.encoded) }
+
+    package mutating func clearZone(named name: String) { clear(ZoneHeader.key(named: name)) }
+
+    /// Clears everything a zone's incarnation holds: records, feed, references, indexes.
+    package mutating func clearContents(ofZone number: UInt32) {
+        for subspace in Subspace.allCases where subspace.isZoned {
+            clear(KeyRange(prefix: KeyBuilder(subspace, zone: number).bytes))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import CloudKitModel
+
+/// What the records of a batch add to a schema: in development types and fields come with the first record that has
+/// them (B-SCH-01); in production nothing is added (B-SCH-02).
+///
+/// Records are admitted one after the other, so that the second record of a batch meets what the first one defined.
+package struct SchemaGrowth: Sendable {
+    /// The schema with what was admitted so far.
+    package private(set) var schema: Schema
+    /// The types that are new or have new fields.
+    package private(set) var grownTypes: Set<String> = []
+    private let environment: Environment
+    private let fieldsMax: Int
+
+    /// - Parameter fieldsMax: Fields of one record type (B-LIM-06).
+    package init(_ schema: Schema, environment: Environment, fieldsMax: Int) {
+        self.schema = schema
+        self.environment = environment
+        self.fieldsMax = fieldsMax
+    }
+
+    /// Whether the schema must be changed before the records can be saved.
+    package var isGrown: Bool { !grownTypes.isEmpty }
+
+    /// Fits a record's fields to the schema, growing it where it may.
+    ///
+    /// - Returns: The fields as they are to be stored, in the order given.
+    package mutating func admit(_ fields: [Field], of recordType: String) throws(RequestFailure) -> [Field] {
+        guard let known = schema[recordType] else { return try admitNew(recordType, fields) }
+        return try admit(fields, to: known, isNew: false)
+    }
+
+    private mutating func admitNew(_ recordType: String, _ fields: [Field]) throws(RequestFailure) -> [Field] {
+        try Validity.recordType(recordType)
+        if environment == .production {
+            throw RequestFailure(
+                .schemaMismatch, "Cannot create new type \(recordType) in production schema",
+                remedy: "Create the type in development and deploy the schema.")
+        }
+        return try admit(fields, to: RecordTypeDefinition(name: recordType), isNew: true)
+    }
+
+    private mutating func admit(
+        _ fields: [Field], to known: RecordTypeDefinition, isNew: Bool
+    ) throws(RequestFailure) -> [Field] {
+        var added: [String: FieldDefinition] = [:]
+        var fitting = fields
+        for (index, field) in fields.enumerated() {
+            let defined = known.fields[field.name] ?? added[field.name]
+            switch FieldFit(field, of: known.name, defined: defined, in: environment) {
+            case .fits(let field):
+                fitting[index] = field
+            case .isNew(let definition):
+                added[field.name] = definition
+                fitting[index].type = definition.type
+            case .refuse(let failure):
+                throw failure
+            }
+        }
+        guard known.fields.count + added.count <= fieldsMax else {
+            throw RequestFailure(
+                .schemaMismatch, "A record type can have \(fieldsMax) fields",
+                remedy: "Spread the fields over several record types.")
+        }
+        if isNew || !added.isEmpty { grow(known, by: added) }
+        return fitting
+    }
+
+    private mutating func grow(_ type: RecordTypeDefinition, by added: [String: FieldDefinition]) {
+        var type = type
+        type.fields.merge(added) { known, _ in known }
+        schema.types[type.name] = type
+        grownTypes.insert(type.name)
+    }
+}
+
+extension Schema {
+    /// Takes over what a batch added to an older version of this schema.
+    ///
+    /// A field that meanwhile got another type keeps that: the batch is weighed again against the result.
+    ///
+    /// - Returns: The names of types that changed.
+    package mutating func merge(_ growth: SchemaGrowth) -> Set<String> {
+        var changed: Set<String> = []
+        for name in growth.grownTypes {
+            guard let grown = growth.schema[name] else { continue }
+            var type = types[name] ?? RecordTypeDefinition(name: name, grants: grown.grants)
+            let isNew = types[name] == nil
+            let before = type.fields.count
+            type.fields.merge(grown.fields) { known, _ in known }
+            if isNew || type.fields.count != before {
+                types[name] = type
+                changed.insert(name)
+            }
+        }
+        return changed
+    }
+}

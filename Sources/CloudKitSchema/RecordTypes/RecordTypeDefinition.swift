@@ -1,0 +1,56 @@
+import CloudKitModel
+
+/// One record type of a container: its fields, the indexes on records' own attributes, and who may do what.
+package struct RecordTypeDefinition: Hashable, Sendable {
+    package var name: String
+    package var fields: [String: FieldDefinition]
+    /// Indexes on the record's name, times and users; none unless an operator adds them (B-SCH-06).
+    package var systemIndexes: [QueryKey.SystemField: FieldIndexes]
+    /// Those of `systemIndexes` that do not cover older records yet (B-SCH-07).
+    package var systemBuilding: [QueryKey.SystemField: FieldIndexes] = [:]
+    /// Public database only.
+    package var grants: Set<Grant>
+
+    package init(
+        name: String, fields: [String: FieldDefinition] = [:],
+        systemIndexes: [QueryKey.SystemField: FieldIndexes] = [:], grants: Set<Grant> = Grant.defaults
+    ) {
+        self.name = name
+        self.fields = fields
+        self.systemIndexes = systemIndexes
+        self.grants = grants
+    }
+
+    /// The type of user records; every container has it (B-USR-02).
+    package static let usersName = "Users"
+
+    package static let users = RecordTypeDefinition(
+        name: usersName, fields: ["roles": FieldDefinition(type: FieldType.int64.list)], grants: Grant.userDefaults)
+}
+
+extension QueryKey.SystemField {
+    /// Every index the attribute may have.
+    package var indexesMax: FieldIndexes {
+        switch self {
+        case .createdTimestamp, .modifiedTimestamp: [.queryable, .sortable]
+        case .recordName, .share, .parent, .createdUserRecordName, .modifiedUserRecordName: [.queryable]
+        }
+    }
+}
+
+/// The record types of one container and environment, as of one version.
+package struct Schema: Hashable, Sendable {
+    /// Raised by every change.
+    package var version: UInt64
+    package var types: [String: RecordTypeDefinition]
+
+    package init(version: UInt64 = 0, types: [String: RecordTypeDefinition] = [:]) {
+        self.version = version
+        self.types = types
+        if self.types[RecordTypeDefinition.usersName] == nil {
+            self.types[RecordTypeDefinition.usersName] = .users
+        }
+    }
+
+    package subscript(name: String) -> RecordTypeDefinition? { types[name] }
+}

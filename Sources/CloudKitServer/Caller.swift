@@ -1,0 +1,38 @@
+import CloudKitModel
+
+/// Who asks, as the edge has established it: rules look at nothing else of a request's sender.
+package struct Caller: Hashable, Sendable {
+    /// The form of the API a caller speaks; it decides a few limits (OPEN-11).
+    package enum Surface: Hashable, Sendable {
+        /// CloudKit Web Services: 200 items a request (B-LIM-03).
+        case web
+        /// Our own SDK, which stands for Apple's framework: 400 items a request (B-LIM-01).
+        case native
+
+        /// The most items of a request and the most records of an answer.
+        package var itemsMax: Int {
+            switch self {
+            case .web: 200
+            case .native: 400
+            }
+        }
+    }
+
+    /// The user within the container; nil for a caller without an account.
+    package var user: UserID?
+    /// The device a native caller signed in from; it ends up in the stamps of records.
+    package var deviceID: String?
+    package var surface: Surface
+    /// Whether a server-to-server key signed the request: the public database only (B-ACC-09).
+    package var isServerKey: Bool
+
+    package init(user: UserID?, deviceID: String? = nil, surface: Surface = .web, isServerKey: Bool = false) {
+        self.user = user
+        self.deviceID = deviceID
+        self.surface = surface
+        self.isServerKey = isServerKey
+    }
+
+    /// Somebody without an account: reads of the public database (B-DB-03).
+    package static let anonymous = Caller(user: nil)
+}

@@ -1,0 +1,88 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+extension Cloud {
+    /// Which zones changed, were created or went since a token; each at most once, at its newest change.
+    ///
+    /// Rules B-CHG-01 to B-CHG-04, B-CHG-08, B-CHG-09, B-ZN-09.
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> DatabaseChangesPage {
+        let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
+        // Nothing is shared yet: the feed of the shared database is that of a database without zones.
+        let partition = place.scope == .shared ? place.sharedFeed : place.partition
+        let token = try databaseToken(request.syncToken, partition)
+        if place.scope == .shared {
+            let token = SyncToken(.database, version: token?.version ?? 0)
+            return DatabaseChangesPage(events: [], syncToken: tokens.seal(token, for: partition), moreComing: false)
+        }
+        let max = caller.surface.itemsMax
+        let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
+        let isCaughtUp = request.syncToken == ""
+        return try await store.read(partition) { view in
+            let header = try await view.databaseHeader()
+            let feed = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: header)
+            return try await databasePage(feed, limit: limit, in: place, view)
+        }
+    }
+
+    private func databaseToken(
+        _ text: String?, _ partition: StoragePartition
+    ) throws(RequestFailure) -> SyncToken? {
+        guard let text, !text.isEmpty else { return nil }
+        return try tokens.open(text, for: partition, kinds: [.database])
+    }
+
+    private func databasePage(
+        _ position: DatabaseFeedPosition, limit: Int, in place: DatabasePlace, _ view: StorageReader
+    ) async throws -> DatabaseChangesPage {
+        // One more than fits tells whether there is more.
+        let entries = try await view.databaseFeed(after: position.version, limit: limit + 1)
+        let shown = entries.prefix(limit)
+        let zones = try await view.zones(named: shown.map(\.zoneName))
+        var events: [ZoneChangeEvent] = []
+        for (entry, zone) in zip(shown, zones) {
+            guard let zone else { continue }
+            let id = place.zoneID(zone.name)
+            if let reason = zone.state.deletionReason {
+                if entry.version > position.baseline { events.append(.deleted(id, reason)) }
+            } else {
+                let token = SyncToken.zone(zone.number, at: zone.latestVersion)
+                events.append(.changed(id, syncToken: tokens.seal(token, for: place.partition)))
+            }
+        }
+        let moreComing = entries.count > limit
+        let last = shown.last?.version ?? position.version
+        let token = SyncToken(
+            .database, version: moreComing ? last : max(last, position.baseline), baseline: position.baseline)
+        return DatabaseChangesPage(
+            events: events, syncToken: tokens.seal(token, for: place.partition), moreComing: moreComing)
+    }
+}
+
+/// Where in a database's feed a request goes on.
+package struct DatabaseFeedPosition: Hashable, Sendable {
+    package var version: UInt64
+    /// Deletions up to here are passed over (B-CHG-08).
+    package var baseline: UInt64
+
+    /// - Parameter isCaughtUp: Whether the client says that it knows everything.
+    /// - Throws: `changeTokenExpired` for a token ahead of the data, or from before deletions that were forgotten.
+    package init(token: SyncToken?, isCaughtUp: Bool, header: DatabaseHeader) throws(RequestFailure) {
+        guard let token else {
+            version = isCaughtUp ? header.version : 0
+            baseline = header.version
+            return
+        }
+        guard token.version <= header.version, token.baseline <= header.version,
+            max(token.version, token.baseline) >= header.horizon
+        else { throw .tokenExpired }
+        version = token.version
+        baseline = token.baseline
+    }
+}
+
+extension DatabasePlace {
+    /// What tokens of the shared database's feed are bound to.
+    var sharedFeed: StoragePartition { StoragePartition("shared:" + partition.name) }
+}

@@ -1,0 +1,56 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Picks the entries of one page out of a zone's feed.
+///
+/// Filled entry by entry until it is full or the feed ends; what it needs of records is then read in one go.
+struct FeedPage: Sendable {
+    private(set) var picked: [FeedEntry] = []
+    /// The last entry looked at, picked or passed over.
+    private(set) var last: UInt64?
+    private(set) var isFull = false
+    private var bytes = 0
+    private var passedOver = 0
+
+    /// At most so many entries.
+    let resultsMax: Int
+    let bytesMax: Int
+    let passedOverMax: Int
+    /// Deletions up to here are passed over (B-CHG-08).
+    let silentDeletions: UInt64
+    /// nil: every type; deletions of any type are always told (web-services.md §8.3).
+    let recordTypes: Set<String>?
+
+    init(
+        resultsMax: Int, bytesMax: Int, passedOverMax: Int, silentDeletions: UInt64, recordTypes: Set<String>?
+    ) {
+        self.resultsMax = resultsMax
+        self.bytesMax = bytesMax
+        self.passedOverMax = passedOverMax
+        self.silentDeletions = silentDeletions
+        self.recordTypes = recordTypes
+    }
+
+    /// Looks at the next entry; false when the page is full without it.
+    mutating func take(_ entry: FeedEntry) -> Bool {
+        if picked.count >= resultsMax || passedOver >= passedOverMax || (bytes > 0 && bytes + entry.size > bytesMax) {
+            isFull = true
+            return false
+        }
+        last = entry.version
+        if isWanted(entry) {
+            picked.append(entry)
+            bytes += entry.isTombstone ? 64 : entry.size
+        } else {
+            passedOver += 1
+        }
+        return true
+    }
+
+    var bytesTaken: Int { bytes }
+
+    private func isWanted(_ entry: FeedEntry) -> Bool {
+        if entry.isTombstone { return entry.version > silentDeletions }
+        return recordTypes?.contains(entry.recordType) ?? true
+    }
+}

@@ -1,0 +1,38 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Synchronization
+
+/// The cloud's list of its own partitions, so that an index can be built over all of them.
+///
+/// A partition is listed before its first write.
+final class Registry: Sendable {
+    private let store: Storage
+    private let known = Mutex<Set<StoragePartition>>([])
+
+    init(store: Storage) { self.store = store }
+
+    /// Lists a partition unless it is listed.
+    func enter(_ partition: StoragePartition) async throws {
+        if known.withLock({ $0.contains(partition) }) { return }
+        let isListed = try await store.read(.registry) { try await $0.isKnown(partition) }
+        if !isListed {
+            try await store.write(.registry) { $0.setKnown(partition) }
+        }
+        known.withLock { _ = $0.insert(partition) }
+    }
+
+    /// Announces that a partition will have work waiting, before it has: a promise without work costs a look, work without
+    /// a promise would wait for ever.
+    func promiseWork(in partition: StoragePartition, now: Int64) async throws {
+        try await store.write(.registry) { $0.setPending(partition, promised: now) }
+    }
+
+    /// Every listed partition with data of one container and environment.
+    func databases(of container: ContainerID, _ environment: Environment) async throws -> [StoragePartition] {
+        try await store.read(.registry) { view in
+            try await view.knownPartitions(prefix: StoragePartition.publicDatabase(container, environment).name)
+                .filter { $0 == .publicDatabase(container, environment) }
+                + view.knownPartitions(prefix: StoragePartition.privateDatabases(container, environment))
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import CloudKitModel
+
+/// How much of everything a cloud allows; an operator may set tighter ones (B-LIM-16).
+package struct Limits: Hashable, Sendable {
+    /// Bytes of a request's fields together (B-LIM-02).
+    package var requestBytesMax = 2 * 1_048_576
+    /// Bytes of one record's fields (B-LIM-05).
+    package var recordBytesMax = Validity.recordBytesMax
+    /// Fields of one record type (B-LIM-06).
+    package var fieldsMax = 256
+    /// Custom zones of one user in one container (B-LIM-06).
+    package var zonesMax = 1000
+    /// deleteSelf references to one record (B-LIM-07).
+    package var owningReferencesMax = 750
+    /// Records that one deletion may take with it at once; a deletion that needs more is refused.
+    package var cascadeMax = 5000
+    /// Stored bytes of one user's private database; nil: no limit (B-THR-01).
+    package var quotaBytes: UInt64?
+    /// Bytes of records in one page of one zone's feed; a page holds at least one record.
+    package var pageBytesMax = 1_048_576
+    /// Bytes of records in one answer with the feeds of several zones.
+    package var answerBytesMax = 4 * 1_048_576
+    /// Feed entries that one page may pass over, because nobody asked for them, before it ends early.
+    package var passedOverMax = 5000
+
+    package init() {}
+
+    /// Seconds after which a save that found the quota used up may be tried again (B-THR-01).
+    static let quotaRetryAfter: Double = 300
+}

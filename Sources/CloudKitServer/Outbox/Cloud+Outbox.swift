@@ -1,0 +1,85 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+extension Cloud {
+    /// Works off a part of what waits: cascades of default zones (B-REF-08). To be called again and again, from any number
+    /// of processes.
+    ///
+    /// A job and what it does are one transaction, so it is done once and needs no lease: leases are for work that leaves
+    /// the store.
+    ///
+    /// - Returns: Whether there may be more to do now.
+    @discardableResult
+    package func runOutbox() async throws -> Bool {
+        let now = surroundings.now()
+        var mayBeMore = false
+        let pending = try await store.read(.registry) { try await $0.pendingPartitions(limit: 100) }
+        for (partition, promised) in pending {
+            if try await runCascade(in: partition) {
+                mayBeMore = true
+            } else if promised + Self.promiseLifetime < now {
+                // Whoever promised work has by now written it, or never will.
+                try await store.write(.registry) { try await $0.clearPending(partition, promised: promised) }
+            }
+        }
+        return mayBeMore
+    }
+
+    /// Milliseconds; far longer than any transaction.
+    private static var promiseLifetime: Int64 { 300_000 }
+    private static var recordsAtOnce: Int { 200 }
+
+    /// Takes one step of the oldest job of a partition; false if there is none.
+    private func runCascade(in partition: StoragePartition) async throws -> Bool {
+        guard let place = DatabasePlace(partition: partition) else { return false }
+        let schema = try await schemas.current(place.schemaPartition)
+        let now = surroundings.now()
+        let limits = limits
+        return try await store.write(partition) { transaction in
+            guard let job = try await transaction.cascadeJobs(limit: 1).first else { return false }
+            let headers = try await transaction.headers(zoneNamed: job.zoneName)
+            guard let zone = headers.zone, zone.number == job.zone, zone.state == .live else {
+                transaction.clear(job)
+                return true
+            }
+            let owned = try await transaction.backReferences(
+                zone: job.zone, target: job.target, limit: Self.recordsAtOnce
+            ).filter { $0.kind == .deleteSelf }
+            // A record that came back under the name keeps what points to it.
+            let target = try await transaction.records(zone: job.zone, names: [job.target])[0]
+            guard !owned.isEmpty, target == nil else {
+                transaction.clear(job)
+                return true
+            }
+            let names = Array(Set(owned.map(\.holder))).sorted()
+            let records = try await transaction.records(zone: job.zone, names: names)
+            let batch = RecordBatch(
+                items: [], place: place, zoneName: zone.name, wantsAtomic: false, clientChangeToken: nil,
+                limits: limits, now: now)
+            var writing = RecordWriting(batch: batch, database: headers.database, zone: zone, schema: schema)
+            try await writing.deleteOwned(records.compactMap { $0 }, &transaction)
+            return true
+        }
+    }
+}
+
+extension DatabasePlace {
+    /// The database that lies in a partition, with the system as the caller.
+    init?(partition: StoragePartition) {
+        let parts = partition.name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let scope: DatabaseScope
+        switch parts.first {
+        case "private" where parts.count >= 4: scope = .private
+        case "public" where parts.count >= 3: scope = .public
+        default: return nil
+        }
+        let tail = scope == .private ? 2 : 1
+        guard let environment = Environment(rawValue: parts[parts.count - tail]) else { return nil }
+        let container = ContainerID(parts[1..<(parts.count - tail)].joined(separator: "/"))
+        let owner = scope == .private ? UserID(parts[parts.count - 1]) : .publicOwner
+        self.init(
+            address: DatabaseAddress(container: container, environment: environment, scope: scope),
+            caller: Caller(user: owner), owner: owner, partition: partition,
+            schemaPartition: .schema(container, environment))
+    }
+}

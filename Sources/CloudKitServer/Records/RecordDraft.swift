@@ -1,0 +1,54 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// What one operation will do to the store, if nothing else of its batch stands in the way.
+enum RecordDraft: Sendable {
+    case save(SaveDraft)
+    case delete(DeletionDraft)
+    /// A deletion of what is not there.
+    case alreadyGone
+    case failed(RequestFailure)
+
+    var failure: RequestFailure? { if case .failed(let failure) = self { failure } else { nil } }
+}
+
+/// A record as it will be saved.
+struct SaveDraft: Sendable {
+    /// What the store holds under the name: the record, or a tombstone of an earlier one.
+    let previous: StoredRecord?
+    let recordType: String
+    let fields: [Field]
+    let parent: String?
+    let shortGUID: String?
+    /// References that the operation sets, and all of them before and after it.
+    let set: [BackReference]
+    let before: Set<BackReference>
+    let after: Set<BackReference>
+
+    /// The record as it was; nil when it is new.
+    var held: StoredRecord? { previous.flatMap { $0.isTombstone ? nil : $0 } }
+
+    var added: Set<BackReference> { after.subtracting(before) }
+
+    /// What it takes in the store, nearly: the header is not counted to the byte.
+    var bytes: Int { Validity.recordBytes(fields) + 8 * fields.count + 128 }
+}
+
+/// A record that will go.
+struct DeletionDraft: Sendable {
+    let held: StoredRecord
+    let references: Set<BackReference>
+
+    init(_ held: StoredRecord) throws {
+        self.held = held
+        references = try held.backReferences()
+    }
+}
+
+extension StoredRecord {
+    /// The references that this record holds and that the store keeps track of.
+    func backReferences() throws -> Set<BackReference> {
+        let parent = parent.map(ParentChange.set(recordName:)) ?? .keep
+        return Set(try RecordItem.references(of: try fields(ofType: .reference), parent, holder: name))
+    }
+}

@@ -1,0 +1,138 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Decides the records of a batch one after the other, each by itself: what it comes to without its references.
+///
+/// Checked in this order: what the request alone shows, existence and change tag, the type's grants, the schema, size,
+/// quota.
+struct RecordDrafting {
+    private let batch: RecordBatch
+    private(set) var growth: SchemaGrowth
+    /// Stored bytes of the database with what was drafted so far.
+    private var databaseBytes: UInt64
+
+    init(batch: RecordBatch, database: DatabaseHeader, growth: SchemaGrowth) {
+        self.batch = batch
+        self.growth = growth
+        databaseBytes = database.recordBytes
+    }
+
+    /// - Parameter held: What the zone holds under the name, a tombstone included.
+    mutating func draft(_ item: RecordItem, held: StoredRecord?) throws -> RecordDraft {
+        if let fault = item.fault { return .failed(fault) }
+        let live = held.flatMap { $0.isTombstone ? nil : $0 }
+        do {
+            return item.kind.isDelete
+                ? try deletion(item, live) : .save(try save(item, previous: held, held: live))
+        } catch let failure as RequestFailure {
+            return .failed(try failure.carrying(live, in: batch))
+        }
+    }
+
+    private func deletion(_ item: RecordItem, _ held: StoredRecord?) throws -> RecordDraft {
+        switch DeletionDecision(item.kind, tag: item.tag, held: held?.changeTag) {
+        case .refuse(let failure): throw failure
+        case .alreadyGone: return .alreadyGone
+        case .delete: break
+        }
+        guard let held else { return .alreadyGone }
+        try checkGrant(.write, held.recordType, creator: held.created.user)
+        return .delete(try DeletionDraft(held))
+    }
+
+    private mutating func save(
+        _ item: RecordItem, previous: StoredRecord?, held: StoredRecord?
+    ) throws -> SaveDraft {
+        let known = held.map { SaveDecision.Held(tag: $0.changeTag, recordType: $0.recordType) }
+        switch SaveDecision(item.kind, tag: item.tag, recordType: item.recordType, held: known) {
+        case .refuse(let failure):
+            throw failure
+        case .create:
+            return try create(item, previous: previous)
+        case .update(let replacing):
+            guard let held else { throw RequestFailure.recordNotFound }
+            return try update(item, held, replacing: replacing)
+        }
+    }
+
+    private mutating func create(_ item: RecordItem, previous: StoredRecord?) throws -> SaveDraft {
+        guard let recordType = item.recordType else { throw RequestFailure.noRecordType }
+        try Validity.recordName(item.name)
+        if recordType == RecordTypeDefinition.usersName {
+            throw RequestFailure(.accessDenied, "CREATE operation not permitted")
+        }
+        try checkGrant(.create, recordType, creator: nil)
+        let fields = try growth.admit(item.fields, of: recordType)
+        let draft = SaveDraft(
+            previous: previous, recordType: recordType, fields: fields, parent: item.newParent,
+            shortGUID: item.shortGUID, set: item.references, before: [], after: Set(item.references))
+        try checkRoom(draft)
+        return draft
+    }
+
+    private mutating func update(_ item: RecordItem, _ held: StoredRecord, replacing: Bool) throws -> SaveDraft {
+        try checkGrant(.write, held.recordType, creator: held.created.user)
+        let set = try growth.admit(item.fields, of: held.recordType)
+        let kept = replacing ? [] : try held.fields()
+        let fields = FieldMerge.merge(kept, set, removed: item.removed)
+        let parent = item.parent(keeping: held.parent)
+        let draft = SaveDraft(
+            previous: held, recordType: held.recordType, fields: fields, parent: parent,
+            shortGUID: held.shortGUID ?? item.shortGUID, set: item.references,
+            before: try held.backReferences(),
+            after: Set(
+                try RecordItem.references(
+                    of: fields, parent.map(ParentChange.set(recordName:)) ?? .keep, holder: item.name)))
+        try checkRoom(draft)
+        return draft
+    }
+
+    /// The public database's roles (B-DB-06, B-DB-08); in a private one its owner may do everything.
+    private func checkGrant(
+        _ privilege: Grant.Privilege, _ recordType: String, creator: UserID?
+    ) throws(RequestFailure) {
+        guard batch.place.scope == .public else { return }
+        let grants = growth.schema[recordType]?.grants ?? Grant.defaults
+        let user = batch.place.caller.user
+        if let refusal = PublicAccess.refusal(privilege, grants: grants, user: user, creator: creator) {
+            throw refusal
+        }
+    }
+
+    /// Size of the record (B-LIM-05) and quota of the user (B-THR-01).
+    private mutating func checkRoom(_ draft: SaveDraft) throws(RequestFailure) {
+        guard Validity.recordBytes(draft.fields) <= batch.limits.recordBytesMax else { throw .recordTooLarge }
+        guard batch.place.scope == .private, let quota = batch.limits.quotaBytes else { return }
+        let growth = draft.bytes - (draft.held?.storedBytes ?? 0)
+        guard growth > 0 else { return }
+        guard databaseBytes + UInt64(growth) <= quota else {
+            throw RequestFailure(
+                .quotaExceeded, "Quota exceeded", remedy: "Delete something, or ask for more room.",
+                retryAfter: Limits.quotaRetryAfter)
+        }
+        databaseBytes += UInt64(growth)
+    }
+}
+
+extension RecordItem {
+    var newParent: String? { if case .set(let name) = parent { name } else { nil } }
+
+    func parent(keeping held: String?) -> String? {
+        switch parent {
+        case .keep: held
+        case .remove: nil
+        case .set(let name): name
+        }
+    }
+}
+
+extension RequestFailure {
+    /// The failure with the server's record, where that is what it is about (B-SAV-07).
+    fileprivate func carrying(_ held: StoredRecord?, in batch: RecordBatch) throws -> RequestFailure {
+        guard code == .conflict || code == .recordExists, let held else { return self }
+        var failure = self
+        failure.serverRecord = Box(try held.record(in: batch.place.zoneID(batch.zoneName)))
+        return failure
+    }
+}

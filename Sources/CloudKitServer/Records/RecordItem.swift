@@ -1,0 +1,122 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// One operation of a request, made ready before anything is read: names given, fields sorted, references taken out.
+struct RecordItem: Sendable {
+    let name: String
+    let kind: RecordOperation.Kind
+    let recordType: String?
+    let tag: ChangeTag?
+    /// Sorted by name; references in their stored form.
+    let fields: [Field]
+    let removed: Set<String>
+    let parent: ParentChange
+    /// References among `fields` and the new parent that the store has to know of.
+    let references: [BackReference]
+    let shortGUID: String?
+    /// The fields wanted back; nil: all.
+    let desired: Set<String>?
+    /// Why the operation cannot be done, whatever the store holds.
+    let fault: RequestFailure?
+
+    /// - Parameter desiredKeys: Those of the request, for operations that say nothing of it themselves.
+    init(
+        _ operation: RecordOperation, in place: DatabasePlace, zoneName: String, desiredKeys: [String]?,
+        surroundings: Surroundings, limits: Limits
+    ) {
+        let change = operation.change
+        name = change.recordName ?? RecordName.random(surroundings)
+        kind = operation.kind
+        recordType = change.recordType
+        tag = change.changeTag
+        desired = (change.desiredKeys ?? desiredKeys).map(Set.init)
+        shortGUID = change.createShortGUID ? surroundings.randomHex(bytes: 16) : nil
+        parent = kind.isDelete ? .keep : change.parent
+        removed = Set(change.fields.compactMap { if case .remove(let name) = $0 { name } else { nil } })
+        do throws(RequestFailure) {
+            let fields = kind.isDelete ? [] : try Self.fields(of: change, in: place, zoneName)
+            let references = try Self.references(of: fields, parent, holder: name)
+            try Self.check(name, kind, recordType, fields, in: place, limits)
+            (self.fields, self.references, fault) = (fields, references, nil)
+        } catch {
+            (fields, references, fault) = ([], [], error)
+        }
+    }
+
+    private static func fields(
+        of change: RecordChange, in place: DatabasePlace, _ zoneName: String
+    ) throws(RequestFailure) -> [Field] {
+        var fields: [Field] = []
+        fields.reserveCapacity(change.fields.count)
+        for case .set(let field) in change.fields {
+            guard field.type.base == .reference else {
+                fields.append(field)
+                continue
+            }
+            fields.append(try field.withReferences(within: place.zoneID(zoneName), caller: place.owner))
+        }
+        return FieldMerge.sorted(fields)
+    }
+
+    /// References that matter when their target goes; others may point anywhere (B-REF-02).
+    static func references(
+        of fields: [Field], _ parent: ParentChange, holder: String
+    ) throws(RequestFailure) -> [BackReference] {
+        var references: [BackReference] = []
+        if case .set(let target) = parent {
+            references.append(BackReference(target: target, kind: .parent, holder: holder, field: nil))
+        }
+        for field in fields where field.type.base == .reference {
+            for reference in try field.references() {
+                guard let kind = BackReference.Kind(reference.action) else { continue }
+                references.append(
+                    BackReference(target: reference.recordName, kind: kind, holder: holder, field: field.name))
+            }
+        }
+        return references
+    }
+
+    private static func check(
+        _ name: String, _ kind: RecordOperation.Kind, _ recordType: String?, _ fields: [Field],
+        in place: DatabasePlace, _ limits: Limits
+    ) throws(RequestFailure) {
+        if kind.isDelete { return }
+        // Whether the name is one only the system may give is known when the record is found missing.
+        try Validity.recordName(name, isSystem: true)
+        if recordType == Validity.shareRecordType {
+            throw RequestFailure(.badRequest, "this server does not share records yet")
+        }
+        guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
+        if place.scope == .public, fields.contains(where: \.type.isEncrypted) {
+            throw RequestFailure(.badRequest, "encrypted fields are not supported in the public database")
+        }
+    }
+}
+
+extension BackReference.Kind {
+    init?(_ action: ReferenceValue.Action) {
+        switch action {
+        case .none: return nil
+        case .deleteSelf: self = .deleteSelf
+        case .validate: self = .validate
+        }
+    }
+}
+
+extension RequestFailure {
+    /// B-LIM-05.
+    static let recordTooLarge = RequestFailure(
+        .sizeLimitExceeded, "record too large", remedy: "Move large values into assets.")
+}
+
+/// Names of records that came without one.
+enum RecordName {
+    /// A random UUID (B-REC-09).
+    static func random(_ surroundings: Surroundings) -> String {
+        var bytes = surroundings.random(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Array(bytes.hex.uppercased())
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+}

@@ -1,0 +1,237 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Writes what a batch has decided: records, their feed, references, indexes and the counters of zone and database.
+struct RecordWriting {
+    private let batch: RecordBatch
+    private let schema: Schema
+    private var database: DatabaseHeader
+    private var zone: ZoneHeader
+    /// Change of the number of deleteSelf references to each target.
+    private var owners: [String: Int] = [:]
+    /// Records that got a new parent's child or a new owner's reference, and so get another tag (B-SAV-10).
+    private var touched: [String] = []
+    private var touchedNames: Set<String> = []
+    private var isChanged = false
+    private var indexes: [String: RecordIndexes] = [:]
+
+    init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema) {
+        self.batch = batch
+        self.database = database
+        self.zone = zone
+        self.schema = schema
+    }
+
+    mutating func write(
+        _ drafts: [RecordDraft], _ verdict: ReferenceCheck.Verdict, _ held: [String: StoredRecord],
+        _ transaction: inout StorageWriter
+    ) async throws -> [RecordOutcome] {
+        var outcomes: [RecordOutcome] = []
+        outcomes.reserveCapacity(drafts.count)
+        for (item, draft) in zip(batch.items, drafts) {
+            outcomes.append(try write(draft, of: item, &transaction))
+        }
+        try await writeCascade(verdict, &transaction)
+        try writeTouched(drafts, held, &transaction)
+        try await writeOwners(&transaction)
+        if isChanged { writeHeaders(&transaction) }
+        return outcomes
+    }
+
+    private mutating func write(
+        _ draft: RecordDraft, of item: RecordItem, _ transaction: inout StorageWriter
+    ) throws -> RecordOutcome {
+        switch draft {
+        case .save(let save):
+            return .record(try write(save, of: item, &transaction))
+        case .delete(let deletion):
+            try write(deletion, &transaction)
+            return .deleted(RecordTombstone(recordName: item.name))
+        case .alreadyGone:
+            return .deleted(RecordTombstone(recordName: item.name))
+        case .failed(let failure):
+            return .failed(recordName: item.name, failure)
+        }
+    }
+
+    // MARK: Saving
+
+    private mutating func write(
+        _ draft: SaveDraft, of item: RecordItem, _ transaction: inout StorageWriter
+    ) throws -> Record {
+        let version = nextVersion()
+        let stamp = self.stamp
+        let held = draft.held
+        let stored = StoredRecord(
+            name: item.name, recordType: draft.recordType, version: version,
+            feedVersion: zone.isCustom ? version : 0, created: held?.created ?? stamp, modified: stamp,
+            parent: draft.parent, share: held?.share, shortGUID: draft.shortGUID, fields: draft.fields)
+        let size = transaction.set(stored, zone: zone.number)
+        moveInFeed(stored, previous: draft.previous, size: size, &transaction)
+        count(records: held == nil ? 1 : 0, bytes: size - (held?.storedBytes ?? 0))
+        writeReferences(before: draft.before, after: draft.after, &transaction)
+        let record = stored.record(in: batch.place.zoneID(zone.name), fields: draft.fields)
+        try transaction.updateIndexes(
+            zone: zone.number, from: held, to: stored, newIndexes: indexes(of: draft.recordType))
+        return record.keeping(item.desired)
+    }
+
+    private mutating func moveInFeed(
+        _ record: StoredRecord, previous: StoredRecord?, size: Int, _ transaction: inout StorageWriter
+    ) {
+        guard zone.isCustom else { return }
+        if let previous { transaction.clearFeedEntry(zone: zone.number, version: previous.feedVersion) }
+        let entry = FeedEntry(
+            version: record.feedVersion, recordName: record.name, recordType: record.recordType,
+            isTombstone: record.isTombstone, size: size)
+        transaction.set(entry, zone: zone.number)
+        zone.latestVersion = record.feedVersion
+    }
+
+    private mutating func writeReferences(
+        before: Set<BackReference>, after: Set<BackReference>, _ transaction: inout StorageWriter
+    ) {
+        if before.isEmpty, after.isEmpty { return }
+        for reference in before.subtracting(after) {
+            transaction.clear(reference, zone: zone.number)
+            if reference.kind == .deleteSelf { owners[reference.target, default: 0] -= 1 }
+        }
+        for reference in after.subtracting(before) {
+            transaction.set(reference, zone: zone.number)
+            if reference.kind == .deleteSelf { owners[reference.target, default: 0] += 1 }
+            if reference.kind != .validate, touchedNames.insert(reference.target).inserted {
+                touched.append(reference.target)
+            }
+        }
+    }
+
+    /// Made once a batch and type.
+    private mutating func indexes(of recordType: String) -> RecordIndexes? {
+        if let known = indexes[recordType] { return known }
+        let made = schema[recordType]?.recordIndexes
+        indexes[recordType] = made
+        return made
+    }
+
+    // MARK: Deleting
+
+    private mutating func write(_ draft: DeletionDraft, _ transaction: inout StorageWriter) throws {
+        let held = draft.held
+        let version = nextVersion()
+        if zone.isCustom {
+            let tombstone = StoredRecord(tombstoneOf: held, version: version, modified: stamp)
+            let size = transaction.set(tombstone, zone: zone.number)
+            moveInFeed(tombstone, previous: held, size: size, &transaction)
+        } else {
+            transaction.clearRecord(zone: zone.number, name: held.name)
+        }
+        count(records: -1, bytes: -held.storedBytes)
+        writeReferences(before: draft.references, after: [], &transaction)
+        try transaction.updateIndexes(
+            zone: zone.number, from: held, to: nil, newIndexes: indexes(of: held.recordType))
+    }
+
+    /// What goes with the deleted records: at once, or as a job for later (B-REF-08).
+    private mutating func writeCascade(
+        _ verdict: ReferenceCheck.Verdict, _ transaction: inout StorageWriter
+    ) async throws {
+        for target in verdict.deferred {
+            transaction.set(
+                CascadeJob(version: nextVersion(), zoneName: zone.name, zone: zone.number, target: target))
+        }
+        if verdict.cascaded.isEmpty { return }
+        let records = try await transaction.records(zone: zone.number, names: verdict.cascaded)
+        for case let record? in records where !record.isTombstone {
+            try write(DeletionDraft(record), &transaction)
+        }
+    }
+
+    /// Deletes records that wait for it in the outbox; each goes even if others point at it, as there is nobody left to
+    /// tell.
+    mutating func deleteOwned(_ records: [StoredRecord], _ transaction: inout StorageWriter) async throws {
+        var targets: [String] = []
+        for record in records where !record.isTombstone {
+            try write(DeletionDraft(record), &transaction)
+            targets.append(record.name)
+        }
+        for target in targets {
+            transaction.set(
+                CascadeJob(version: nextVersion(), zoneName: zone.name, zone: zone.number, target: target))
+        }
+        try await writeOwners(&transaction)
+        if isChanged { writeHeaders(&transaction) }
+    }
+
+    // MARK: Counters
+
+    private mutating func nextVersion() -> UInt64 {
+        isChanged = true
+        return database.takeVersions(1)
+    }
+
+    private var stamp: Stamp {
+        Stamp(
+            timestamp: batch.now, user: batch.place.caller.user ?? batch.place.owner,
+            deviceID: batch.place.caller.deviceID)
+    }
+
+    private mutating func count(records: Int, bytes: Int) {
+        database.recordCount = database.recordCount.adding(records)
+        database.recordBytes = database.recordBytes.adding(bytes)
+        zone.recordCount = zone.recordCount.adding(records)
+        zone.recordBytes = zone.recordBytes.adding(bytes)
+    }
+
+    /// Gives new tags to records that new references point to. Their content is as it was, so no feed tells (B-CHG-16).
+    private mutating func writeTouched(
+        _ drafts: [RecordDraft], _ held: [String: StoredRecord], _ transaction: inout StorageWriter
+    ) throws {
+        if touched.isEmpty { return }
+        var written: Set<String> = []
+        for (item, draft) in zip(batch.items, drafts) where draft.failure == nil { written.insert(item.name) }
+        for name in touched where !written.contains(name) {
+            guard var target = held[name], !target.isTombstone else { continue }
+            target.tagVersion = nextVersion()
+            transaction.set(target, zone: zone.number)
+        }
+    }
+
+    private mutating func writeOwners(_ transaction: inout StorageWriter) async throws {
+        let targets = owners.filter { $0.value != 0 }.map(\.key)
+        if targets.isEmpty { return }
+        let counts = try await transaction.ownerCounts(zone: zone.number, targets: targets)
+        for (target, count) in zip(targets, counts) {
+            transaction.setOwnerCount(zone: zone.number, target: target, count + owners[target, default: 0])
+        }
+        owners = [:]
+    }
+
+    private mutating func writeHeaders(_ transaction: inout StorageWriter) {
+        if let token = batch.clientChangeToken { zone.clientChangeToken = token }
+        if zone.isCustom { transaction.moveInDatabaseFeed(&zone, to: nextVersion()) }
+        transaction.set(zone)
+        transaction.set(database)
+    }
+}
+
+extension UInt64 {
+    /// Never below zero: a counter that lost count must not bring the server down.
+    fileprivate func adding(_ change: Int) -> UInt64 {
+        change >= 0 ? self + UInt64(change) : self - Swift.min(self, change.magnitude.asUInt64)
+    }
+}
+
+extension UInt {
+    fileprivate var asUInt64: UInt64 { UInt64(self) }
+}
+
+extension Record {
+    /// The record with these fields only; nil: all.
+    func keeping(_ names: Set<String>?) -> Record {
+        guard let names else { return self }
+        var record = self
+        record.fields = fields.filter { names.contains($0.name) }
+        return record
+    }
+}

@@ -1,0 +1,210 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+extension Cloud {
+    /// Creates and deletes zones, one after the other; each operation succeeds or fails on its own.
+    ///
+    /// Rules B-ZN-05 to B-ZN-12, B-LIM-06, B-LIM-11.
+    ///
+    /// - Returns: An outcome for each operation, in their order.
+    package func modifyZones(
+        _ operations: [ZoneOperation], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneOutcome] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .writeZones)
+        guard place.scope == .private else { throw RequestFailure.onlySharedZones }
+        try checkCount(operations.count, caller)
+        try await registry.enter(place.partition)
+        let now = surroundings.now()
+        let limits = limits
+        return try await store.write(place.partition) { transaction in
+            var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
+            var outcomes: [ZoneOutcome] = []
+            for operation in operations {
+                let outcome = try await writing.apply(operation, in: place, limits, &transaction)
+                outcomes.append(outcome.sealed(by: tokens, in: place))
+            }
+            if writing.isChanged { transaction.set(writing.header) }
+            return outcomes
+        }
+    }
+
+    /// Every zone of a database: the default zone first, then the custom ones by name (B-ZN-13).
+    package func listZones(in address: DatabaseAddress, by caller: Caller) async throws -> [Zone] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .readZones)
+        switch place.scope {
+        case .public: return [ZoneHeader.implicitDefault.zone(in: place, tokens)]
+        case .shared: return []
+        case .private: break
+        }
+        let zones = try await store.read(place.partition) { view in
+            try await view.zones(limit: .max)
+        }
+        let custom = zones.filter { $0.isCustom && $0.state == .live }
+        return ([.implicitDefault] + custom).map { $0.zone(in: place, tokens) }
+    }
+
+    /// The zones asked for, each found or not on its own.
+    package func lookupZones(
+        _ ids: [ZoneID], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneOutcome] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .readZones)
+        try checkCount(ids.count, caller)
+        let zones = try await store.read(place.partition) { view in
+            try await view.zones(named: ids.map(\.zoneName))
+        }
+        return zip(ids, zones).map { id, zone in
+            do throws(RequestFailure) {
+                _ = try ZoneAccess.zoneName(of: id, in: place)
+                return .zone(try ZoneAccess.live(zone).zone(in: place, tokens))
+            } catch {
+                return .failed(id, error)
+            }
+        }
+    }
+
+    /// Refuses more items than a request of this caller may have (B-LIM-01, B-LIM-03).
+    func checkCount(_ count: Int, _ caller: Caller) throws(RequestFailure) {
+        let max = caller.surface.itemsMax
+        guard count <= max else {
+            throw RequestFailure(
+                .itemLimitExceeded,
+                "Your request contains \(count) items which is more than the maximum number of items in a single "
+                    + "request (\(max))", remedy: "Send the halves.")
+        }
+    }
+}
+
+extension ZoneHeader {
+    /// The zone as answers carry it.
+    func zone(in place: DatabasePlace, _ tokens: SyncTokenSeal) -> Zone {
+        let id = place.zoneID(name)
+        guard isCustom else { return Zone(id: id, capabilities: []) }
+        let token = SyncToken.zone(number, at: latestVersion)
+        return Zone(id: id, capabilities: .custom, syncToken: tokens.seal(token, for: place.partition))
+    }
+}
+
+/// Zones of one request on their way into the store.
+private struct ZoneWriting {
+    var header: DatabaseHeader
+    let now: Int64
+    var isChanged = false
+
+    /// What became of one operation, before tokens are made.
+    enum Outcome {
+        case zone(ZoneHeader)
+        case deleted(ZoneID)
+        case failed(ZoneID, RequestFailure)
+
+        func sealed(by tokens: SyncTokenSeal, in place: DatabasePlace) -> ZoneOutcome {
+            switch self {
+            case .zone(let zone): .zone(zone.zone(in: place, tokens))
+            case .deleted(let id): .deleted(id)
+            case .failed(let id, let failure): .failed(id, failure)
+            }
+        }
+    }
+
+    mutating func apply(
+        _ operation: ZoneOperation, in place: DatabasePlace, _ limits: Limits, _ transaction: inout StorageWriter
+    ) async throws -> Outcome {
+        let name: String
+        do throws(RequestFailure) {
+            name = try ZoneAccess.zoneName(of: operation.zoneID, in: place)
+        } catch {
+            return .failed(operation.zoneID, error)
+        }
+        let held = try await transaction.zone(named: name)
+        switch decision(on: operation, held, limits) {
+        case .create:
+            return .zone(create(name, in: &transaction, replacing: held))
+        case .keep:
+            return held.map(Outcome.zone) ?? .failed(operation.zoneID, .zoneNotFound)
+        case .delete:
+            if var held { end(&held, as: .deleted(.deleted), in: &transaction) }
+            return .deleted(place.zoneID(name))
+        case .acknowledge(let reason):
+            if var held {
+                // Other devices learn from the feed why the zone went; it went then, not now.
+                held.state = .deleted(reason)
+                transaction.set(held)
+            }
+            return .deleted(place.zoneID(name))
+        case .refuse(let failure):
+            return .failed(operation.zoneID, failure)
+        }
+    }
+
+    private func decision(on operation: ZoneOperation, _ held: ZoneHeader?, _ limits: Limits) -> ZoneDecision {
+        switch operation {
+        case .create(let id):
+            ZoneDecision(creating: id, held: held, zoneCount: Int(header.zoneCount), zonesMax: limits.zonesMax)
+        case .delete(let id): ZoneDecision(deleting: id, held: held)
+        }
+    }
+
+    private mutating func create(
+        _ name: String, in transaction: inout StorageWriter, replacing held: ZoneHeader?
+    ) -> ZoneHeader {
+        isChanged = true
+        let version = header.takeVersions(1)
+        var zone = ZoneHeader(name: name, number: header.nextZoneNumber, since: now)
+        zone.latestVersion = version
+        zone.feedVersion = held?.feedVersion ?? 0
+        transaction.moveInDatabaseFeed(&zone, to: version)
+        transaction.set(zone)
+        header.nextZoneNumber += 1
+        header.zoneCount += 1
+        return zone
+    }
+
+    /// Ends a live zone: what it held is cleared, its header says why.
+    mutating func end(_ zone: inout ZoneHeader, as state: ZoneHeader.State, in transaction: inout StorageWriter) {
+        isChanged = true
+        transaction.clearContents(ofZone: zone.number)
+        header.zoneCount -= 1
+        header.recordCount -= min(header.recordCount, zone.recordCount)
+        header.recordBytes -= min(header.recordBytes, zone.recordBytes)
+        zone.state = state
+        zone.since = now
+        zone.recordCount = 0
+        zone.recordBytes = 0
+        zone.clientChangeToken = nil
+        transaction.moveInDatabaseFeed(&zone, to: header.takeVersions(1))
+        transaction.set(zone)
+    }
+}
+
+// MARK: What the operator, on behalf of a user, does to zones
+
+extension Cloud {
+    /// Removes a zone with the app's data, as when the user does so in the settings (B-ZN-10): until a client deletes or
+    /// saves the zone, whatever uses it fails with `zonePurged`.
+    package func purgeZone(
+        _ name: String, of user: UserID, in container: ContainerID, _ environment: Environment
+    ) async throws {
+        try await end(name, of: user, in: container, environment, as: .purged)
+    }
+
+    /// Removes a zone the keys of which were lost (B-ZN-12).
+    package func resetKeys(
+        ofZone name: String, of user: UserID, in container: ContainerID, _ environment: Environment
+    ) async throws {
+        try await end(name, of: user, in: container, environment, as: .keysReset)
+    }
+
+    private func end(
+        _ name: String, of user: UserID, in container: ContainerID, _ environment: Environment,
+        as state: ZoneHeader.State
+    ) async throws {
+        let now = surroundings.now()
+        let partition = StoragePartition.privateDatabase(container, environment, of: user)
+        try await store.write(partition) { transaction in
+            var zone = try ZoneAccess.live(try await transaction.zone(named: name))
+            guard zone.isCustom else { throw RequestFailure(.badRequest, "The default zone cannot be deleted") }
+            var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
+            writing.end(&zone, as: state, in: &transaction)
+            transaction.set(writing.header)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// What one operation on a zone comes to, decided before anything is written.
+package enum ZoneDecision: Hashable, Sendable {
+    /// A new incarnation begins.
+    case create
+    /// The zone exists; nothing changes (B-ZN-06).
+    case keep
+    /// The zone and everything in it goes (B-ZN-08).
+    case delete
+    /// The zone was gone already, and the client has taken note of why (B-ZN-11).
+    case acknowledge(ZoneDeletionReason)
+    case refuse(RequestFailure)
+
+    /// Weighs the saving of a zone.
+    ///
+    /// - Parameters:
+    ///   - held: What is stored under the name.
+    ///   - zoneCount: Live custom zones, of which there may be `zonesMax` (B-LIM-06).
+    package init(creating id: ZoneID, held: ZoneHeader?, zoneCount: Int, zonesMax: Int) {
+        if held?.state == .live {
+            self = .keep
+        } else if let fault = Self.nameFault(id.zoneName) {
+            self = .refuse(fault)
+        } else if zoneCount >= zonesMax {
+            self = .refuse(
+                RequestFailure(
+                    .itemLimitExceeded, "A user can have \(zonesMax) zones in a container",
+                    remedy: "Delete a zone first."))
+        } else {
+            self = .create
+        }
+    }
+
+    /// Weighs the deletion of a zone.
+    package init(deleting id: ZoneID, held: ZoneHeader?) {
+        switch held?.state {
+        case _ where id.isDefaultZone:
+            self = .refuse(
+                RequestFailure(
+                    .badRequest, "The default zone cannot be deleted", remedy: "Delete the records in it."))
+        case nil, .deleted: self = .refuse(.zoneNotFound)
+        case .live: self = .delete
+        case .purged: self = .acknowledge(.purged)
+        case .keysReset: self = .acknowledge(.encryptedDataReset)
+        }
+    }
+
+    private static func nameFault(_ name: String) -> RequestFailure? {
+        do throws(RequestFailure) {
+            try Validity.newZoneName(name)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import CloudKitModel
+import JSONBytes
+
+/// The error object that answers a whole request (web-services.md §5.1).
+package struct WireError: Hashable, Sendable {
+    package var failure: RequestFailure
+    /// The UUID of the request, for the operator's log.
+    package var uuid: String?
+    /// Where to sign in, with `authenticationRequired`.
+    package var redirectURL: String?
+
+    package init(failure: RequestFailure, uuid: String? = nil, redirectURL: String? = nil) {
+        self.failure = failure
+        self.uuid = uuid
+        self.redirectURL = redirectURL
+    }
+
+    /// Reads the answer to a request that was refused as a whole.
+    ///
+    /// - Parameter status: The HTTP status, which decides where the body is no error object (a proxy's page, say).
+    package init(wireAnswer bytes: [UInt8], status: Int) {
+        var keys = ErrorKeys()
+        do {
+            try withJSON(bytes) { reader in
+                try reader.object { reader, key in
+                    if try !keys.read(key, &reader, zoneID: nil) { try reader.skipValue() }
+                }
+            }
+        } catch {
+            keys = ErrorKeys()
+        }
+        let byStatus = RequestFailure(
+            RequestFailure.Code(httpStatus: status), "The server answered with HTTP status \(status).")
+        self.init(failure: keys.failure ?? byStatus, uuid: keys.uuid, redirectURL: keys.redirectURL)
+    }
+
+    /// Prints the error object; the UUID is that of `style`.
+    package func wireAnswer(style: WireStyle) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("uuid")
+        writer.string(uuid ?? style.requestUUID)
+        failure.writeKeys(to: &writer, style: style)
+        if failure.code == .authenticationRequired { writer.pair("redirectURL", redirectURL) }
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension RequestFailure {
+    /// Writes code, reason and what else an error says, without what it is about.
+    func writeKeys(to writer: inout JSONWriter, style: WireStyle) {
+        writer.key("serverErrorCode")
+        writer.string(WireErrorCode(code).rawValue)
+        writer.key("reason")
+        writer.string(reason)
+        writer.pair("retryAfter", seconds: retryAfter)
+        guard style.isNative else { return }
+        writer.pair("failure", code.rawValue)
+        writer.pair("nativeCode", Int64(code.native.code))
+        writer.pair("nativeSubcode", code.native.subcode.map(Int64.init))
+        writer.pair("remedy", remedy)
+        guard let serverRecord = serverRecord?.value else { return }
+        writer.key("serverRecord")
+        // A conflict is settled with the whole record, whatever fields the request wanted back.
+        var style = style
+        style.desiredKeys = nil
+        var printer = RecordPrinter(style: style)
+        printer.write(serverRecord, to: &writer)
+    }
+}

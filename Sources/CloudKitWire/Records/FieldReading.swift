@@ -1,0 +1,74 @@
+import CloudKitModel
+import JSONBytes
+
+extension JSONReader {
+    /// The `fields` object of a record, sorted by name; of a name that occurs twice the last one counts.
+    mutating func fieldChanges() throws -> [FieldChange] {
+        var changes: [FieldChange] = []
+        changes.reserveCapacity(16)
+        var isSorted = true
+        var last = ""
+        try beginObject()
+        while let key = try nextKey() {
+            let name = key.string
+            if name <= last, !changes.isEmpty { isSorted = false }
+            changes.append(try fieldChange(name: name))
+            last = name
+        }
+        return isSorted ? changes : Self.sortedByName(changes)
+    }
+
+    private static func sortedByName(_ changes: [FieldChange]) -> [FieldChange] {
+        var byName: [String: FieldChange] = [:]
+        for change in changes { byName[change.name] = change }
+        return byName.values.sorted { $0.name < $1.name }
+    }
+
+    /// One field: `{"value": …, "type": …, "isEncrypted": …}`; null, or without value, it is removed.
+    private mutating func fieldChange(name: String) throws -> FieldChange {
+        if try readNull() { return .remove(name: name) }
+        let (value, tag) = try taggedValue()
+        guard let value, !value.isNull else { return .remove(name: name) }
+        return .set(try Field(name: name, tag: tag.type, value: value).encrypted(tag.isEncrypted))
+    }
+
+    /// What stands beside a value.
+    struct Tag {
+        var type: FieldType?
+        var isEncrypted = false
+    }
+
+    /// A value with its tag, which may come before or after it.
+    mutating func taggedValue() throws(JSONError) -> (value: JSONValue?, tag: Tag) {
+        var value: JSONValue?
+        var tag = Tag()
+        try beginObject()
+        while let key = try nextKey() {
+            switch key {
+            case "value": value = try self.value()
+            case "type": tag.type = try fieldTypeIfAny()
+            case "isEncrypted": tag.isEncrypted = try boolIfAny() ?? false
+            default: try skipValue()
+            }
+        }
+        return (value, tag)
+    }
+
+    private mutating func fieldTypeIfAny() throws(JSONError) -> FieldType? {
+        let value = try value()
+        if value.isNull { return nil }
+        guard let text = value.text, let type = FieldType(word: text) else {
+            throw JSONError(.unexpectedKind, offset: value.offset)
+        }
+        return type
+    }
+}
+
+extension Field {
+    fileprivate func encrypted(_ isEncrypted: Bool) -> Field {
+        guard isEncrypted, !type.isEncrypted else { return self }
+        var result = self
+        result.type.isEncrypted = true
+        return result
+    }
+}

@@ -1,0 +1,161 @@
+import CloudKitModel
+import JSONBytes
+
+/// Prints records of answers (web-services.md §3.2), splicing the stored JSON of their fields.
+struct RecordPrinter {
+    let style: WireStyle
+    private let desiredKeys: Set<String>?
+    /// The zone printed last, and how: the records of an answer mostly share one.
+    private var zone: (id: ZoneID, json: [UInt8])?
+
+    init(style: WireStyle) {
+        self.style = style
+        self.desiredKeys = style.desiredKeys.map(Set.init)
+    }
+
+    private mutating func writeZoneID(_ id: ZoneID, to writer: inout JSONWriter) {
+        if let zone, zone.id == id { return writer.splice(zone.json) }
+        var piece = JSONWriter()
+        piece.zoneID(id, style: style)
+        zone = (id, piece.bytes)
+        writer.splice(piece.bytes)
+    }
+
+    /// About how many bytes a record takes, rather too many: so that a body is written without growing.
+    static func capacity(for record: Record) -> Int {
+        record.fields.reduce(768) { $0 + $1.name.utf8.count + $1.json.count + 48 }
+    }
+
+    mutating func write(_ record: Record, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("recordName")
+        writer.string(record.id.recordName)
+        writer.key("recordType")
+        writer.string(record.recordType)
+        writer.key("fields")
+        writer.beginObject()
+        for field in record.fields {
+            if let desiredKeys, !desiredKeys.contains(field.name) { continue }
+            write(field, to: &writer)
+        }
+        writer.endObject()
+        writer.splice(#","pluginFields":{}"#)
+        writer.key("recordChangeTag")
+        writer.string(record.changeTag.value)
+        writer.key("created")
+        write(record.created, to: &writer)
+        writer.key("modified")
+        write(record.modified, to: &writer)
+        writer.splice(#","deleted":false"#)
+        writer.key("zoneID")
+        writeZoneID(record.id.zoneID, to: &writer)
+        writer.pair("shortGUID", record.shortGUID)
+        if let parent = record.parent {
+            writer.key("parent")
+            writer.object { $0.pair("recordName", parent) }
+        }
+        if let share = record.share {
+            writer.key("share")
+            writer.beginObject()
+            writer.pair("recordName", share)
+            writer.key("zoneID")
+            writeZoneID(record.id.zoneID, to: &writer)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+
+    private func write(_ field: Field, to writer: inout JSONWriter) {
+        writer.key(field.name)
+        writer.splice(#"{"value":"#)
+        if style.numbersAsStrings, field.type.base == .int64 || field.type.base == .double {
+            Self.writeQuoted(field.json, to: &writer)
+        } else {
+            writer.splice(field.json)
+        }
+        writer.writeTag(field.type)
+        writer.splice("}")
+    }
+
+    /// Numbers, single or in a list, each in quotes.
+    private static func writeQuoted(_ json: [UInt8], to writer: inout JSONWriter) {
+        let quote = UInt8(ascii: "\"")
+        guard json.first == UInt8(ascii: "["), json.count > 2 else {
+            if json.first == UInt8(ascii: "[") {
+                writer.splice(json)
+            } else {
+                writer.splice([quote] + json + [quote])
+            }
+            return
+        }
+        var quoted: [UInt8] = []
+        quoted.reserveCapacity(json.count + json.count / 2 + 4)
+        for byte in json {
+            switch byte {
+            case UInt8(ascii: "["): quoted += [byte, quote]
+            case UInt8(ascii: "]"): quoted += [quote, byte]
+            case UInt8(ascii: ","): quoted += [quote, byte, quote]
+            default: quoted.append(byte)
+            }
+        }
+        writer.splice(quoted)
+    }
+
+    private func write(_ stamp: Stamp, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("timestamp")
+        writer.int64(stamp.timestamp)
+        writer.key("userRecordName")
+        writer.string(style.name(ofUser: stamp.user))
+        writer.pair("deviceID", stamp.deviceID)
+        writer.endObject()
+    }
+
+    /// Writes what became of a record of a request.
+    mutating func write(_ outcome: RecordOutcome, to writer: inout JSONWriter) {
+        switch outcome {
+        case .record(let record): write(record, to: &writer)
+        case .deleted(let tombstone):
+            writer.beginObject()
+            writer.key("recordName")
+            writer.string(tombstone.recordName)
+            writer.pair("recordType", tombstone.recordType)
+            writer.pair("recordChangeTag", tombstone.changeTag?.value)
+            writer.splice(#","deleted":true}"#)
+        case .failed(let recordName, let failure):
+            writer.beginObject()
+            writer.key("recordName")
+            writer.string(recordName)
+            failure.writeKeys(to: &writer, style: style)
+            writer.pair("uuid", style.requestUUID)
+            writer.endObject()
+        }
+    }
+
+    /// Writes an entry of a feed; a tombstone always has its keys (web-services.md §8.3).
+    mutating func write(_ event: RecordChangeEvent, to writer: inout JSONWriter) {
+        switch event {
+        case .changed(let record): write(record, to: &writer)
+        case .deleted(let tombstone):
+            writer.beginObject()
+            writer.key("recordName")
+            writer.string(tombstone.recordName)
+            writer.key("recordType")
+            if let recordType = tombstone.recordType { writer.string(recordType) } else { writer.null() }
+            writer.pair("recordChangeTag", tombstone.changeTag?.value)
+            writer.splice(#","deleted":true}"#)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes the tag that stands after a value, comma included.
+    mutating func writeTag(_ type: FieldType) {
+        if !type.isGuess {
+            splice(#","type":""#)
+            splice(type.wireWord)
+            splice(#"""#)
+        }
+        if type.needsEncryptedMark { splice(#","isEncrypted":true"#) }
+    }
+}

@@ -1,0 +1,79 @@
+import CloudKitModel
+import JSONBytes
+
+extension Array where Element == ZoneOutcome {
+    /// Prints the answer of `zones/list`, `zones/lookup` and `zones/modify`; items keep the order of the request.
+    package func wireAnswer(style: WireStyle) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64 + count * 160)
+        writer.beginObject()
+        writer.key("zones")
+        writer.beginArray()
+        for outcome in self { outcome.write(to: &writer, style: style) }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Reads the answer of `zones/list`, `zones/lookup` or `zones/modify`.
+    ///
+    /// - Throws: `internalError` if it cannot be read.
+    package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
+        self = try WireBody.answer(bytes) { reader in
+            var outcomes: [ZoneOutcome] = []
+            try reader.object { reader, key in
+                guard key == "zones" else { return try reader.skipValue() }
+                try reader.array { outcomes.append(try ZoneOutcome(reading: &$0)) }
+            }
+            return outcomes
+        }
+    }
+}
+
+extension ZoneOutcome {
+    fileprivate func write(to writer: inout JSONWriter, style: WireStyle) {
+        writer.beginObject()
+        writer.key("zoneID")
+        switch self {
+        case .zone(let zone):
+            writer.zoneID(zone.id, style: style)
+            writer.pair("syncToken", zone.syncToken)
+            writer.pair("atomic", zone.capabilities.contains(.atomic))
+            if style.isNative { writer.pair("capabilities", Int64(clamping: zone.capabilities.rawValue)) }
+        case .deleted(let zoneID):
+            writer.zoneID(zoneID, style: style)
+            writer.pair("deleted", true)
+        case .failed(let zoneID, let failure):
+            writer.zoneID(zoneID, style: style)
+            failure.writeKeys(to: &writer, style: style)
+            writer.pair("uuid", style.requestUUID)
+        }
+        writer.endObject()
+    }
+
+    fileprivate init(reading reader: inout JSONReader) throws {
+        var zone = Zone(id: .default, capabilities: [])
+        var isAtomic = false
+        var capabilities: UInt?
+        var isDeleted = false
+        var error = ErrorKeys()
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try reader.readNull() { continue }
+            switch key {
+            case "zoneID": zone.id = try ZoneID(reading: &reader)
+            case "syncToken": zone.syncToken = try reader.string()
+            case "atomic": isAtomic = try reader.bool()
+            case "capabilities": capabilities = UInt(clamping: try reader.int64())
+            case "deleted": isDeleted = try reader.bool()
+            default: if try !error.read(key, &reader, zoneID: zone.id) { try reader.skipValue() }
+            }
+        }
+        // Without our own key, as from another server, `atomic` tells a custom zone.
+        zone.capabilities = capabilities.map(ZoneCapabilities.init(rawValue:)) ?? (isAtomic ? .custom : [])
+        if let failure = error.failure {
+            self = .failed(zone.id, failure)
+        } else {
+            self = isDeleted ? .deleted(zone.id) : .zone(zone)
+        }
+    }
+}

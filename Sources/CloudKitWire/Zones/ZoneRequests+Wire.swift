@@ -1,0 +1,90 @@
+import CloudKitModel
+import JSONBytes
+
+extension Array where Element == ZoneID {
+    /// Reads the body of `zones/lookup`: bare zone IDs or `{"zoneID": {…}}` (web-services.md §8.2).
+    ///
+    /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
+    package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
+        self = try WireBody.request(bytes, limits: limits) { reader in
+            var zones: [ZoneID] = []
+            try reader.object { reader, key in
+                guard key == "zones" else { return try reader.skipValue() }
+                zones = try reader.items(limits: limits) { try $0.zone() }
+            }
+            return zones
+        }
+    }
+
+    /// Prints the body of `zones/lookup`.
+    package func wire() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("zones")
+        writer.beginArray()
+        for zone in self { zone.write(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension Array where Element == ZoneOperation {
+    /// Reads the body of `zones/modify` (web-services.md §8.2).
+    ///
+    /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
+    package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
+        self = try WireBody.request(bytes, limits: limits) { reader in
+            var operations: [ZoneOperation] = []
+            try reader.object { reader, key in
+                guard key == "operations" else { return try reader.skipValue() }
+                operations = try reader.items(limits: limits) { try ZoneOperation(reading: &$0) }
+            }
+            return operations
+        }
+    }
+
+    /// Prints the body of `zones/modify`.
+    package func wire() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("operations")
+        writer.beginArray()
+        for operation in self {
+            writer.beginObject()
+            writer.key("operationType")
+            if case .create = operation { writer.word("create") } else { writer.word("delete") }
+            writer.key("zone")
+            writer.object { $0.pair("zoneID", operation.zoneID) }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension ZoneOperation {
+    private enum Kind: String {
+        case create, delete
+    }
+
+    fileprivate init(reading reader: inout JSONReader) throws {
+        var kind: Kind?
+        var zoneID: ZoneID?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "operationType": kind = try reader.word(Kind.init(rawValue:))
+            case "zone": zoneID = try reader.readNull() ? nil : try reader.zone()
+            default: try reader.skipValue()
+            }
+        }
+        guard let kind else { throw RequestFailure.missing("operationType") }
+        guard let zoneID else { throw RequestFailure.missing("zone") }
+        switch kind {
+        case .create: self = .create(zoneID)
+        case .delete: self = .delete(zoneID)
+        }
+    }
+}

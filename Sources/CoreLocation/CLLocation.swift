@@ -1,0 +1,172 @@
+import Foundation
+
+/// A place on earth with the accuracy, motion and time of its measurement.
+///
+/// Only latitude and longitude are always there; a negative accuracy, course or speed means "not known".
+public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public let coordinate: CLLocationCoordinate2D
+    /// Metres above sea level.
+    public let altitude: CLLocationDistance
+    /// Radius of uncertainty of the coordinate, metres.
+    public let horizontalAccuracy: CLLocationAccuracy
+    /// Uncertainty of the altitude, metres; negative: the altitude is not valid.
+    public let verticalAccuracy: CLLocationAccuracy
+    /// Direction of travel, degrees clockwise from true north; negative: not valid.
+    public let course: CLLocationDirection
+    public let courseAccuracy: CLLocationDirectionAccuracy
+    /// Metres a second; negative: not valid.
+    public let speed: CLLocationSpeed
+    public let speedAccuracy: CLLocationSpeedAccuracy
+    /// When the location was measured.
+    public let timestamp: Date
+
+    /// Metres above the WGS 84 ellipsoid. Without a geoid model this is the altitude.
+    public var ellipsoidalAltitude: CLLocationDistance { altitude }
+
+    /// The floor of the building; nothing here measures one.
+    public var floor: CLFloor? { nil }
+
+    public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
+            horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
+    }
+
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        verticalAccuracy vAccuracy: CLLocationAccuracy, timestamp: Date
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy, verticalAccuracy: vAccuracy,
+            course: -1, speed: -1, timestamp: timestamp)
+    }
+
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed,
+        timestamp: Date
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy, verticalAccuracy: vAccuracy,
+            course: course, courseAccuracy: -1, speed: speed, speedAccuracy: -1, timestamp: timestamp)
+    }
+
+    public init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection,
+        courseAccuracy: CLLocationDirectionAccuracy, speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy,
+        timestamp: Date
+    ) {
+        self.coordinate = coordinate
+        self.altitude = altitude
+        self.horizontalAccuracy = hAccuracy
+        self.verticalAccuracy = vAccuracy
+        self.course = course
+        self.courseAccuracy = courseAccuracy
+        self.speed = speed
+        self.speedAccuracy = speedAccuracy
+        self.timestamp = timestamp
+        super.init()
+    }
+
+    /// The distance to another location in metres, along the earth's curve; altitudes do not count (B-QRY-11).
+    public func distance(from location: CLLocation) -> CLLocationDistance {
+        // Haversine: exact enough for near points, where the law of cosines loses its digits.
+        let latitude = coordinate.latitude * .pi / 180
+        let otherLatitude = location.coordinate.latitude * .pi / 180
+        let latitudeHalf = sin((otherLatitude - latitude) / 2)
+        let longitudeHalf = sin((location.coordinate.longitude - coordinate.longitude) * .pi / 360)
+        let chord =
+            latitudeHalf * latitudeHalf + cos(latitude) * cos(otherLatitude) * longitudeHalf * longitudeHalf
+        return 2 * Self.earthRadius * asin(min(1, chord.squareRoot()))
+    }
+
+    /// The mean radius of the earth in metres.
+    private static let earthRadius = 6_371_008.8
+
+    // MARK: Copying and comparing
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CLLocation else { return false }
+        return self === other || numbers == other.numbers
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(coordinate.latitude)
+        hasher.combine(coordinate.longitude)
+        hasher.combine(timestamp)
+        return hasher.finalize()
+    }
+
+    public override var description: String {
+        "<\(coordinate.latitude),\(coordinate.longitude)> +/- \(horizontalAccuracy)m "
+            + "(speed \(speed) mps / course \(course)) @ \(timestamp)"
+    }
+
+    /// Everything there is, in the order of the archive.
+    package var numbers: [Double] {
+        [
+            coordinate.latitude, coordinate.longitude, altitude, horizontalAccuracy, verticalAccuracy, course,
+            courseAccuracy, speed, speedAccuracy, timestamp.timeIntervalSinceReferenceDate,
+        ]
+    }
+
+    // MARK: Archiving
+
+    public static var supportsSecureCoding: Bool { true }
+
+    private static let archiveKey = "location"
+
+    /// One block of bytes, because an unexpected class in an archive would end the process.
+    public func encode(with coder: NSCoder) {
+        var bytes = Data(capacity: numbers.count * 8)
+        for number in numbers {
+            withUnsafeBytes(of: number.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        coder.encode(bytes as NSData, forKey: Self.archiveKey)
+    }
+
+    public required convenience init?(coder: NSCoder) {
+        // Apple's framework writes one number a key.
+        let numbers = Self.ownNumbers(in: coder) ?? Self.appleNumbers(in: coder)
+        guard let numbers else { return nil }
+        self.init(numbers: numbers)
+    }
+
+    /// A location of its `numbers`; nil unless there are as many as there have to be.
+    package convenience init?(numbers: [Double]) {
+        guard numbers.count == 10 else { return nil }
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: numbers[0], longitude: numbers[1]), altitude: numbers[2],
+            horizontalAccuracy: numbers[3], verticalAccuracy: numbers[4], course: numbers[5], courseAccuracy: numbers[6],
+            speed: numbers[7], speedAccuracy: numbers[8], timestamp: Date(timeIntervalSinceReferenceDate: numbers[9]))
+    }
+
+    private static func ownNumbers(in coder: NSCoder) -> [Double]? {
+        guard coder.containsValue(forKey: archiveKey),
+            let data = coder.decodeObject(of: NSData.self, forKey: archiveKey) as Data?, data.count == 80
+        else { return nil }
+        return stride(from: 0, to: 80, by: 8).map { start in
+            let bits = (0..<8).reduce(UInt64(0)) { $0 | UInt64(data[data.startIndex + start + $1]) << (8 * UInt64($1)) }
+            return Double(bitPattern: bits)
+        }
+    }
+
+    private static func appleNumbers(in coder: NSCoder) -> [Double]? {
+        guard coder.containsValue(forKey: "kCLLocationCodingKeyCoordinateLatitude") else { return nil }
+        func number(_ name: String, default missing: Double) -> Double {
+            let key = "kCLLocationCodingKey" + name
+            return coder.containsValue(forKey: key) ? coder.decodeDouble(forKey: key) : missing
+        }
+        return [
+            number("CoordinateLatitude", default: 0), number("CoordinateLongitude", default: 0),
+            number("Altitude", default: 0), number("HorizontalAccuracy", default: 0),
+            number("VerticalAccuracy", default: -1), number("Course", default: -1),
+            number("CourseAccuracy", default: -1), number("Speed", default: -1), number("SpeedAccuracy", default: -1),
+            number("Timestamp", default: 0),
+        ]
+    }
+}

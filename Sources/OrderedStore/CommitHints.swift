@@ -1,0 +1,91 @@
+import Synchronization
+
+/// Tells listeners which partitions changed. For engines: `tell` after each commit.
+///
+/// What a listener has not yet taken is kept once for each partition, so that a slow one costs little.
+package final class CommitHints: Sendable {
+    private struct Reference: Sendable {
+        weak var listener: Listener?
+    }
+
+    private let references = Mutex<[Reference]>([])
+
+    package init() {}
+
+    /// A stream of its own for each caller; it hears of what is told from now on.
+    package func stream() -> AsyncStream<Partition> {
+        let listener = Listener()
+        references.withLock { references in
+            // A stream that nobody holds any more has let go of its listener.
+            references.removeAll { $0.listener == nil }
+            references.append(Reference(listener: listener))
+        }
+        return AsyncStream {
+            await listener.next()
+        } onCancel: {
+            listener.finish()
+        }
+    }
+
+    package func tell(_ partitions: some Collection<Partition>) {
+        if partitions.isEmpty { return }
+        for reference in references.withLock({ $0 }) { reference.listener?.tell(partitions) }
+    }
+
+    /// Ends every stream once it has given what it was told.
+    package func finish() {
+        for reference in references.withLock({ $0 }) { reference.listener?.finish() }
+    }
+}
+
+extension CommitHints {
+    private final class Listener: Sendable {
+        private struct State {
+            var order: [Partition] = []
+            var known: Set<Partition> = []
+            var waiting: CheckedContinuation<Partition?, Never>?
+            var isFinished = false
+
+            mutating func takeFirst() -> Partition? {
+                if order.isEmpty { return nil }
+                let partition = order.removeFirst()
+                known.remove(partition)
+                return partition
+            }
+        }
+
+        private let state = Mutex(State())
+
+        func tell(_ partitions: some Collection<Partition>) {
+            let (waiting, partition) = state.withLock { state in
+                if state.isFinished { return (nil as CheckedContinuation<Partition?, Never>?, nil as Partition?) }
+                for partition in partitions where state.known.insert(partition).inserted {
+                    state.order.append(partition)
+                }
+                guard let waiting = state.waiting.take() else { return (nil, nil) }
+                return (waiting, state.takeFirst())
+            }
+            waiting?.resume(returning: partition)
+        }
+
+        func finish() {
+            let waiting = state.withLock { state in
+                state.isFinished = true
+                return state.waiting.take()
+            }
+            waiting?.resume(returning: nil)
+        }
+
+        func next() async -> Partition? {
+            await withCheckedContinuation { continuation in
+                let (isReady, partition) = state.withLock { state in
+                    if let partition = state.takeFirst() { return (true, partition as Partition?) }
+                    if state.isFinished || state.waiting != nil { return (true, nil) }
+                    state.waiting = continuation
+                    return (false, nil)
+                }
+                if isReady { continuation.resume(returning: partition) }
+            }
+        }
+    }
+}

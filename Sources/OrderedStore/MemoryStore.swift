@@ -1,0 +1,87 @@
+import Synchronization
+
+/// A store that lives as long as its process: for tests and for trying things out.
+///
+/// Writers follow one another; a reader holds the state of its start and waits for nobody.
+package final class MemoryStore: OrderedStore {
+    package let epoch: UInt64
+    private let partitions = Mutex<[Partition: SortedMap<Bytes>]>([:])
+    private let writers = Turnstile()
+    private let hints = CommitHints()
+
+    package init(epoch: UInt64 = 1) {
+        self.epoch = epoch
+    }
+
+    package func read<Value: Sendable>(
+        _ partition: Partition,
+        _ body: @Sendable (inout ReadTransaction) async throws -> Value
+    ) async throws -> Value {
+        var transaction = ReadTransaction(home: partition, snapshot: snapshot(of: [partition]))
+        return try await body(&transaction)
+    }
+
+    package func write<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        await writers.enter()
+        defer { writers.leave() }
+        try Task.checkCancellation()
+        let (value, writes) = try await run(partitions, body)
+        apply(writes)
+        hints.tell(writes.partitions.filter { !$0.isEmpty }.map(\.partition))
+        return value
+    }
+
+    package func commits() -> AsyncStream<Partition> {
+        hints.stream()
+    }
+
+    /// On its own so that the snapshot is gone when the writes are applied: they then need no copy.
+    private func run<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> (Value, WriteSet) {
+        var transaction = try WriteTransaction(partitions, snapshot: snapshot(of: partitions))
+        let value = try await body(&transaction)
+        return (value, transaction.writes)
+    }
+
+    private func snapshot(of names: [Partition]) -> MemorySnapshot {
+        partitions.withLock { partitions in
+            var content: [Partition: SortedMap<Bytes>] = [:]
+            for name in names { content[name] = partitions[name] }
+            return MemorySnapshot(content: content)
+        }
+    }
+
+    private func apply(_ writes: WriteSet) {
+        partitions.withLock { partitions in
+            for changes in writes.partitions where !changes.isEmpty {
+                // Taken out, so that it is changed in place.
+                var content = partitions.removeValue(forKey: changes.partition) ?? SortedMap()
+                for range in changes.clears { content.removeAll(in: range) }
+                changes.points.forEach { content[$0] = $1 }
+                partitions[changes.partition] = content
+            }
+        }
+    }
+}
+
+private struct MemorySnapshot: Snapshot {
+    let content: [Partition: SortedMap<Bytes>]
+
+    func get(_ key: Bytes, in partition: Partition) -> Bytes? {
+        content[partition]?[key]
+    }
+
+    func get(_ keys: [Bytes], in partition: Partition) -> [Bytes?] {
+        keys.map { content[partition]?[$0] }
+    }
+
+    func scan(_ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool) -> [Entry] {
+        (content[partition]?.entries(in: range, limit: limit, reverse: reverse) ?? [])
+            .map { Entry(key: $0.key, value: $0.value) }
+    }
+}

@@ -1,0 +1,40 @@
+/// An ordered, transactional store of bytes: everything Welkin asks of an engine.
+///
+/// A transaction sees one consistent state of its partitions. The body of a write may run more than once and must have
+/// no effect but the transaction's own; what it returns is handed on only after its writes are durable. A body that
+/// throws leaves nothing behind.
+///
+/// A body awaits nothing but its transaction: it holds up the writers behind it. It never calls `write` of the same
+/// store, which would wait for itself.
+package protocol OrderedStore: Sendable {
+    /// What tells this store's content from any other: drawn at random when the store was created, the same as long as
+    /// it lives. Sync tokens carry it, so that a replaced store is noticed.
+    var epoch: UInt64 { get }
+
+    /// Reads one partition.
+    func read<Value: Sendable>(
+        _ partition: Partition,
+        _ body: @Sendable (inout ReadTransaction) async throws -> Value
+    ) async throws -> Value
+
+    /// Reads and writes partitions, all or nothing, durable on return.
+    ///
+    /// - Parameter partitions: The first is the transaction's home: keys given without a partition belong to it.
+    func write<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> Value
+
+    /// Names of partitions that changed: a hint to look again, never the truth. Each call gives a stream of its own;
+    /// a slow listener may miss hints of partitions it was already told about.
+    func commits() -> AsyncStream<Partition>
+}
+
+extension OrderedStore {
+    package func write<Value: Sendable>(
+        _ partition: Partition,
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await write([partition], body)
+    }
+}

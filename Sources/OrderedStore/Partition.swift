@@ -1,0 +1,24 @@
+/// The unit of distribution and of locking: one user's private data in one container and environment, one slice of a
+/// public database, or one of the cloud's own books (accounts, schemas).
+///
+/// Writers of one partition follow one another, so the order of commits is the order of versions (B-BKD-11).
+package struct Partition: Hashable, Sendable, CustomStringConvertible {
+    /// At most 512 bytes of UTF-8.
+    package let name: String
+
+    package init(_ name: String) { self.name = name }
+
+    package var description: String { name }
+}
+
+extension Partition {
+    // By bytes, as every engine on disk compares names; String's own equality would make one of two spellings.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.name.utf8.count == right.name.utf8.count && left.name.utf8.elementsEqual(right.name.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var name = name
+        name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}

@@ -1,0 +1,11 @@
+/// What an engine offers inside a transaction: one state of the store, read by key and by range.
+package protocol Snapshot: Sendable {
+    /// The value under `key`; nil where there is none.
+    func get(_ key: Bytes, in partition: Partition) async throws -> Bytes?
+
+    /// The values under `keys`, in their order; nil where there is none.
+    func get(_ keys: [Bytes], in partition: Partition) async throws -> [Bytes?]
+
+    /// The first `limit` entries of `range` in key order, or from its end, last first, when `reverse`.
+    func scan(_ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool) async throws -> [Entry]
+}

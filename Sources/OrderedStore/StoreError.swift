@@ -1,0 +1,62 @@
+/// Why a store cannot do what was asked. It never holds a byte of a key or value.
+package struct StoreError: Error, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        /// Another process holds the store; the same call may succeed later.
+        case busy
+        /// The store cannot be reached or read: a missing folder, a failing disk, no permission.
+        case unavailable
+        /// What is stored is damaged.
+        case corrupt
+        case diskFull
+        case readOnly
+        /// A newer version of Welkin wrote the store.
+        case newerFormat
+        /// The file is something else.
+        case notAStore
+        /// The store, or the transaction, has ended.
+        case closed
+        /// A transaction touched a partition that it did not name at its start.
+        case partitionNotNamed
+    }
+
+    package let code: Code
+    /// What happened: a fixed sentence.
+    package let reason: String
+    /// What to do about it.
+    package let remedy: String
+    /// Values that belong to the reason, such as a path.
+    package let details: [String: String]
+
+    package init(code: Code, reason: String, remedy: String, details: [String: String] = [:]) {
+        self.code = code
+        self.reason = reason
+        self.remedy = remedy
+        self.details = details
+    }
+}
+
+extension StoreError: CustomStringConvertible {
+    package var description: String {
+        let values = details.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
+        return "\(reason)\(values.isEmpty ? "" : " (\(values))"): \(remedy)"
+    }
+}
+
+extension StoreError {
+    static let noPartition = Self(
+        code: .partitionNotNamed, reason: "a write named no partition",
+        remedy: "name every partition that the write touches, the home first")
+
+    static let partitionNotNamed = Self(
+        code: .partitionNotNamed, reason: "a transaction touched a partition it had not named",
+        remedy: "name every partition that the write touches")
+
+    static let malformedKey = Self(
+        code: .corrupt, reason: "a key is not of the form expected", remedy: "restore the store from a backup")
+
+    package static let closed = Self(
+        code: .closed, reason: "the store is closed", remedy: "open it again")
+
+    package static let transactionEnded = Self(
+        code: .closed, reason: "the transaction has ended", remedy: "use a transaction only inside its body")
+}

@@ -1,0 +1,65 @@
+import OrderedStore
+import Synchronization
+
+/// The writes that share one commit.
+final class Batch: Sendable {
+    private struct State {
+        var outcome: Result<Void, StoreError>?
+        var waiting: [CheckedContinuation<Result<Void, StoreError>, Never>] = []
+        var partitions: Set<Partition> = []
+        var writeCount = 0
+        var byteCount = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The partitions written to.
+    var partitions: Set<Partition> { state.withLock { $0.partitions } }
+
+    /// Counts a write that was applied.
+    ///
+    /// - Returns: Whether the batch is full.
+    func add(_ writes: WriteSet) {
+        state.withLock { state in
+            for changes in writes.partitions where !changes.isEmpty { state.partitions.insert(changes.partition) }
+            state.byteCount += writes.byteCount
+        }
+    }
+
+    /// Counts a body that had its turn, whatever came of it.
+    ///
+    /// - Returns: Whether the batch is now full.
+    func countTurn() -> Bool {
+        state.withLock { state in
+            state.writeCount += 1
+            return state.writeCount >= Self.writesMax || state.byteCount >= Self.bytesMax
+        }
+    }
+
+    /// Bounds how long the first has to wait for the commit,
+    private static let writesMax = 256
+    /// and how much the log grows by it.
+    private static let bytesMax = 4 << 20
+
+    func finish(_ outcome: Result<Void, StoreError>) {
+        let waiting = state.withLock { state in
+            state.outcome = outcome
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume(returning: outcome) }
+    }
+
+    /// Returns when the batch is durable. A cancelled task waits too: it must know what became of its write.
+    func wait() async throws(StoreError) {
+        if let outcome = state.withLock({ $0.outcome }) { return try outcome.get() }
+        let outcome = await withCheckedContinuation { continuation in
+            let outcome = state.withLock { state in
+                if state.outcome == nil { state.waiting.append(continuation) }
+                return state.outcome
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+        try outcome.get()
+    }
+}

@@ -1,0 +1,84 @@
+import OrderedStore
+import Synchronization
+
+/// Moves what the write-ahead log holds into the file, beside the writer as far as that goes.
+///
+/// The bulk is moved by a connection and a thread of its own while commits go on. What was committed meanwhile is
+/// little; the writer moves that itself, so that the log can start over and does not grow without end.
+final class Checkpointer: Sendable {
+    private enum Phase {
+        case idle
+        case moving(Task<Void, Never>)
+        /// The writer is to move the rest.
+        case moved
+    }
+
+    private struct State {
+        var phase = Phase.idle
+        /// Log pages at which the next checkpoint begins.
+        var startPages = Checkpointer.pagesMax
+        var connection: Connection?
+    }
+
+    /// 16 MB of log: pages that change often are moved once for many commits, and recovery stays quick.
+    private static let pagesMax = 2048
+
+    private let path: String
+    private let options: SQLiteStore.Options
+    private let partitions: PartitionIDs
+    private let thread: DiskThread
+    private let state = Mutex(State())
+
+    init(path: String, options: SQLiteStore.Options, partitions: PartitionIDs) throws(StoreError) {
+        self.path = path
+        self.options = options
+        self.partitions = partitions
+        thread = try DiskThread.start()
+    }
+
+    deinit { thread.stop() }
+
+    /// Called by the writer after each commit, when its callers have been answered.
+    ///
+    /// Nothing is lost when a checkpoint fails: the log keeps what it holds, and a later one tries again.
+    func noteCommit(on writer: Connection) {
+        guard let pages = try? writer.use({ handle in handle.logPageCount }) else { return }
+        let isWritersTurn = state.withLock { state in
+            if case .moved = state.phase {
+                state.phase = .idle
+                return true
+            }
+            begin(&state, pages: pages)
+            return false
+        }
+        if isWritersTurn { try? writer.use { (handle) throws(StoreError) in try handle.checkpoint() } }
+    }
+
+    /// Waits for a checkpoint under way, then lets go of the file.
+    func close() async {
+        let phase = state.withLock { $0.phase }
+        if case .moving(let task) = phase { await task.value }
+        state.withLock { $0.connection.take() }?.close()
+    }
+
+    private func begin(_ state: inout State, pages: Int) {
+        if pages < Self.pagesMax { state.startPages = Self.pagesMax }
+        guard case .idle = state.phase, pages >= state.startPages else { return }
+        // A long read may keep the log from starting over; then wait until there is as much to move again.
+        state.startPages = pages + Self.pagesMax
+        state.phase = .moving(Task(executorPreference: thread) { self.move() })
+    }
+
+    private func move() {
+        try? connection().use { (handle) throws(StoreError) in try handle.checkpoint() }
+        state.withLock { $0.phase = .moved }
+    }
+
+    private func connection() throws(StoreError) -> Connection {
+        if let connection = state.withLock({ $0.connection }) { return connection }
+        let connection = Connection(
+            try Handle(path: path, options: options, role: .checkpointer, partitions: partitions))
+        state.withLock { $0.connection = connection }
+        return connection
+    }
+}

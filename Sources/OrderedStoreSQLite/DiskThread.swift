@@ -1,0 +1,105 @@
+import Dispatch
+import OrderedStore
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A thread of its own for work that waits for the disk, so that the few threads that all tasks share never do.
+final class DiskThread: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isAsleep = false
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    private let wake = DispatchSemaphore(value: 0)
+
+    /// - Throws: `unavailable` when the system gives no thread.
+    static func start() throws(StoreError) -> DiskThread {
+        let executor = DiskThread()
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        // The thread keeps its executor until it has been stopped and has nothing left to do.
+        let context = Unmanaged.passRetained(executor)
+        let result = pthread_create(&thread, nil, { runDiskThread($0) }, context.toOpaque())
+        if result != 0 {
+            context.release()
+            throw StoreError(
+                code: .unavailable, reason: "the system gives no thread", remedy: "raise the limit of threads",
+                details: ["errno": String(result)])
+        }
+        #if canImport(Darwin)
+            if let thread { pthread_detach(thread) }
+        #else
+            pthread_detach(thread)
+        #endif
+        return executor
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let wasAsleep = state.withLock { state in
+            state.jobs.append(job)
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+        if wasAsleep { wake.signal() }
+    }
+
+    /// Ends the thread after what was already given to it.
+    func stop() {
+        let wasAsleep = state.withLock { state in
+            state.isStopped = true
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+        if wasAsleep { wake.signal() }
+    }
+
+    fileprivate func run() {
+        var jobs: [UnownedJob] = []
+        while takeJobs(&jobs) {
+            for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+            jobs.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Waits for jobs; false when there will be none.
+    private func takeJobs(_ jobs: inout [UnownedJob]) -> Bool {
+        while true {
+            let (taken, isStopped) = state.withLock { state in
+                let taken = state.jobs
+                state.jobs.removeAll(keepingCapacity: true)
+                state.isAsleep = taken.isEmpty && !state.isStopped
+                return (taken, state.isStopped)
+            }
+            jobs = taken
+            if !jobs.isEmpty { return true }
+            if isStopped { return false }
+            wake.wait()
+        }
+    }
+}
+
+#if canImport(Darwin)
+    private func runDiskThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        Unmanaged<DiskThread>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+    }
+#else
+    private func runDiskThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let context else { return nil }
+        Unmanaged<DiskThread>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+    }
+#endif

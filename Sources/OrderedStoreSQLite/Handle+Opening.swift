@@ -1,0 +1,85 @@
+import CSQLite
+import OrderedStore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension Handle {
+    /// Sees to it that the file is a store of this version, making one of an empty file.
+    ///
+    /// - Returns: The store's epoch.
+    mutating func prepareFile(createsFile: Bool) throws(StoreError) -> UInt64 {
+        let isNew = try !isOurs()
+        if isNew {
+            if !createsFile { throw .notAStore(path: path) }
+            try execute("PRAGMA page_size = \(Format.pageBytes)")
+        }
+        try requireWriteAheadLog()
+        if isNew { try create() }
+        guard let identity = try row("SELECT identity FROM store", { $0.bytes(at: 0) }), identity.count == 16 else {
+            throw .corrupt(path: path)
+        }
+        return identity.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Gives the store another epoch.
+    func renewEpoch() throws(StoreError) {
+        try execute("UPDATE store SET identity = x'\(Self.newIdentity())'")
+    }
+
+    /// Whether the file is a store that this version can use; false for an empty file.
+    private func isOurs() throws(StoreError) -> Bool {
+        let application = try number("PRAGMA application_id")
+        let version = try number("PRAGMA user_version")
+        if application == 0, version == 0, try number("SELECT count(*) FROM sqlite_schema") == 0 { return false }
+        if application != Format.applicationID { throw .notAStore(path: path) }
+        if version > Format.version { throw .newerFormat(version, path: path) }
+        return true
+    }
+
+    private func requireWriteAheadLog() throws(StoreError) {
+        let mode = try row("PRAGMA journal_mode = WAL") { $0.bytes(at: 0) }
+        if mode != Bytes("wal".utf8) { throw .noWriteAheadLog(path: path) }
+        if try number("PRAGMA synchronous") != 2 { throw .noWriteAheadLog(path: path) }
+    }
+
+    private mutating func create() throws(StoreError) {
+        try beginWriting()
+        do throws(StoreError) {
+            // Another process may have been quicker.
+            if try !isOurs() {
+                try execute(Format.tables)
+                try execute("INSERT INTO store(identity) VALUES(x'\(Self.newIdentity())')")
+                try execute("PRAGMA application_id = \(Format.applicationID)")
+                try execute("PRAGMA user_version = \(Format.version)")
+            }
+            try commit()
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+
+    private static func newIdentity() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let digits = Array("0123456789ABCDEF")
+        return String((0..<32).map { _ in digits[Int.random(in: digits.indices, using: &generator)] })
+    }
+
+    /// SQLite's own errors do not tell these apart.
+    static func checkPlace(_ path: String, mayBeMissing: Bool) throws(StoreError) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            if status.st_mode & S_IFMT != S_IFREG { throw .notAStore(path: path) }
+            return
+        }
+        if !mayBeMissing { throw .noFile(path: path) }
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        if stat(folder, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR { throw .noFolder(path: path) }
+    }
+}

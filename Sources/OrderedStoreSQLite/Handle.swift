@@ -1,0 +1,343 @@
+import CSQLite
+import OrderedStore
+
+/// One open database with its prepared statements. Whoever uses it must be alone with it.
+struct Handle: ~Copyable {
+    enum Role {
+        case writer, reader, checkpointer, backup
+
+        /// Pages kept in memory. Readers must let go of theirs after every commit, so theirs is small.
+        var cacheKiB: Int {
+            switch self {
+            case .writer: 65_536
+            case .reader: 8_192
+            case .checkpointer: 512
+            case .backup: 4_096
+            }
+        }
+    }
+
+    let path: String
+    private let partitions: PartitionIDs
+    private var database: OpaquePointer?
+    private var statements = [OpaquePointer?](repeating: nil, count: Query.allCases.count)
+    /// Pages in the write-ahead log after the last commit; SQLite writes it.
+    private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    /// Partitions made by the transaction under way, which nobody else may know of yet.
+    private var newPartitions: [Partition: Int64] = [:]
+    private var lastPartition: (partition: Partition, id: Int64)?
+    /// Which use of this handle is under way: what a transaction that has ended still holds is recognised by it.
+    private var turn = 0
+
+    /// Opens the file, which need not be ours yet, and changes nothing in it.
+    init(
+        path: String, options: SQLiteStore.Options, role: Role, partitions: PartitionIDs
+    ) throws(StoreError) {
+        self.path = path
+        self.partitions = partitions
+        logPages.initialize(to: 0)
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let creates = role == .writer && options.createsFile ? SQLITE_OPEN_CREATE : 0
+        if role == .writer { try Self.checkPlace(path, mayBeMissing: options.createsFile) }
+        let result = sqlite3_open_v2(path, &database, flags | creates, nil)
+        guard result == SQLITE_OK, database != nil else { throw failure(result) }
+        if sqlite3_db_readonly(database, "main") == 1 { throw .readOnly(path: path) }
+        let timeout = options.busyTimeout.components
+        sqlite3_busy_timeout(
+            database, Int32(clamping: timeout.seconds * 1000 + timeout.attoseconds / 1_000_000_000_000_000))
+        try execute("PRAGMA cache_size = -\(role.cacheKiB); PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON")
+        // Commits are durable when they are answered; checkpoints are ours to time.
+        try execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")
+        if let bytesMax = options.fileBytesMax {
+            try execute("PRAGMA max_page_count = \(max(1, bytesMax / Format.pageBytes))")
+        }
+        sqlite3_wal_hook(
+            database,
+            { pages, _, _, count in
+                pages?.assumingMemoryBound(to: Int32.self).pointee = count
+                return SQLITE_OK
+            }, logPages)
+    }
+
+    deinit {
+        for statement in statements { sqlite3_finalize(statement) }
+        sqlite3_close_v2(database)
+        logPages.deallocate()
+    }
+
+    /// Lets go of the file; what is asked later fails with `closed`.
+    mutating func close() {
+        for statement in statements { sqlite3_finalize(statement) }
+        statements = [OpaquePointer?](repeating: nil, count: statements.count)
+        sqlite3_close_v2(database)
+        database = nil
+    }
+}
+
+// MARK: Statements
+
+extension Handle {
+    mutating func statement(_ query: Query) throws(StoreError) -> Statement {
+        if let pointer = statements[query.rawValue] { return Statement(pointer: pointer) }
+        guard let database else { throw .closed }
+        var pointer: OpaquePointer?
+        let result = sqlite3_prepare_v3(
+            database, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
+        guard result == SQLITE_OK, let pointer else { throw failure(result) }
+        statements[query.rawValue] = pointer
+        return Statement(pointer: pointer)
+    }
+
+    /// Runs a statement that answers no row.
+    mutating func run(_ query: Query, _ step: (Statement) -> Int32) throws(StoreError) {
+        let statement = try statement(query)
+        let result = step(statement)
+        if result == SQLITE_DONE || result == SQLITE_ROW { return statement.reset() }
+        let failure = failure(result)
+        statement.reset()
+        throw failure
+    }
+
+    /// Runs a statement that answers a row or none.
+    mutating func first<Value>(
+        _ query: Query, _ step: (Statement) -> Int32, _ take: (Statement) -> Value
+    ) throws(StoreError) -> Value? {
+        let statement = try statement(query)
+        let result = step(statement)
+        if result == SQLITE_ROW {
+            defer { statement.reset() }
+            return take(statement)
+        }
+        let failure = result == SQLITE_DONE ? nil : failure(result)
+        statement.reset()
+        if let failure { throw failure }
+        return nil
+    }
+
+    /// Runs statements that are not kept.
+    func execute(_ sql: String) throws(StoreError) {
+        guard let database else { throw .closed }
+        let result = sqlite3_exec(database, sql, nil, nil, nil)
+        if result != SQLITE_OK { throw failure(result) }
+    }
+
+    /// The first column of the only row of a statement that is not kept.
+    func number(_ sql: String) throws(StoreError) -> Int64 {
+        try row(sql) { $0.integer(at: 0) } ?? 0
+    }
+
+    func row<Value>(_ sql: String, _ take: (Statement) -> Value) throws(StoreError) -> Value? {
+        guard let database else { throw .closed }
+        var pointer: OpaquePointer?
+        let prepared = sqlite3_prepare_v2(database, sql, -1, &pointer, nil)
+        guard prepared == SQLITE_OK, let pointer else { throw failure(prepared) }
+        defer { sqlite3_finalize(pointer) }
+        let result = sqlite3_step(pointer)
+        if result == SQLITE_ROW { return take(Statement(pointer: pointer)) }
+        if result == SQLITE_DONE { return nil }
+        throw failure(result)
+    }
+
+    func failure(_ result: Int32) -> StoreError {
+        StoreError(sqlite: result, systemError: database.map { sqlite3_system_errno($0) } ?? 0, path: path)
+    }
+}
+
+// MARK: Transactions
+
+extension Handle {
+    /// A number for what begins now; it is good until `endTurn`.
+    mutating func beginTurn() -> Int {
+        turn += 1
+        return turn
+    }
+
+    mutating func endTurn() {
+        turn += 1
+    }
+
+    /// - Throws: `closed` when the transaction that `turn` stands for has ended.
+    func check(_ turn: Int) throws(StoreError) {
+        if turn != self.turn { throw .transactionEnded }
+    }
+
+    mutating func begin() throws(StoreError) {
+        try run(.begin) { $0.step() }
+    }
+
+    /// Waits for other processes that write; from here on nobody else does, and what is read is the newest.
+    mutating func beginWriting() throws(StoreError) {
+        try run(.beginWriting) { $0.step() }
+    }
+
+    mutating func commit() throws(StoreError) {
+        try run(.commit) { $0.step() }
+        partitions.add(newPartitions)
+        newPartitions.removeAll()
+    }
+
+    /// Ends whatever transaction there is. After some failures SQLite has done so by itself.
+    mutating func rollback() {
+        newPartitions.removeAll()
+        if isInTransaction { try? run(.rollback) { $0.step() } }
+    }
+
+    var isInTransaction: Bool {
+        database.map { sqlite3_get_autocommit($0) == 0 } ?? false
+    }
+
+    var logPageCount: Int { Int(logPages.pointee) }
+
+    /// Moves what the log holds into the file as far as nobody hinders it.
+    func checkpoint() throws(StoreError) {
+        guard let database else { throw .closed }
+        let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        if result != SQLITE_OK, result & 0xFF != SQLITE_BUSY { throw failure(result) }
+    }
+
+    /// Moves everything into the file and empties the log, unless another process still reads it.
+    func checkpointFully() {
+        guard let database else { return }
+        sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    }
+}
+
+// MARK: Partitions
+
+extension Handle {
+    /// The number that stands for a partition in the file; nil while nothing was ever written to it.
+    mutating func id(of partition: Partition) throws(StoreError) -> Int64? {
+        if let last = lastPartition, last.partition == partition { return last.id }
+        if let id = newPartitions[partition] { return id }
+        let id: Int64
+        if let known = partitions[partition] {
+            id = known
+        } else {
+            let name = Bytes(partition.name.utf8)
+            guard let found = try first(.partitionID, { $0.step(name) }, { $0.integer(at: 0) }) else { return nil }
+            // Not made by this transaction, so it is committed; and rows of this table are never changed.
+            partitions.add([partition: found])
+            id = found
+        }
+        lastPartition = (partition, id)
+        return id
+    }
+
+    private mutating func makeID(of partition: Partition) throws(StoreError) -> Int64 {
+        if let id = try id(of: partition) { return id }
+        let name = Bytes(partition.name.utf8)
+        try run(.addPartition) { $0.step(name) }
+        let id = sqlite3_last_insert_rowid(database)
+        newPartitions[partition] = id
+        return id
+    }
+}
+
+// MARK: Reading
+
+extension Handle {
+    mutating func get(_ key: Bytes, in partition: Partition) throws(StoreError) -> Bytes? {
+        guard let id = try id(of: partition) else { return nil }
+        return try get(key, in: id)
+    }
+
+    mutating func get(_ keys: [Bytes], in partition: Partition) throws(StoreError) -> [Bytes?] {
+        var values = [Bytes?](repeating: nil, count: keys.count)
+        guard let id = try id(of: partition) else { return values }
+        for index in keys.indices { values[index] = try get(keys[index], in: id) }
+        return values
+    }
+
+    mutating func scan(
+        _ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool
+    ) throws(StoreError) -> [Entry] {
+        guard let id = try id(of: partition) else { return [] }
+        let statement = try statement(reverse ? .scanBack : .scan)
+        defer { statement.reset() }
+        var entries: [Entry] = []
+        var contentFailure: StoreError?
+        let result = statement.rows(id, range.lower, range.upper) {
+            do throws(StoreError) {
+                let value = try value(at: 1, of: statement)
+                entries.append(Entry(key: statement.bytes(at: 0), value: value))
+            } catch {
+                contentFailure = error
+                return false
+            }
+            return entries.count < limit
+        }
+        if let contentFailure { throw contentFailure }
+        if result != SQLITE_ROW, result != SQLITE_DONE { throw failure(result) }
+        return entries
+    }
+
+    private mutating func get(_ key: Bytes, in partition: Int64) throws(StoreError) -> Bytes? {
+        let statement = try statement(.value)
+        defer { statement.reset() }
+        let result = statement.step(partition, key)
+        if result == SQLITE_DONE { return nil }
+        guard result == SQLITE_ROW else { throw failure(result) }
+        return try value(at: 0, of: statement)
+    }
+
+    private mutating func value(at column: Int32, of statement: Statement) throws(StoreError) -> Bytes {
+        if !statement.isReference(at: column) { return statement.bytes(at: column) }
+        let content = statement.integer(at: column)
+        guard let value = try first(.content, { $0.step(content) }, { $0.bytes(at: 0) }) else {
+            throw .corrupt(path: path)
+        }
+        return value
+    }
+}
+
+// MARK: Writing
+
+extension Handle {
+    /// Applies what a transaction did, inside the SQLite transaction under way.
+    mutating func apply(_ writes: WriteSet) throws(StoreError) {
+        for changes in writes.partitions where !changes.isEmpty {
+            let id = try makeID(of: changes.partition)
+            for range in changes.clears { try clear(range, in: id) }
+            // In key order, so that neighbours find their page in the cache.
+            try changes.points.forEach { (key, value) throws(StoreError) in
+                if let value { try set(key, value, in: id) } else { try clear(key, in: id) }
+            }
+        }
+    }
+
+    private mutating func set(_ key: Bytes, _ value: Bytes, in partition: Int64) throws(StoreError) {
+        if value.count <= Format.inlineBytesMax {
+            try run(.setInline) { $0.step(partition, key, value) }
+            if changedNothing, let content = try content(of: key, in: partition) {
+                try run(.clearContent) { $0.step(content) }
+                try run(.setAny) { $0.step(partition, key, value) }
+            }
+        } else if let content = try content(of: key, in: partition) {
+            try run(.setContent) { $0.step(content, value) }
+        } else {
+            try run(.addContent) { $0.step(value) }
+            let content = sqlite3_last_insert_rowid(database)
+            try run(.setAny) { $0.step(partition, key, content) }
+        }
+    }
+
+    private mutating func clear(_ key: Bytes, in partition: Int64) throws(StoreError) {
+        try run(.clearInline) { $0.step(partition, key) }
+        if changedNothing, let content = try content(of: key, in: partition) {
+            try run(.clearContent) { $0.step(content) }
+            try run(.clear) { $0.step(partition, key) }
+        }
+    }
+
+    private mutating func clear(_ range: KeyRange, in partition: Int64) throws(StoreError) {
+        try run(.clearRangeContents) { $0.step(partition, range.lower, range.upper) }
+        try run(.clearRange) { $0.step(partition, range.lower, range.upper) }
+    }
+
+    /// The number of the content of an entry; nil when there is no such entry or it holds its value itself.
+    private mutating func content(of key: Bytes, in partition: Int64) throws(StoreError) -> Int64? {
+        try first(.value, { $0.step(partition, key) }, { $0.isReference(at: 0) ? $0.integer(at: 0) : nil }) ?? nil
+    }
+
+    private var changedNothing: Bool { sqlite3_changes(database) == 0 }
+}

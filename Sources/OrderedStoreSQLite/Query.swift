@@ -1,0 +1,48 @@
+/// The statements that a connection keeps prepared.
+enum Query: Int, CaseIterable {
+    case begin, beginWriting, commit, rollback
+    case partitionID, addPartition
+    case value, content, scan, scanBack
+    case setInline, setAny, addContent, setContent
+    case clearInline, clear, clearContent, clearRange, clearRangeContents
+
+    var sql: String {
+        switch self {
+        case .begin: "BEGIN"
+        case .beginWriting: "BEGIN IMMEDIATE"
+        case .commit: "COMMIT"
+        case .rollback: "ROLLBACK"
+        case .partitionID: "SELECT id FROM partitions WHERE name = ?1"
+        case .addPartition: "INSERT INTO partitions(name) VALUES(?1)"
+        case .value: "SELECT value FROM entries WHERE partition = ?1 AND key = ?2"
+        case .content: "SELECT value FROM contents WHERE id = ?1"
+        case .scan:
+            "SELECT key, value FROM entries WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key"
+        case .scanBack:
+            "SELECT key, value FROM entries WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC"
+        case .setInline:
+            // An entry whose content lies apart is left alone: the content must go first.
+            """
+            INSERT INTO entries(partition, key, value) VALUES(?1, ?2, ?3)
+            ON CONFLICT(partition, key) DO UPDATE SET value = excluded.value WHERE typeof(entries.value) = 'blob'
+            """
+        case .setAny:
+            """
+            INSERT INTO entries(partition, key, value) VALUES(?1, ?2, ?3)
+            ON CONFLICT(partition, key) DO UPDATE SET value = excluded.value
+            """
+        case .addContent: "INSERT INTO contents(value) VALUES(?1)"
+        case .setContent: "UPDATE contents SET value = ?2 WHERE id = ?1"
+        case .clearInline: "DELETE FROM entries WHERE partition = ?1 AND key = ?2 AND typeof(value) = 'blob'"
+        case .clear: "DELETE FROM entries WHERE partition = ?1 AND key = ?2"
+        case .clearContent: "DELETE FROM contents WHERE id = ?1"
+        case .clearRange: "DELETE FROM entries WHERE partition = ?1 AND key >= ?2 AND key < ?3"
+        case .clearRangeContents:
+            """
+            DELETE FROM contents WHERE id IN (
+                SELECT value FROM entries
+                WHERE partition = ?1 AND key >= ?2 AND key < ?3 AND typeof(value) = 'integer')
+            """
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import OrderedStore
+
+/// A store in one file, for one machine: SQLite in WAL mode, durable with every commit.
+///
+/// Writes share commits: bodies that wait are run one after another in one transaction with one sync of the disk, and
+/// are answered together. Reads run beside them, each in one snapshot. Other processes may open the file too; hints
+/// tell only of commits made through this store.
+package final class SQLiteStore: OrderedStore {
+    package struct Options: Sendable {
+        /// Makes the file when it is not there; without it that is an error.
+        package var createsFile = true
+        /// Connections for reads at the same time; further reads wait. At least 1.
+        package var readersMax = 8
+        /// How long to wait for another process that writes.
+        package var busyTimeout: Duration = .seconds(5)
+        /// The size that the file may grow to, in bytes; a write beyond it fails with `diskFull`.
+        package var fileBytesMax: Int?
+
+        package init() {}
+    }
+
+    /// Drawn when the file was made, and anew for each backup. A file copied by other means keeps it: `renewEpoch`.
+    package let epoch: UInt64
+    let path: String
+    private let readers: ReaderPool
+    let writer: Writer
+    private let hints: CommitHints
+    private let closing = Turnstile()
+
+    /// Opens the store in the file at `path`; blocks while it does.
+    ///
+    /// - Throws: `unavailable` (no such folder or no permission), `readOnly`, `notAStore`, `newerFormat`, `corrupt`,
+    ///   `diskFull`, `busy` (another process does not let go of the file).
+    package init(path: String, options: Options = Options()) throws(StoreError) {
+        let partitions = PartitionIDs()
+        let hints = CommitHints()
+        var handle = try Handle(path: path, options: options, role: .writer, partitions: partitions)
+        epoch = try handle.prepareFile(createsFile: options.createsFile)
+        let connection = Connection(handle)
+        self.path = path
+        self.hints = hints
+        writer = try Writer(
+            connection, checkpointer: Checkpointer(path: path, options: options, partitions: partitions), hints: hints)
+        readers = ReaderPool(path: path, options: options, partitions: partitions)
+    }
+
+    package func read<Value: Sendable>(
+        _ partition: Partition,
+        _ body: @Sendable (inout ReadTransaction) async throws -> Value
+    ) async throws -> Value {
+        let connection = try await readers.take()
+        defer { readers.give(connection) }
+        let turn = try connection.beginRead()
+        defer { connection.endRead() }
+        var transaction = ReadTransaction(
+            home: partition, snapshot: SQLiteSnapshot(connection: connection, turn: turn))
+        return try await body(&transaction)
+    }
+
+    package func write<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await writer.write(partitions, body)
+    }
+
+    package func commits() -> AsyncStream<Partition> {
+        hints.stream()
+    }
+
+    /// Commits that reached the disk through this store so far; fewer than writes when writes share them.
+    package var commitCount: Int { writer.commitCount }
+
+    /// Finishes what was begun, moves everything into the one file and lets go of it. What is called later fails with
+    /// `closed`; closing again does nothing.
+    package func close() async {
+        await closing.enter()
+        defer { closing.leave() }
+        await readers.close()
+        await writer.close()
+        hints.finish()
+    }
+}

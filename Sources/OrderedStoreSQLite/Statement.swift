@@ -1,0 +1,88 @@
+import CSQLite
+import OrderedStore
+
+/// A prepared statement of one connection, used by whoever is alone with the connection.
+///
+/// Bound bytes are borrowed, not copied: every binding stays inside the closure that steps.
+struct Statement {
+    let pointer: OpaquePointer
+
+    /// Binds and steps; the result code of SQLite, whether a failure of binding or of stepping.
+    func step(_ first: Int64, _ second: Bytes, _ third: Bytes) -> Int32 {
+        second.withUnsafeBytes { second in
+            third.withUnsafeBytes { third in
+                bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
+            }
+        }
+    }
+
+    /// Binds, and calls `row` at every row until it answers false; the result code of the last step.
+    func rows(_ first: Int64, _ second: Bytes, _ third: Bytes, _ row: () -> Bool) -> Int32 {
+        second.withUnsafeBytes { second in
+            third.withUnsafeBytes { third in
+                var result = bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
+                while result == SQLITE_ROW, row() { result = sqlite3_step(pointer) }
+                return result
+            }
+        }
+    }
+
+    func step(_ first: Int64, _ second: Bytes, _ third: Int64) -> Int32 {
+        second.withUnsafeBytes { second in
+            bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
+        }
+    }
+
+    func step(_ first: Int64, _ second: Bytes) -> Int32 {
+        second.withUnsafeBytes { second in
+            bind(first, at: 1) ?? bind(second, at: 2) ?? sqlite3_step(pointer)
+        }
+    }
+
+    func step(_ first: Bytes) -> Int32 {
+        first.withUnsafeBytes { bind($0, at: 1) ?? sqlite3_step(pointer) }
+    }
+
+    func step(_ first: Int64) -> Int32 {
+        bind(first, at: 1) ?? sqlite3_step(pointer)
+    }
+
+    func step() -> Int32 {
+        sqlite3_step(pointer)
+    }
+
+    /// Makes ready for the next use. What it answers repeats a failure already seen.
+    func reset() {
+        sqlite3_reset(pointer)
+    }
+
+    /// The bytes of a column of the current row.
+    func bytes(at column: Int32) -> Bytes {
+        let count = Int(sqlite3_column_bytes(pointer, column))
+        guard count > 0, let start = sqlite3_column_blob(pointer, column) else { return [] }
+        return Bytes(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    func integer(at column: Int32) -> Int64 {
+        sqlite3_column_int64(pointer, column)
+    }
+
+    /// Whether the column holds the number of a content instead of bytes.
+    func isReference(at column: Int32) -> Bool {
+        sqlite3_column_type(pointer, column) == SQLITE_INTEGER
+    }
+
+    private func bind(_ value: Int64, at index: Int32) -> Int32? {
+        failure(sqlite3_bind_int64(pointer, index, value))
+    }
+
+    private func bind(_ value: UnsafeRawBufferPointer, at index: Int32) -> Int32? {
+        // Without an address SQLite would bind NULL.
+        guard let start = value.baseAddress else { return failure(sqlite3_bind_zeroblob(pointer, index, 0)) }
+        return failure(sqlite3_bind_blob64(pointer, index, start, UInt64(value.count), nil))
+    }
+
+    private func failure(_ result: Int32) -> Int32? {
+        result == SQLITE_OK ? nil : result
+    }
+}

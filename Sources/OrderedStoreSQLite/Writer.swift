@@ -1,0 +1,184 @@
+import OrderedStore
+import Synchronization
+
+/// The one writer of a store, with group commit.
+///
+/// Callers announce themselves, then take turns on the disk's thread. The first opens a batch, a transaction of
+/// SQLite; each runs its body, which sees what those before it wrote; and whoever finds that nobody else is announced,
+/// or that the batch is full, commits for all. Those who come while a commit waits for the disk make the next batch.
+final class Writer: Sendable {
+    private struct State {
+        /// Callers that have not yet had their turn.
+        var announced = 0
+        var batch: Batch?
+        var commitCount = 0
+        var isClosed = false
+        var drained: CheckedContinuation<Void, Never>?
+    }
+
+    let connection: Connection
+    private let checkpointer: Checkpointer
+    private let hints: CommitHints
+    private let thread: DiskThread
+    private let turns = Turnstile()
+    private let state = Mutex(State())
+
+    init(_ connection: Connection, checkpointer: Checkpointer, hints: CommitHints) throws(StoreError) {
+        self.connection = connection
+        self.checkpointer = checkpointer
+        self.hints = hints
+        thread = try DiskThread.start()
+    }
+
+    deinit { thread.stop() }
+
+    var commitCount: Int { state.withLock { $0.commitCount } }
+
+    /// Callers that have not yet had their turn.
+    var announcedCount: Int { state.withLock { $0.announced } }
+
+    func write<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        try announce()
+        return try await withTaskExecutorPreference(thread) {
+            let (outcome, batch) = await takeTurn(partitions, body)
+            // A failure is held back as well: it may rest on writes of the same batch, which are not yet durable.
+            // Waiting here, not outside, spares waking another thread twice for each write.
+            try await batch?.wait()
+            return try outcome.get()
+        }
+    }
+
+    /// Waits for writes under way, then lets go of the file.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isDrained = state.withLock { state in
+                state.isClosed = true
+                if state.announced == 0 { return true }
+                state.drained = continuation
+                return false
+            }
+            if isDrained { continuation.resume() }
+        }
+        await checkpointer.close()
+        await withTaskExecutorPreference(thread) {
+            await turns.enter()
+            defer { turns.leave() }
+            try? connection.use { handle in handle.checkpointFully() }
+            connection.close()
+        }
+    }
+
+    private func announce() throws(StoreError) {
+        try state.withLock { (state) throws(StoreError) in
+            if state.isClosed { throw .closed }
+            state.announced += 1
+        }
+    }
+}
+
+extension Writer {
+    private func takeTurn<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async -> (Result<Value, any Error>, Batch?) {
+        await turns.enter()
+        defer { turns.leave() }
+        let (outcome, batch) = await join(partitions, body)
+        endTurn()
+        return (outcome, batch)
+    }
+
+    /// Runs a body in the open batch, or in a new one.
+    private func join<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async -> (Result<Value, any Error>, Batch?) {
+        let batch: Batch
+        do {
+            try Task.checkCancellation()
+            batch = try openBatch()
+        } catch {
+            return (.failure(error), nil)
+        }
+        do {
+            let (value, writes) = try await run(partitions, body)
+            do throws(StoreError) {
+                try connection.use { (handle) throws(StoreError) in try handle.apply(writes) }
+                batch.add(writes)
+            } catch {
+                // What was applied in part cannot be taken back alone.
+                abandon(batch, error)
+            }
+            return (.success(value), batch)
+        } catch {
+            return (.failure(error), batch)
+        }
+    }
+
+    private func run<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> (Value, WriteSet) {
+        let turn = try connection.use { handle in handle.beginTurn() }
+        defer { try? connection.use { handle in handle.endTurn() } }
+        var transaction = try WriteTransaction(
+            partitions, snapshot: SQLiteSnapshot(connection: connection, turn: turn))
+        let value = try await body(&transaction)
+        return (value, transaction.writes)
+    }
+
+    private func openBatch() throws(StoreError) -> Batch {
+        if let batch = state.withLock({ $0.batch }) { return batch }
+        try connection.use { (handle) throws(StoreError) in try handle.beginWriting() }
+        let batch = Batch()
+        state.withLock { $0.batch = batch }
+        return batch
+    }
+
+    /// Commits when nobody else is about to join, or when enough have.
+    private func endTurn() {
+        let (batch, isLast) = state.withLock { state in
+            state.announced -= 1
+            return (state.batch, state.announced == 0)
+        }
+        if let batch, batch.countTurn() || isLast { commit(batch) }
+        let drained = state.withLock { $0.announced == 0 ? $0.drained.take() : nil }
+        drained?.resume()
+    }
+
+    private func commit(_ batch: Batch) {
+        let partitions = batch.partitions
+        do throws(StoreError) {
+            try connection.use { (handle) throws(StoreError) in
+                // Some failures of reading end the transaction, and with it what was applied.
+                if !handle.isInTransaction { throw .batchLost }
+                try handle.commit()
+            }
+        } catch {
+            return abandon(batch, error)
+        }
+        state.withLock { state in
+            state.batch = nil
+            if !partitions.isEmpty { state.commitCount += 1 }
+        }
+        batch.finish(.success(()))
+        hints.tell(partitions)
+        checkpointer.noteCommit(on: connection)
+    }
+
+    private func abandon(_ batch: Batch, _ error: StoreError) {
+        try? connection.use { handle in handle.rollback() }
+        state.withLock { $0.batch = nil }
+        batch.finish(.failure(error))
+    }
+}
+
+extension StoreError {
+    fileprivate static let batchLost = Self(
+        code: .unavailable, reason: "the transaction was ended by a failure of the disk",
+        remedy: "check the disk, then try again")
+}

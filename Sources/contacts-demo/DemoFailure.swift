@@ -1,0 +1,48 @@
+import CloudKit
+
+/// Why the demonstration ended early, in words for whoever watches, and the process's exit status.
+struct DemoFailure: Error {
+    enum Status: Int32 {
+        case unexpected = 1
+        case usage, unreachable, notSignedIn
+    }
+
+    var status: Status
+    var message: String
+
+    init(_ status: Status, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}
+
+extension DemoFailure {
+    /// What an error of the framework means to whoever watches.
+    init(_ error: any Error) {
+        if let failure = error as? DemoFailure {
+            self = failure
+            return
+        }
+        guard let error = error as? CKError else {
+            self.init(.unexpected, "Unexpected: \(error.localizedDescription)")
+            return
+        }
+        switch error.code {
+        case .networkUnavailable, .networkFailure, .serviceUnavailable:
+            self.init(
+                .unreachable,
+                "No cloud answers (\(error.localizedDescription)). Start one with script/serve and set "
+                    + "CLOUDKIT_ENDPOINT to it, or run script/demo, which starts its own.")
+        case .badContainer:
+            self.init(.unreachable, error.localizedDescription)
+        case .notAuthenticated:
+            self.init(
+                .notSignedIn,
+                "A device is not signed in (\(error.localizedDescription)). "
+                    + "Sign in with: welkin login --email EMAIL --profile NAME")
+        default:
+            let first = error.partialErrorsByItemID?.values.first.map { ", first: \($0.localizedDescription)" } ?? ""
+            self.init(.unexpected, "Unexpected CKError \(error.code.rawValue): \(error.localizedDescription)\(first)")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import CloudKit
+
+extension Scenario {
+    /// Family names that begin with "Mar", sorted.
+    mutating func queryByPrefix() async throws {
+        let prefix = "Mar"
+        let wanted = expected.values.filter { $0.familyName.hasPrefix(prefix) }
+        let query = CKQuery(
+            recordType: Contact.recordType, predicate: NSPredicate(format: "familyName BEGINSWITH %@", prefix))
+        query.sortDescriptors = [
+            NSSortDescriptor(key: "familyName", ascending: true), NSSortDescriptor(key: "givenName", ascending: true),
+        ]
+        let (found, pages) = try await everyone(matching: query, keys: ["familyName", "givenName", "city", "emails"])
+        let extent = "\(found.count.of("match", "matches")), \(pages.of("page"))"
+        terminal.row("familyName begins with", "\"\(prefix)\"", extent)
+        terminal.table(
+            ["family name", "given name", "city", "e-mail"],
+            found.prefix(8).map { contact in
+                [ContactKey.familyName, .givenName, .city, .emails]
+                    .map { (contact.values[$0]?.shown ?? "–").clipped(to: 32) }
+            })
+        if found.count > 8 { terminal.row("…", "and \(found.count - 8) more") }
+        try expect(
+            Set(found.map(\.recordName)) == Set(wanted.map(\.recordName)),
+            "the query finds the \(wanted.count) contacts with this beginning, not \(found.count).")
+        try expect(isSorted(found), "the matches come sorted by family name.")
+    }
+
+    /// Everyone, a hundred at a time, sorted.
+    mutating func pageThroughEveryone() async throws {
+        let everybody = NSPredicate(format: "fullName > %@", "")
+        let query = CKQuery(recordType: Contact.recordType, predicate: everybody)
+        query.sortDescriptors = [NSSortDescriptor(key: "familyName", ascending: true)]
+        let (found, pages) = try await everyone(matching: query, keys: ["familyName", "givenName"])
+        terminal.row("pages", "\(pages) of up to \(Self.pageSize)", found.count.of("contact"))
+        try expect(found.count == expected.count, "paging meets \(expected.count) contacts, not \(found.count).")
+        try expect(Set(found.map(\.recordName)).count == found.count, "paging meets nobody twice.")
+        try expect(isSorted(found), "the pages go on in order.")
+        if let first = found.first, let last = found.last {
+            terminal.row("from … to", "\(first.familyName) … \(last.familyName)")
+        }
+    }
+
+    /// Follows the cursors of a query to its end.
+    private func everyone(
+        matching query: CKQuery, keys: [String]
+    ) async throws -> (contacts: [Contact], pages: Int) {
+        var page = try await a.database.records(
+            matching: query, inZoneWith: zone, desiredKeys: keys, resultsLimit: Self.pageSize)
+        var contacts: [Contact] = []
+        var pages = 0
+        while true {
+            pages += 1
+            contacts += try page.matchResults.map { Contact(try $0.1.get()) }
+            try expect(page.matchResults.count <= Self.pageSize, "a page has at most \(Self.pageSize) matches.")
+            guard let cursor = page.queryCursor else { return (contacts, pages) }
+            page = try await a.database.records(
+                continuingMatchFrom: cursor, desiredKeys: keys, resultsLimit: Self.pageSize)
+        }
+    }
+
+    /// By Unicode scalars, as the server orders texts.
+    private func isSorted(_ contacts: [Contact]) -> Bool {
+        zip(contacts, contacts.dropFirst()).allSatisfy { first, second in
+            !second.familyName.utf8.lexicographicallyPrecedes(first.familyName.utf8)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import CloudKit
+
+/// A bar that grows in place on a terminal, and a line every quarter elsewhere.
+struct ProgressBar {
+    private let terminal: Terminal
+    private let label: String
+    private let total: Int
+    private var done = 0
+    private let start = ContinuousClock.now
+
+    init(_ terminal: Terminal, _ label: String, total: Int) {
+        self.terminal = terminal
+        self.label = label
+        self.total = max(1, total)
+        if terminal.isInteractive { draw() }
+    }
+
+    mutating func advance(by count: Int = 1) {
+        let before = done
+        done = min(total, done + count)
+        if terminal.isInteractive {
+            draw()
+        } else if done * 4 / total != before * 4 / total {
+            terminal.row(label, "\(done.grouped) of \(total.grouped)", percent)
+        }
+    }
+
+    /// Ends the bar's line.
+    func finish() {
+        if terminal.isInteractive { terminal.line() }
+    }
+
+    private var percent: String { "\(done * 100 / total) %" }
+
+    private func draw() {
+        let width = 30
+        let filled = done * width / total
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        let seconds = (ContinuousClock.now - start).seconds
+        let rate = seconds > 0 ? Int(Double(done) / seconds).grouped + "/s" : ""
+        terminal.write(
+            "\r\u{1B}[2K   " + label.padded(to: Terminal.labelWidth) + bar
+                + " \(percent.leftPadded(to: 5))  \(done.grouped)/\(total.grouped)  \(rate)")
+    }
+}

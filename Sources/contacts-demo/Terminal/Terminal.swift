@@ -1,0 +1,94 @@
+import CloudKit
+
+/// Where the demonstration tells what it does: headings, aligned rows, tables; plain lines when not on a terminal.
+struct Terminal: Sendable {
+    /// Whether someone watches, so that a line may be drawn over and colours make sense.
+    let isInteractive: Bool
+    let isColoured: Bool
+    let isVerbose: Bool
+
+    static let labelWidth = 26
+
+    init(verbose: Bool) {
+        let variables = ProcessInfo.processInfo.environment
+        isInteractive = isatty(STDOUT_FILENO) == 1 && variables["TERM"] != "dumb"
+        isColoured = isInteractive && (variables["NO_COLOR"] ?? "").isEmpty
+        isVerbose = verbose
+    }
+
+    func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    func line(_ text: String = "") { write(text + "\n") }
+
+    func heading(_ number: Int, _ title: String) {
+        let rule = String(repeating: "─", count: max(4, 74 - title.count))
+        line("\n" + styled("\(number)  \(title) \(rule)", "1;36"))
+    }
+
+    /// `label  value  detail`, the values below one another.
+    func row(_ label: String, _ value: String, _ detail: String = "") {
+        let tail = detail.isEmpty ? "" : "  " + styled(detail, "2")
+        line("   " + label.padded(to: Self.labelWidth) + value + tail)
+    }
+
+    /// Only with `--verbose`.
+    func detail(_ text: @autoclosure () -> String) {
+        if isVerbose { line("   " + styled("· " + text(), "2")) }
+    }
+
+    func warning(_ text: String) { line("   " + styled("! " + text, "33")) }
+
+    func success(_ text: String) { line("\n" + styled("✓ " + text, "1;32")) }
+
+    func table(_ titles: [String], _ rows: [[String]]) {
+        var widths = titles.map(\.displayWidth)
+        for row in rows {
+            for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.displayWidth) }
+        }
+        func aligned(_ cells: [String]) -> String {
+            let cells = cells.enumerated().map { $1.padded(to: widths[$0]) }
+            return "   " + cells.joined(separator: "  ").trimmingTrailingSpaces
+        }
+        line(styled(aligned(titles), "4"))
+        for row in rows { line(aligned(row)) }
+    }
+
+    func styled(_ text: String, _ code: String) -> String { isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+}
+
+extension String {
+    var trimmingTrailingSpaces: String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - displayWidth)) }
+
+    /// At most `width` columns; the last is an ellipsis if anything had to go.
+    func clipped(to width: Int) -> String {
+        guard displayWidth > width else { return self }
+        var text = ""
+        for character in self {
+            guard (text + String(character)).displayWidth < width else { break }
+            text.append(character)
+        }
+        return text + "…"
+    }
+
+    /// Columns of a terminal: East Asian wide characters take two, marks none.
+    var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
+}
+
+extension Character {
+    fileprivate var displayWidth: Int {
+        // A character's marks (vowel signs, accents) share the column of its base.
+        guard let base = unicodeScalars.first else { return 0 }
+        switch base.value {
+        case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+            0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+            return 2
+        default:
+            return base.properties.generalCategory == .format ? 0 : 1
+        }
+    }
+}

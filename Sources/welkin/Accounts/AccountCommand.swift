@@ -1,0 +1,150 @@
+import ArgumentParser
+import CloudKitDevice
+import CloudKitServer
+
+/// People who may sign in.
+struct AccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "account", abstract: "People who may sign in.",
+        subcommands: [
+            AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
+            EnableAccountCommand.self, SetPasswordCommand.self,
+        ])
+}
+
+struct AddAccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Make an account.")
+
+    @OptionGroup var folder: DataOptions
+    @Argument(help: "The e-mail address to sign in with.") var email: String
+    @Option(help: "The person's name.") var name: String = ""
+    @OptionGroup var passwordOptions: PasswordOptions
+    @OptionGroup var roundsOption: RoundsOption
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+        let password = try passwordOptions.read(isNew: true)
+        let account = try await DataFolder.with(folder.data) { folder in
+            try await folder.accounts.add(email: email, name: name, password: password, rounds: roundsOption.rounds)
+        }
+        if json {
+            try Output.json(AccountLine(account))
+        } else {
+            Output.result("Account \(account.email) made.")
+        }
+    }
+}
+
+struct ListAccountsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show every account.")
+
+    @OptionGroup var folder: DataOptions
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+        let lines = try await DataFolder.with(folder.data) { folder in
+            var lines: [AccountLine] = []
+            for account in try await folder.accounts.list() {
+                let devices = try await folder.sessions.sessions(of: account)
+                lines.append(AccountLine(account, devices: devices.map(\.name)))
+            }
+            return lines
+        }
+        if json { return try Output.json(lines) }
+        guard !lines.isEmpty else { return Output.remark("No accounts. Make one with: welkin account add EMAIL") }
+        Output.table(
+            [["EMAIL", "NAME", "MADE", "STATE", "DEVICES"]]
+                + lines.map {
+                    [
+                        $0.email, $0.name, Output.time($0.created), $0.disabled ? "disabled" : "active",
+                        $0.devices.joined(separator: ", "),
+                    ]
+                })
+    }
+}
+
+struct RemoveAccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove an account and its sign-ins.",
+        discussion: "The person's records stay, but nobody can sign in to them any more.")
+
+    @OptionGroup var folder: DataOptions
+    @Argument(help: "The account's e-mail address.") var email: String
+
+    func run() async throws {
+        try await DataFolder.with(folder.data) { try await $0.accounts.remove(email: email) }
+        Output.result("Account \(email) removed.")
+    }
+}
+
+struct DisableAccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable", abstract: "Switch an account off; its data stays.")
+
+    @OptionGroup var folder: DataOptions
+    @Argument(help: "The account's e-mail address.") var email: String
+
+    func run() async throws {
+        try await DataFolder.with(folder.data) { try await $0.accounts.setDisabled(true, email: email) }
+        Output.result("Account \(email) disabled.")
+    }
+}
+
+struct EnableAccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable", abstract: "Switch a disabled account on again.")
+
+    @OptionGroup var folder: DataOptions
+    @Argument(help: "The account's e-mail address.") var email: String
+
+    func run() async throws {
+        try await DataFolder.with(folder.data) { try await $0.accounts.setDisabled(false, email: email) }
+        Output.result("Account \(email) enabled.")
+    }
+}
+
+struct SetPasswordCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "password", abstract: "Set another password; devices stay signed in.")
+
+    @OptionGroup var folder: DataOptions
+    @Argument(help: "The account's e-mail address.") var email: String
+    @OptionGroup var passwordOptions: PasswordOptions
+    @OptionGroup var roundsOption: RoundsOption
+
+    func run() async throws {
+        let password = try passwordOptions.read(isNew: true)
+        try await DataFolder.with(folder.data) { folder in
+            let puzzle = folder.accounts.newPuzzle(rounds: roundsOption.rounds)
+            let proof = try PasswordProof(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
+            try await folder.accounts.setPassword(proof: proof.bytes, puzzle: puzzle, email: email)
+        }
+        Output.result("Password of \(email) set.")
+    }
+}
+
+extension Accounts {
+    /// Makes an account with a password, of which only a proof goes into the book.
+    func add(email: String, name: String, password: String, rounds: Int) async throws -> Account {
+        let puzzle = newPuzzle(rounds: rounds)
+        let proof = try PasswordProof(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
+        return try await add(email: email, name: name, proof: proof.bytes, puzzle: puzzle)
+    }
+}
+
+/// An account as it is shown.
+private struct AccountLine: Encodable {
+    var email: String
+    var name: String
+    var created: Int64
+    var disabled: Bool
+    var devices: [String]
+
+    init(_ account: Account, devices: [String] = []) {
+        email = account.email
+        name = account.name
+        created = account.created
+        disabled = account.isDisabled
+        self.devices = devices
+    }
+}

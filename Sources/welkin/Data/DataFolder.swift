@@ -1,0 +1,67 @@
+import CloudKitDevice
+import CloudKitServer
+import Foundation
+import OrderedStoreSQLite
+
+/// The folder in which a cloud keeps everything: its store and its secret, readable by their owner only.
+struct DataFolder {
+    let path: String
+    let store: SQLiteStore
+    let surroundings: Surroundings
+
+    /// Opens the folder; makes it, the store and the secret when they are missing.
+    ///
+    /// - Throws: `FileFailure`, `StoreError`, `SecretError`.
+    init(_ path: String) throws {
+        let path = URL(fileURLWithPath: path).path
+        self.path = path
+        // Whatever is made from here on, also by the store, is nobody else's to read.
+        umask(0o077)
+        try PrivateFile.makeFolder(path)
+        surroundings = Surroundings(secret: try Self.secret(path + "/secret"), now: Self.now)
+        store = try SQLiteStore(path: path + "/welkin.sqlite")
+    }
+
+    var accounts: Accounts { Accounts(book: .accounts(in: store), surroundings: surroundings) }
+    var apiTokens: APITokens { APITokens(book: .accounts(in: store), surroundings: surroundings) }
+    var serverKeys: ServerKeys { ServerKeys(book: .accounts(in: store), surroundings: surroundings) }
+    var sessions: DeviceSessions { DeviceSessions(book: .accounts(in: store)) }
+    var cloud: Cloud { Cloud(store: store, surroundings: surroundings) }
+
+    /// Opens a folder, works on it, and closes its store whatever happens.
+    static func with<Value>(_ path: String, _ body: (DataFolder) async throws -> Value) async throws -> Value {
+        let folder = try DataFolder(path)
+        do {
+            let value = try await body(folder)
+            await folder.store.close()
+            return value
+        } catch {
+            await folder.store.close()
+            throw error
+        }
+    }
+
+    private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    /// 32 bytes, in hexadecimal in the file. Whoever has them can make tokens for anybody.
+    private static func secret(_ path: String) throws -> [UInt8] {
+        let fresh = Surroundings.systemRandom(32).hex + "\n"
+        let held = try PrivateFile.readOrCreate(path, Array(fresh.utf8))
+        let text = String(decoding: held, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let bytes = stride(from: 0, to: text.utf8.count, by: 2).compactMap { offset in
+            UInt8(text.dropFirst(offset).prefix(2), radix: 16)
+        }
+        guard bytes.count == 32, text.utf8.count == 64 else { throw SecretError(path: path) }
+        return bytes
+    }
+}
+
+/// The secret's file does not hold one.
+struct SecretError: Error, CustomStringConvertible {
+    var path: String
+
+    var description: String {
+        "\(path) is not a cloud's secret (64 hexadecimal digits). Restore it from a backup; a new one would end every "
+            + "sign-in and make every device fetch anew."
+    }
+}

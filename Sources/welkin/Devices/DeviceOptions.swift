@@ -1,0 +1,36 @@
+import ArgumentParser
+import CloudKitDevice
+import Foundation
+
+/// Which cloud a device uses; what is not given comes from the environment and `cloudkit.json`.
+struct DeviceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The cloud's address. [env: CLOUDKIT_ENDPOINT]", valueName: "url"))
+    var endpoint: String?
+    @Option(help: "The app's container. [env: CLOUDKIT_CONTAINER]")
+    var container: String?
+    @Option(help: "development or production. [env: CLOUDKIT_ENVIRONMENT]")
+    var environment: String?
+    @Option(help: "The app's API token. [env: CLOUDKIT_API_TOKEN]")
+    var apiToken: String?
+    @Option(help: "Whose credentials to use. [env: CLOUDKIT_PROFILE]")
+    var profile: String?
+
+    func configuration() throws -> DeviceConfiguration {
+        var variables = ProcessInfo.processInfo.environment
+        if let endpoint { variables["CLOUDKIT_ENDPOINT"] = endpoint }
+        if let container { variables["CLOUDKIT_CONTAINER"] = container }
+        if let environment { variables["CLOUDKIT_ENVIRONMENT"] = environment }
+        if let apiToken { variables["CLOUDKIT_API_TOKEN"] = apiToken }
+        if let profile { variables["CLOUDKIT_PROFILE"] = profile }
+        return try DeviceConfiguration.resolve(variables: variables)
+    }
+
+    /// The settings and the container they name, which a sign-in needs.
+    func signIn() throws -> (configuration: DeviceConfiguration, container: String) {
+        let configuration = try configuration()
+        guard let container = configuration.container else {
+            throw ValidationError("No container is configured. Give --container, or set CLOUDKIT_CONTAINER.")
+        }
+        return (configuration, container)
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import CloudKitDevice
+
+/// Signs this device out.
+struct LogoutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logout", abstract: "Sign this device out, here and at the cloud.")
+
+    @OptionGroup var device: DeviceOptions
+
+    func run() async throws {
+        let (configuration, container) = try device.signIn()
+        guard try configuration.deviceProfile.credentials() != nil else {
+            return Output.remark("The profile \"\(configuration.profile)\" is not signed in.")
+        }
+        do {
+            try await SignIn(configuration: configuration, send: WebSend.send).signOut(container: container)
+            Output.result("Signed out.")
+        } catch {
+            Output.result("Signed out on this machine.")
+            Output.remark("The cloud could not be told: \(error)")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import CloudKitModel
+import CloudKitSchema
+import CloudKitServer
+
+/// The record types of a container.
+struct SchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema", abstract: "The record types of a container and their indexes.",
+        subcommands: [ListSchemaCommand.self, SetIndexCommand.self])
+}
+
+struct ListSchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Show every record type with its fields and their indexes.")
+
+    @OptionGroup var folder: DataOptions
+    @OptionGroup var place: PlaceOptions
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+        let schema = try await DataFolder.with(folder.data) { folder in
+            try await folder.cloud.schema(place.containerID, place.environment)
+        }
+        let lines = schema.types.values.sorted { $0.name < $1.name }.flatMap(FieldLine.lines)
+        if json { return try Output.json(lines) }
+        Output.table(
+            [["TYPE", "FIELD", "HOLDS", "INDEXES"]]
+                + lines.map { [$0.recordType, $0.field, $0.type, $0.indexes.joined(separator: " ")] })
+    }
+}
+
+struct SetIndexCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "index", abstract: "Set which questions a field can answer.",
+        discussion: """
+            What is not named is taken away. Attributes of records have the names ___recordID, ___createTime, ___modTime, \
+            ___createdBy, ___modifiedBy. Builds the index over the records there are.
+            """)
+
+    @OptionGroup var folder: DataOptions
+    @OptionGroup var place: PlaceOptions
+    @Argument(help: "The record type.") var recordType: String
+    @Argument(help: "The field, or an attribute of records.") var field: String
+    @Flag(help: "Equality, membership, list tests.") var queryable = false
+    @Flag(help: "Ordering and ranges.") var sortable = false
+    @Flag(help: "Full text.") var searchable = false
+
+    func run() async throws {
+        var indexes: FieldIndexes = []
+        if queryable { indexes.insert(.queryable) }
+        if sortable { indexes.insert(.sortable) }
+        if searchable { indexes.insert(.searchable) }
+        let chosen = indexes
+        do {
+            try await DataFolder.with(folder.data) { folder in
+                try await folder.cloud.setIndex(
+                    chosen, on: key, ofType: recordType, in: place.containerID, place.environment)
+            }
+        } catch let failure as RequestFailure {
+            throw SchemaError(failure: failure)
+        }
+        let names = FieldLine.names(chosen)
+        Output.result("\(recordType).\(field): \(names.isEmpty ? "no index" : names.joined(separator: ", ")).")
+    }
+
+    private var key: QueryKey {
+        let attribute = QueryKey.SystemField.allCases.first { $0.schemaName.lowercased() == field.lowercased() }
+        return attribute.map { .system($0) } ?? .field(field)
+    }
+}
+
+/// What the rules had against a change of the schema.
+struct SchemaError: Error, CustomStringConvertible {
+    var failure: RequestFailure
+
+    var description: String { [failure.reason + ".", failure.remedy].compactMap { $0 }.joined(separator: " ") }
+}
+
+/// A field of a record type as it is shown.
+private struct FieldLine: Encodable {
+    var recordType: String
+    var field: String
+    var type: String
+    var indexes: [String]
+
+    static func lines(_ type: RecordTypeDefinition) -> [FieldLine] {
+        let fields = type.fields.sorted { $0.key < $1.key }.map { name, field in
+            FieldLine(
+                recordType: type.name, field: name, type: Self.word(field.type), indexes: Self.names(field.indexes))
+        }
+        let attributes = type.systemIndexes.sorted { $0.key.schemaName < $1.key.schemaName }.map { attribute, indexes in
+            FieldLine(
+                recordType: type.name, field: attribute.schemaName, type: "attribute", indexes: Self.names(indexes))
+        }
+        return fields.isEmpty && attributes.isEmpty
+            ? [FieldLine(recordType: type.name, field: "", type: "", indexes: [])] : attributes + fields
+    }
+
+    static func names(_ indexes: FieldIndexes) -> [String] {
+        [(FieldIndexes.queryable, "queryable"), (.sortable, "sortable"), (.searchable, "searchable")]
+            .filter { indexes.contains($0.0) }.map(\.1)
+    }
+
+    private static func word(_ type: FieldType) -> String {
+        let base = String(describing: type.base).uppercased()
+        return (type.isEncrypted ? "ENCRYPTED " : "") + (type.isList ? "LIST<\(base)>" : base)
+    }
+}

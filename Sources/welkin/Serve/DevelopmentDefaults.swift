@@ -1,0 +1,52 @@
+import CloudKitDevice
+import CloudKitModel
+import Foundation
+
+/// An account and an API token to try things out, made once and kept beside the data.
+struct DevelopmentDefaults {
+    var folder: DataFolder
+    var endpoint: String
+
+    private static let container = "iCloud.com.example.app"
+    private static let email = "developer@example.com"
+
+    /// The settings, in the form of a `cloudkit.json` with the account beside them.
+    private struct Settings: Codable {
+        var endpoint: String
+        var container: String
+        var environment: String
+        var apiToken: String
+        var email: String
+        var password: String
+    }
+
+    /// Makes what is missing.
+    ///
+    /// - Returns: Where the settings are.
+    func file() async throws -> String {
+        let path = folder.path + "/development.json"
+        var settings: Settings
+        if let held = try PrivateFile.read(path) {
+            settings = try JSONDecoder().decode(Settings.self, from: Data(held))
+            guard settings.endpoint != endpoint else { return path }
+            settings.endpoint = endpoint
+        } else {
+            settings = try await make()
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try PrivateFile.replace(path, with: Array(encoder.encode(settings)))
+        return path
+    }
+
+    private func make() async throws -> Settings {
+        let password = folder.surroundings.random(12).hex
+        _ = try await folder.accounts.add(
+            email: Self.email, name: "Developer", password: password, rounds: PasswordProof.roundsDefault)
+        let token = try await folder.apiTokens.create(
+            container: ContainerID(Self.container), environment: .development, name: "development defaults")
+        return Settings(
+            endpoint: endpoint, container: Self.container, environment: Environment.development.rawValue,
+            apiToken: token.token, email: Self.email, password: password)
+    }
+}

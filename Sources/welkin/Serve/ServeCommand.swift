@@ -1,0 +1,124 @@
+import ArgumentParser
+import CloudKitDevice
+import CloudKitHTTP
+import Hummingbird
+import Logging
+import ServiceLifecycle
+
+/// Runs a cloud until it is told to stop.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Run a cloud.",
+        discussion: "Ctrl-C or SIGTERM stops it: requests in flight are finished first.")
+
+    @OptionGroup var folder: DataOptions
+    @Option(help: "The address to listen on; 0.0.0.0 is every one of this machine.")
+    var host: String = "127.0.0.1"
+    @Option(help: "The port to listen on; 0 lets the system choose.")
+    var port: Int = 8080
+    @Option(help: ArgumentHelp("Where clients reach this cloud, if not where it listens.", valueName: "url"))
+    var publicURL: String?
+    @Option(name: .customLong("tls-certificate"), help: ArgumentHelp("Certificate chain, PEM.", valueName: "file"))
+    var tlsCertificate: String?
+    @Option(name: .customLong("tls-key"), help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
+    var tlsKey: String?
+    @Flag(help: "Believe X-Forwarded-For, because a proxy of yours writes it.")
+    var behindProxy = false
+    @Option(help: "trace, debug, info, notice, warning, error or critical.")
+    var logLevel: Logger.Level = .info
+    @Option(help: "text or json.")
+    var logFormat: LogFormat = .text
+    @Flag(help: "On the first start, make an account and an API token to try things out; they are in development.json.")
+    var developmentDefaults = false
+
+    func validate() throws {
+        guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
+        guard (tlsCertificate == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-certificate and --tls-key go together.")
+        }
+        #if !TLS
+            guard tlsCertificate == nil else {
+                throw ValidationError(
+                    "This welkin was built without TLS. Build one that has it: "
+                        + "swift build -c release --traits TLS --product welkin")
+            }
+        #endif
+        if let publicURL, !publicURL.hasPrefix("http://"), !publicURL.hasPrefix("https://") {
+            throw ValidationError("--public-url begins with http:// or https://.")
+        }
+    }
+
+    func run() async throws {
+        let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
+        try await DataFolder.with(folder.data) { folder in
+            let logger = makeLogger()
+            let configuration = CloudConfiguration(
+                host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
+                isBehindProxy: behindProxy)
+            let cloud = folder.cloud
+            let application = CloudApplication(cloud: cloud, configuration: configuration, logger: logger)
+            let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
+                await announce(port: port, folder: folder)
+            }
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: [
+                        .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
+                        .init(service: OutboxWorker(cloud: cloud, logger: logger)),
+                        .init(service: service),
+                    ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger)))
+            do {
+                try await group.run()
+            } catch where String(describing: error).contains("errno: 98") {
+                throw PortTakenError(host: host, port: port)
+            }
+        }
+    }
+
+    private func makeLogger() -> Logger {
+        Logger(label: "welkin") { LineLogHandler(label: $0, level: logLevel, format: logFormat) }
+    }
+
+    private static func quiet(_ logger: Logger) -> Logger {
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        return logger
+    }
+
+    private static func withoutSlash(_ url: String) -> String {
+        url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+
+    private func announce(port: Int, folder: DataFolder) async {
+        let address = host.contains(":") ? "[\(host)]" : host
+        let endpoint = "\(tlsCertificate == nil ? "http" : "https")://\(address):\(port)"
+        Output.result("listening on \(endpoint)")
+        Output.result("data in \(folder.path)")
+        guard developmentDefaults else {
+            return Output.result(
+                """
+                Next: make an account with `welkin account add EMAIL`, an API token with
+                `welkin token create iCloud.com.example.app`, then sign a device in with `welkin login`.
+                """)
+        }
+        do {
+            let file = try await DevelopmentDefaults(folder: folder, endpoint: endpoint).file()
+            Output.result("Next: apps and `welkin login` take their settings from CLOUDKIT_CONFIGURATION=\(file)")
+        } catch {
+            Output.remark("The development defaults could not be made: \(error)")
+        }
+    }
+}
+
+/// Another process listens already.
+struct PortTakenError: Error, CustomStringConvertible {
+    var host: String
+    var port: Int
+
+    var description: String {
+        "Port \(port) of \(host) is taken. Choose another with --port, or --port 0 to let the system choose."
+    }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}
+extension LogFormat: ExpressibleByArgument {}

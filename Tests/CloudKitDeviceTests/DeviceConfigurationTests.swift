@@ -1,0 +1,86 @@
+import CloudKitDevice
+import Testing
+
+struct DeviceConfigurationTests {
+    let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private func resolve(_ variables: [String: String]) throws -> DeviceConfiguration {
+        try DeviceConfiguration.resolve(
+            variables: ["HOME": folder.path].merging(variables) { $1 }, workingFolder: folder.path)
+    }
+
+    @Test func `the environment is enough`() throws {
+        let configuration = try resolve([
+            "CLOUDKIT_ENDPOINT": "https://cloud.example.com/", "CLOUDKIT_CONTAINER": "iCloud.a",
+            "CLOUDKIT_ENVIRONMENT": "production", "CLOUDKIT_API_TOKEN": "t", "CLOUDKIT_PROFILE": "work",
+            "XDG_DATA_HOME": "/data",
+        ])
+        #expect(
+            configuration
+                == DeviceConfiguration(
+                    endpoint: "https://cloud.example.com", container: "iCloud.a", environment: "production",
+                    apiToken: "t", profile: "work", profilesFolder: "/data/welkin/profiles"))
+        #expect(configuration.deviceProfile.folder == "/data/welkin/profiles/work")
+    }
+
+    @Test func `a file is read, and the environment goes before it`() throws {
+        try folder.write(
+            #"{"endpoint": "http://localhost:1", "container": "iCloud.a", "apiToken": "t", "apiTokens": {"iCloud.b": "u"}}"#,
+            to: "cloudkit.json")
+        let configuration = try resolve(["CLOUDKIT_ENDPOINT": "http://127.0.0.1:2"])
+        #expect(configuration.endpoint == "http://127.0.0.1:2")
+        #expect(configuration.environment == "development")
+        #expect(configuration.profile == "default")
+        #expect(configuration.apiToken(for: "iCloud.a") == "t")
+        #expect(configuration.apiToken(for: "iCloud.b") == "u")
+        #expect(configuration.apiToken(for: "iCloud.c") == nil)
+    }
+
+    @Test func `a named file goes before the one of the folder, and has to be there`() throws {
+        try folder.write(#"{"endpoint": "http://localhost:1"}"#, to: "cloudkit.json")
+        try folder.write(#"{"endpoint": "http://localhost:2"}"#, to: "other.json")
+        #expect(try resolve(["CLOUDKIT_CONFIGURATION": folder.path + "/other.json"]).endpoint == "http://localhost:2")
+        #expect(throws: DeviceConfigurationError.fileUnreadable("/nowhere")) {
+            try resolve(["CLOUDKIT_CONFIGURATION": "/nowhere"])
+        }
+    }
+
+    @Test func `what is missing or wrong is said`() throws {
+        #expect(throws: DeviceConfigurationError.endpointMissing) { try resolve([:]) }
+        #expect(throws: DeviceConfigurationError.environmentUnknown("test")) {
+            try resolve(["CLOUDKIT_ENDPOINT": "http://localhost", "CLOUDKIT_ENVIRONMENT": "test"])
+        }
+        #expect(throws: DeviceConfigurationError.profileNameInvalid("../x")) {
+            try resolve(["CLOUDKIT_ENDPOINT": "http://localhost", "CLOUDKIT_PROFILE": "../x"])
+        }
+        try folder.write("{", to: "cloudkit.json")
+        #expect(throws: DeviceConfigurationError.fileMalformed(folder.path + "/cloudkit.json")) { try resolve([:]) }
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1:8080", "http://localhost", "http://[::1]:80", "http://127.1.2.3", "https://cloud.example.com",
+        "HTTPS://cloud.example.com",
+    ])
+    func `plain HTTP goes to this machine, HTTPS anywhere`(endpoint: String) throws {
+        #expect(try DeviceConfiguration.validateEndpoint(endpoint) == endpoint)
+    }
+
+    @Test(arguments: [
+        "http://cloud.example.com", "http://127.0.0.1.example.com", "http://localhost.example.com", "http://10.0.0.1",
+        "http://0.0.0.0", "http://127.0.0", "http://127.0.0.256",
+    ])
+    func `credentials do not travel in plain text`(endpoint: String) {
+        #expect(throws: DeviceConfigurationError.endpointNotEncrypted(endpoint)) {
+            try DeviceConfiguration.validateEndpoint(endpoint)
+        }
+    }
+
+    @Test(arguments: ["", "cloud.example.com", "ftp://a", "https://", "https://a?b", "https://user:password@a"])
+    func `what is no address is refused`(endpoint: String) {
+        #expect(throws: DeviceConfigurationError.endpointMalformed(endpoint)) {
+            try DeviceConfiguration.validateEndpoint(endpoint)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import CloudKitDevice
+import Foundation
+import Synchronization
+import Testing
+
+struct SignInTests {
+    let folder: TestFolder
+    let configuration: DeviceConfiguration
+
+    init() throws {
+        folder = try TestFolder()
+        configuration = DeviceConfiguration(
+            endpoint: "http://localhost:1", container: "iCloud.a", apiToken: "a/b", profilesFolder: folder.path)
+    }
+
+    /// A cloud that answers what it is told to and remembers what it was asked.
+    private final class FakeCloud: Sendable {
+        let requests = Mutex<[DeviceRequest]>([])
+        let answers: Mutex<[DeviceResponse]>
+
+        init(_ answers: (Int, String)...) {
+            self.answers = Mutex(answers.map { DeviceResponse(status: $0.0, body: Array($0.1.utf8)) })
+        }
+
+        var send: DeviceSend {
+            { request in
+                self.requests.withLock { $0.append(request) }
+                return self.answers.withLock { $0.removeFirst() }
+            }
+        }
+    }
+
+    private static let puzzle = #"{"salt":"MDEyMzQ1Njc4OWFiY2RlZg==","rounds":1000}"#
+    private static let session =
+        #"{"ckWebAuthToken":"w","userRecordName":"_u","deviceID":"d","deviceSecret":"c2VjcmV0","expires":9000000000000}"#
+
+    @Test func `the proof is PBKDF2 and HKDF of the normalised password`() throws {
+        let salt = Array("0123456789abcdef".utf8)
+        let proof = try PasswordProof(password: "correct horse", salt: salt, rounds: 1000)
+        let hex = proof.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(hex == "799fac1e873354d8a1b390d96cc9a91add35441a1f70e8558ccba07e317ee790")
+        #expect(
+            try PasswordProof(password: "caf\u{e9}", salt: salt, rounds: 1)
+                == PasswordProof(password: "cafe\u{301}", salt: salt, rounds: 1))
+    }
+
+    @Test func `signing in proves the password without sending it`() async throws {
+        let cloud = FakeCloud((200, Self.puzzle), (200, Self.session))
+        let credentials = try await SignIn(configuration: configuration, send: cloud.send).signIn(
+            email: "ada@example.com", password: "correct horse", deviceName: "Laptop", container: "iCloud.a")
+        #expect(try configuration.deviceProfile.credentials() == credentials)
+        #expect(credentials["iCloud.a", "development"]?.webAuthToken == "w")
+        let requests = cloud.requests.withLock { $0 }
+        #expect(
+            requests.map(\.url) == [
+                "http://localhost:1/device/1/iCloud.a/development/sessions/prepare?ckAPIToken=a%2Fb",
+                "http://localhost:1/device/1/iCloud.a/development/sessions/create?ckAPIToken=a%2Fb",
+            ])
+        #expect(!requests.contains { String(decoding: $0.body, as: UTF8.self).contains("correct horse") })
+    }
+
+    @Test func `a refusal is told with its reason and changes nothing`() async throws {
+        let cloud = FakeCloud(
+            (200, Self.puzzle), (429, #"{"reason":"too many failed sign-ins","retryAfter":12.5}"#))
+        await #expect(throws: SignInError.refused(status: 429, reason: "too many failed sign-ins", retryAfter: 12.5)) {
+            try await SignIn(configuration: configuration, send: cloud.send).signIn(
+                email: "ada@example.com", password: "x", deviceName: "", container: "iCloud.a")
+        }
+        #expect(configuration.deviceProfile.accountState == .noAccount)
+    }
+
+    @Test(arguments: [
+        #"{"salt":"MDEyMw==","rounds":2000000000}"#, #"{"salt":"MDEyMw==","rounds":0}"#, #"{"salt":"!","rounds":1}"#,
+        "<html>",
+    ])
+    func `a cloud that asks for the impossible is not obeyed`(puzzle: String) async throws {
+        let cloud = FakeCloud((200, puzzle))
+        await #expect(throws: SignInError.answerMalformed) {
+            try await SignIn(configuration: configuration, send: cloud.send).signIn(
+                email: "ada@example.com", password: "x", deviceName: "", container: "iCloud.a")
+        }
+    }
+
+    @Test func `a signed-in device opens further containers without the password`() async throws {
+        let cloud = FakeCloud((200, Self.puzzle), (200, Self.session), (200, Self.session), (200, "{}"))
+        var configuration = configuration
+        configuration.apiTokens = ["iCloud.b": "b"]
+        let signIn = SignIn(configuration: configuration, send: cloud.send)
+        _ = try await signIn.signIn(email: "a@b", password: "x", deviceName: "", container: "iCloud.a")
+        #expect(try await signIn.open(container: "iCloud.b")?.apiToken == "b")
+        #expect(try configuration.deviceProfile.credentials()?.containers.count == 2)
+        await #expect(throws: SignInError.apiTokenMissing("iCloud.c")) { try await signIn.open(container: "iCloud.c") }
+        try await signIn.signOut(container: "iCloud.a")
+        #expect(configuration.deviceProfile.accountState == .noAccount)
+        #expect(try await signIn.open(container: "iCloud.a") == nil)
+    }
+}

@@ -1,0 +1,91 @@
+import CloudKitHTTP
+import CloudKitServer
+import OrderedStore
+import Testing
+
+/// What an operator sees.
+struct OperationTests {
+    @Test func `a request leaves one line with its operation, and no secrets`() async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            _ = try await cloud.client.post(
+                TestCloud.target("records/lookup", "private", tokens), #"{"records":[{"recordName":"Hidden"}]}"#,
+                headers: [
+                    "X-Welkin-Client": "sdk/1", "X-Welkin-Operation": "OP-1", "X-Welkin-Operation-Group": "G-1",
+                    "X-Welkin-Operation-Group-Name": "first%20sync%0Aforged", "X-Welkin-Group-Quantity": "7",
+                    "X-Welkin-Group-Expected-Send": "100", "X-Welkin-Group-Expected-Receive": "200",
+                ])
+            let lines = cloud.log.lines
+            let line = try #require(lines.last { $0.metadata["endpoint"] == "records/lookup" })
+            #expect(line.message == "request")
+            let expected = [
+                "method": "POST", "status": "200", "container": TestCloud.container, "environment": "development",
+                "database": "private", "client": "sdk", "itemsIn": "1", "itemsOut": "1", "itemsFailed": "1",
+                "operation": "OP-1", "group": "G-1", "groupName": "first sync?forged", "groupQuantity": "7",
+                "expectedSend": "100", "expectedReceive": "200",
+            ]
+            for (key, value) in expected { #expect(line.metadata[key] == value) }
+            #expect(line.metadata["ms"] != nil)
+            for (message, metadata) in lines {
+                let text = message + metadata.description
+                for secret in [tokens.api, tokens.web ?? "", TestCloud.proofText, "Hidden", "ada@example.com"] {
+                    #expect(!text.contains(secret))
+                }
+            }
+        }
+    }
+
+    @Test func `a cloud tells whether it can answer`() async throws {
+        try await TestCloud.run { cloud in
+            let answer = try await cloud.client.get("/health")
+            #expect(answer.status == 200)
+            #expect(answer["status"] as? String == "ok")
+        }
+        try await TestCloud.run(store: BrokenStore()) { cloud in
+            let answer = try await cloud.client.get("/health")
+            #expect(answer.status == 503)
+            let failed = try await cloud.client.get(TestCloud.target("users/caller", "private", .init(api: String(repeating: "0", count: 64))))
+            #expect(failed.status == 500)
+            #expect(failed["reason"] as? String == "internal error")
+        }
+    }
+
+    @Test func `metrics count requests, items and connections`() async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            _ = try await cloud.client.post(
+                TestCloud.target("records/lookup", "private", tokens), #"{"records":[{"recordName":"R"}]}"#)
+            _ = try await cloud.client.get("/nowhere")
+            let page = try await cloud.client.get("/metrics")
+            #expect(page.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            for line in [
+                #"welkin_requests_total{endpoint="records/lookup",status="200"} 1"#,
+                #"welkin_requests_total{endpoint="unknown",status="404"} 1"#,
+                #"welkin_request_seconds_count{endpoint="records/lookup"} 1"#,
+                #"welkin_request_seconds_bucket{endpoint="records/lookup",le="+Inf"} 1"#,
+                "welkin_items_total 1", "welkin_items_failed_total 1", "# TYPE welkin_request_seconds histogram",
+            ] {
+                #expect(page.body.contains(line + "\n"))
+            }
+            let connections = try #require(page.body.firstMatch(of: /\nwelkin_connections (\d+)\n/)?.output.1)
+            #expect(Int(connections) ?? 0 >= 1)
+        }
+    }
+
+    /// A store whose disk is gone.
+    private struct BrokenStore: OrderedStore {
+        struct Failure: Error {}
+
+        let epoch: UInt64 = 1
+
+        func read<Value: Sendable>(
+            _ partition: Partition, _ body: @Sendable (inout ReadTransaction) async throws -> Value
+        ) async throws -> Value { throw Failure() }
+
+        func write<Value: Sendable>(
+            _ partitions: [Partition], _ body: @Sendable (inout WriteTransaction) async throws -> Value
+        ) async throws -> Value { throw Failure() }
+
+        func commits() -> AsyncStream<Partition> { AsyncStream { $0.finish() } }
+    }
+}

@@ -1,0 +1,123 @@
+import CloudKitHTTP
+import CloudKitModel
+import CloudKitServer
+import Hummingbird
+import Logging
+import OrderedStore
+import Synchronization
+
+/// A whole cloud in memory, listening on a port that the system chose.
+struct TestCloud: Sendable {
+    let client: RawClient
+    let surroundings: Surroundings
+    let book: Book
+    let clock: TestClock
+    let log: CapturedLog
+
+    static let container = "iCloud.com.example.app"
+    static let proof = [UInt8](repeating: 1, count: 32)
+
+    /// Runs a cloud while `body` lasts.
+    static func run(
+        _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
+        _ body: @Sendable @escaping (TestCloud) async throws -> Void
+    ) async throws {
+        let clock = TestClock()
+        let log = CapturedLog()
+        let surroundings = Surroundings(secret: [UInt8](repeating: 7, count: 32), now: { clock.now })
+        let application = CloudApplication(
+            cloud: Cloud(store: store, surroundings: surroundings), configuration: configuration,
+            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: 0)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let service = try application.service(listening: { port.yield($0) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.run() }
+            for await port in ports {
+                let cloud = TestCloud(
+                    client: RawClient(port: port), surroundings: surroundings, book: .accounts(in: store), clock: clock,
+                    log: log)
+                defer { group.cancelAll() }
+                try await body(cloud)
+                break
+            }
+        }
+    }
+
+    /// The request target of an endpoint.
+    static func target(
+        _ endpoint: String, _ database: String = "private", _ tokens: Tokens? = nil, environment: String = "development",
+        container: String = container
+    ) -> String {
+        "/database/1/\(container)/\(environment)/\(database)/\(endpoint)\(tokens?.query ?? "")"
+    }
+
+    struct Tokens: Sendable {
+        var api: String
+        var web: String?
+
+        var query: String { "?ckAPIToken=\(api)" + (web.map { "&ckWebAuthToken=\($0)" } ?? "") }
+    }
+
+    func apiToken(origins: [String] = [], callback: String? = nil) async throws -> Tokens {
+        let made = try await APITokens(book: book, surroundings: surroundings).create(
+            container: ContainerID(Self.container), environment: .development, name: "", allowedOrigins: origins,
+            callback: callback)
+        return Tokens(api: made.token)
+    }
+
+    /// Makes an account and signs it in over HTTP.
+    func signIn(email: String = "ada@example.com", lifetime: String = "device") async throws -> Tokens {
+        let accounts = Accounts(book: book, surroundings: surroundings)
+        if try await accounts.account(email: email) == nil {
+            _ = try await accounts.add(
+                email: email, name: "", proof: Self.proof, puzzle: accounts.newPuzzle(rounds: 1))
+        }
+        var tokens = try await apiToken()
+        let answer = try await client.post(
+            Self.sessions("create", tokens),
+            #"{"email":"\#(email)","proof":"\#(Self.proofText)","deviceName":"Test","lifetime":"\#(lifetime)"}"#)
+        tokens.web = answer["ckWebAuthToken"] as? String
+        return tokens
+    }
+
+    static func sessions(_ action: String, _ tokens: Tokens) -> String {
+        "/device/1/\(container)/development/sessions/\(action)?ckAPIToken=\(tokens.api)"
+    }
+
+    /// Base 64 of `proof`.
+    static let proofText = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+}
+
+/// Stands still until it is moved.
+final class TestClock: Sendable {
+    private let time = Atomic<Int64>(1_700_000_000_000)
+
+    var now: Int64 { time.load(ordering: .relaxed) }
+
+    func advance(_ milliseconds: Int64) { time.add(milliseconds, ordering: .relaxed) }
+}
+
+/// Remembers what was logged.
+final class CapturedLog: Sendable {
+    private let captured = Mutex<[(message: String, metadata: [String: String])]>([])
+
+    var lines: [(message: String, metadata: [String: String])] { captured.withLock { $0 } }
+
+    var handler: any LogHandler { Handler(log: self) }
+
+    private struct Handler: LogHandler {
+        var log: CapturedLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.debug
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let values = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues(\.description)
+            log.captured.withLock { $0.append((event.message.description, values)) }
+        }
+    }
+}

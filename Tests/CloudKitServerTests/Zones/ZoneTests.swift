@@ -1,0 +1,178 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitServer
+import Testing
+
+@Suite struct ZoneDecisionTests {
+    private let id = ZoneID(zoneName: "Z")
+
+    private func held(_ state: ZoneHeader.State) -> ZoneHeader {
+        var zone = ZoneHeader(name: "Z", number: 5, since: 0)
+        zone.state = state
+        return zone
+    }
+
+    private func creating(_ id: ZoneID, _ held: ZoneHeader?, count: Int = 0) -> ZoneDecision {
+        ZoneDecision(creating: id, held: held, zoneCount: count, zonesMax: 1000)
+    }
+
+    @Test func `B-ZN-06 saving a zone that exists keeps it`() {
+        #expect(creating(id, held(.live)) == .keep)
+        #expect(creating(.default, .implicitDefault) == .keep)
+        #expect(creating(id, held(.live), count: 1000) == .keep)
+    }
+
+    @Test func `B-ZN-11 saving a zone ends what it was before`() {
+        for state in [ZoneHeader.State.deleted(.deleted), .purged, .keysReset] {
+            #expect(creating(id, held(state)) == .create)
+        }
+        #expect(creating(id, nil) == .create)
+        #expect(ZoneDecision(deleting: id, held: held(.purged)) == .acknowledge(.purged))
+        #expect(ZoneDecision(deleting: id, held: held(.keysReset)) == .acknowledge(.encryptedDataReset))
+    }
+
+    @Test func `B-LIM-06 a thousand zones are enough`() {
+        #expect(creating(id, nil, count: 999) == .create)
+        #expect(creating(id, nil, count: 1000).code == .itemLimitExceeded)
+    }
+
+    @Test func `B-LIM-11 zone names are ASCII and do not begin with an underscore`() {
+        for name in ["", "_own", "é", String(repeating: "n", count: 256)] {
+            #expect(creating(ZoneID(zoneName: name), nil).code == .badRequest)
+        }
+    }
+
+    @Test func `B-ZN-07 a missing zone cannot be deleted, the default zone neither`() {
+        #expect(ZoneDecision(deleting: id, held: nil).code == .zoneNotFound)
+        #expect(ZoneDecision(deleting: id, held: held(.deleted(.deleted))).code == .zoneNotFound)
+        #expect(ZoneDecision(deleting: .default, held: .implicitDefault).code == .badRequest)
+        #expect(ZoneDecision(deleting: id, held: held(.live)) == .delete)
+    }
+}
+
+extension ZoneDecision {
+    fileprivate var code: RequestFailure.Code? { if case .refuse(let failure) = self { failure.code } else { nil } }
+}
+
+@Suite struct ZoneTests {
+    private func modify(_ test: TestCloud, _ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
+        try await test.cloud.modifyZones(
+            operations, in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-04 a custom zone can do everything, the default zone nothing`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            let zone = try await test.makeZone()
+            #expect(zone.capabilities == .custom)
+            #expect(zone.id == ZoneID(zoneName: "Z", owner: TestCloud.ada))
+            #expect(zone.syncToken != nil)
+            let standard = try await test.makeZone("_defaultZone")
+            #expect(standard.capabilities == [])
+            #expect(standard.syncToken == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-13 all zones of the private database, default zone included`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            let address = TestCloud.address(.private)
+            let caller = Caller(user: TestCloud.ada)
+            let empty = try await test.cloud.listZones(in: address, by: caller)
+            #expect(empty.map(\.id.zoneName) == ["_defaultZone"])
+            _ = try await modify(test, ["B", "A", "C"].map { .create(ZoneID(zoneName: $0)) })
+            _ = try await modify(test, [.delete(ZoneID(zoneName: "B"))])
+            try await test.modify([create("R1")], zone: "_defaultZone")
+            let zones = try await test.cloud.listZones(in: address, by: caller)
+            #expect(zones.map(\.id.zoneName) == ["_defaultZone", "A", "C"])
+            let shared = try await test.cloud.listZones(in: TestCloud.address(.shared), by: caller)
+            #expect(shared.isEmpty)
+            let found = try await test.cloud.lookupZones(
+                ["A", "B", "_defaultZone", "nie"].map { ZoneID(zoneName: $0) }, in: address, by: caller)
+            #expect(found.map { $0.zone != nil } == [true, false, true, false])
+            #expect(found[1].failure?.code == .zoneNotFound)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-08 a deleted zone takes its records along, and leaves one entry in the database feed`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            let token = try await test.databaseChanges().syncToken
+            try await test.modify([create("R1"), create("R2", "Note", reference("o", to: "R1", .deleteSelf))])
+            let outcomes = try await modify(test, [.delete(ZoneID(zoneName: "Z")), .delete(ZoneID(zoneName: "Z"))])
+            #expect(outcomes[0].isDeleted)
+            #expect(outcomes[1].failure?.code == .zoneNotFound)
+            await expect(.zoneNotFound) { _ = try await test.lookup(["R1"]) }
+            let feed = try await test.databaseChanges(since: token)
+            #expect(feed.events.map(\.mark) == ["†Z deleted"])
+            try await test.makeZone()
+            let found = try await test.lookup(["R1"])[0]
+            #expect(found.code == .itemNotFound)
+            let changes = try await test.changes()
+            #expect(changes.events.isEmpty)
+            let again = try await test.databaseChanges(since: feed.syncToken)
+            #expect(again.events.map(\.mark) == ["Z"])
+            // The references of the zone before are gone too.
+            try await test.modify([create("R1"), create("R2")])
+            try await test.modify([delete("R1")])
+            let kept = try await test.record("R2")
+            #expect(kept != nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-10 a purged zone says so until it is deleted or saved`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            try await test.modify([create("R1")])
+            let token = try await test.databaseChanges().syncToken
+            try await test.cloud.purgeZone("Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            let refused = await failure { try await test.modify([create("R2")]) }
+            #expect(refused?.code == .zonePurged)
+            #expect(refused?.reason == "Zone was purged by user")
+            await expect(.zonePurged) { _ = try await test.changes() }
+            let feed = try await test.databaseChanges(since: token)
+            #expect(feed.events.map(\.mark) == ["†Z purged"])
+            let acknowledged = try await modify(test, [.delete(ZoneID(zoneName: "Z"))])[0]
+            #expect(acknowledged.isDeleted)
+            await expect(.zoneNotFound) { _ = try await test.changes() }
+            // A device that comes later still learns why.
+            let later = try await test.databaseChanges(since: token)
+            #expect(later.events.map(\.mark) == ["†Z purged"])
+            try await test.makeZone()
+            let fresh = try await test.changes()
+            #expect(fresh.events.isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-12 a zone whose keys were lost is missing, for a reason`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            let token = try await test.databaseChanges().syncToken
+            try await test.cloud.resetKeys(ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            await expect(.zoneKeysReset) { try await test.modify([create("R2")]) }
+            let feed = try await test.databaseChanges(since: token)
+            #expect(feed.events.map(\.mark) == ["†Z encryptedDataReset"])
+            try await test.makeZone()
+            let saved = try await test.modify([create("R2")])[0].record
+            #expect(saved != nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-LIM-06 zones are counted, and deleting makes room`(_ engine: Engine) async throws {
+        var limits = Limits()
+        limits.zonesMax = 2
+        try await withCloud(engine, limits: limits) { test in
+            let zones = ["A", "B", "C"].map { ZoneID(zoneName: $0) }
+            let outcomes = try await modify(test, zones.map { .create($0) })
+            #expect(outcomes.map { $0.zone != nil } == [true, true, false])
+            let next = try await modify(test, [.delete(zones[0]), .create(zones[2])])
+            #expect(next[1].zone != nil)
+        }
+    }
+}

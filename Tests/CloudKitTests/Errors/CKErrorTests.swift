@@ -1,0 +1,124 @@
+@testable import CloudKit
+import CloudKitModel
+import Testing
+
+@Suite struct CKErrorTests {
+    private func throwing(_ error: any Error) throws { throw error }
+
+    @Test func `a thrown CKError is caught in every spelling`() {
+        do {
+            try throwing(CKError(.serverRecordChanged))
+        } catch CKError.serverRecordChanged {
+        } catch {
+            Issue.record("not caught by its code")
+        }
+        do {
+            try throwing(CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: 3.5]))
+        } catch let error as CKError where error.code == .zoneBusy {
+            #expect(error.retryAfterSeconds == 3.5)
+        } catch {
+            Issue.record("not caught by its type")
+        }
+    }
+
+    @Test func `an NSError of the domain is a CKError and others are not`() {
+        let error: any Error = NSError(domain: CKErrorDomain, code: 14, userInfo: [NSLocalizedDescriptionKey: "text"])
+        #expect((error as? CKError)?.code == .serverRecordChanged)
+        #expect(error is CKError)
+        #expect((error as? CKError)?.localizedDescription == "text")
+        #expect(!((NSError(domain: "other", code: 14) as any Error) is CKError))
+        #expect((CKError(.internalError) as NSError).domain == "CKErrorDomain")
+        #expect((CKError(.internalError) as NSError).code == 1)
+        #expect(CKError.errorDomain == CKErrorDomain)
+        #expect(CKError(.partialFailure).errorCode == 2)
+    }
+
+    @Test func `T4 errors hash without end of the stack`() {
+        let error = CKError(.zoneNotFound, userInfo: ["a": 1])
+        #expect(error.hashValue == CKError(.zoneNotFound).hashValue)
+        #expect(Set([error, error]).count == 1)
+        var table: [AnyHashable: Int] = [:]
+        table[error] = 1
+        #expect(table[error] == 1)
+        #expect(error == error)
+        #expect(error != CKError(.zoneBusy))
+    }
+
+    @Test func `there are 37 codes`() {
+        #expect((1...37).allSatisfy { CKError.Code(rawValue: $0) != nil })
+        #expect(CKError.Code(rawValue: 0) == nil)
+        #expect(CKError.Code(rawValue: 38) == nil)
+        #expect(CKError.Code.participantAlreadyInvited.rawValue == 37)
+        #expect(CKError.limitExceeded.rawValue == 27)
+    }
+
+    @Test func `keys have Apple's values`() {
+        #expect(CKPartialErrorsByItemIDKey == "CKPartialErrors")
+        #expect(CKErrorRetryAfterKey == "CKRetryAfter")
+        #expect(CKErrorUserDidResetEncryptedDataKey == "CKUserDidResetEncryptedData")
+        #expect(CKRecordChangedErrorAncestorRecordKey == "AncestorRecord")
+        #expect(CKRecordChangedErrorServerRecordKey == "ServerRecord")
+        #expect(CKRecordChangedErrorClientRecordKey == "ClientRecord")
+    }
+
+    @Test func `every refusal of the server is one of the codes`() {
+        for code in RequestFailure.Code.allCases {
+            let error = CKError(RequestFailure(code, "reason", retryAfter: 2))
+            #expect(error.code.rawValue == code.native.code)
+            #expect(error.subcode == code.native.subcode)
+            #expect(error.retryAfterSeconds == 2)
+            #expect(error.localizedDescription == "reason")
+        }
+    }
+
+    @Test func `B-ERR-21 descriptions say what was being done`() throws {
+        let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "r"))
+        let error = CKError(RequestFailure(.quotaExceeded, "Quota exceeded", remedy: "Delete something."), saving: record)
+        #expect(error.localizedDescription.hasPrefix("Error saving record <CKRecordID: 0x"))
+        #expect(
+            error.localizedDescription.hasSuffix(
+                "; recordName=r, zoneID=_defaultZone:__defaultOwner__> to server: Quota exceeded"))
+        #expect(error.userInfo["ServerErrorDescription"] as? String == "Quota exceeded")
+        #expect(error.userInfo["CKErrorDescription"] as? String == error.localizedDescription)
+        #expect((error as NSError).localizedRecoverySuggestion == "Delete something.")
+        #expect(error.clientRecord == nil)
+    }
+
+    @Test func `B-SAV-07 a conflict carries client, server and ancestor record`() throws {
+        let record = try CKRecord(Fixture.record(fields: [("a", .string("old"))], tag: "t1"))
+        record["a"] = "mine"
+        let server = try Fixture.record(fields: [("a", .string("theirs"))], tag: "t2")
+        let error = CKError(RequestFailure(.conflict, "client oplock error updating record", serverRecord: server), saving: record)
+        #expect(error.code == .serverRecordChanged)
+        #expect(error.subcode == 2004)
+        #expect(error.clientRecord?["a"] as? String == "mine")
+        #expect(error.clientRecord?.recordChangeTag == "t1")
+        #expect(error.clientRecord?.changedKeys() == ["a"])
+        #expect(error.serverRecord?["a"] as? String == "theirs")
+        #expect(error.serverRecord?.recordChangeTag == "t2")
+        #expect(error.ancestorRecord?["a"] as? String == "old")
+        #expect(error.ancestorRecord?.recordChangeTag == "t1")
+        record["a"] = "later"
+        #expect(error.clientRecord?["a"] as? String == "mine")
+    }
+
+    @Test func `B-ZN-12 a reset of keys is told by its key`() {
+        let error = CKError(RequestFailure(.zoneKeysReset, "keys were reset"))
+        #expect(error.code == .zoneNotFound)
+        #expect((error.userInfo[CKErrorUserDidResetEncryptedDataKey] as? NSNumber)?.boolValue == true)
+        #expect(CKError(RequestFailure(.zoneNotFound, "no")).userInfo[CKErrorUserDidResetEncryptedDataKey] == nil)
+    }
+
+    @Test func `B-BAT-03 a partial failure maps items to errors`() throws {
+        let id = CKRecord.ID(recordName: "r")
+        let error = CKError.partialFailure([id: CKError(.batchRequestFailed)])
+        #expect(error.code == .partialFailure)
+        #expect(error.subcode == 1011)
+        #expect(error.localizedDescription == "Failed to modify some records")
+        let item = error.partialErrorsByItemID?[CKRecord.ID(recordName: "r")] as? CKError
+        #expect(item?.code == .batchRequestFailed)
+        let foreign = CKError(
+            .partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [id: NSError(domain: CKErrorDomain, code: 11)] as NSDictionary])
+        #expect((foreign.partialErrorsByItemID?[id] as? CKError)?.code == .unknownItem)
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+
+/// A real `welkin serve` process on a folder of its own, which can be killed and started again.
+package final class CloudProcess {
+    /// Everything this cloud and its users keep; gone after `end`.
+    package let folder: String
+    package let port: UInt16
+    private let binary: String
+    private var process: ChildProcess?
+
+    /// Starts a cloud on an empty folder.
+    ///
+    /// - Parameters:
+    ///   - binary: The `welkin` program; nil: the one `Self.program()` finds.
+    ///   - parent: Where the folder goes; nil: the system's folder for temporary files.
+    package init(binary: String? = nil, in parent: String? = nil) throws {
+        guard let program = binary ?? Self.program() else {
+            throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
+        }
+        self.binary = program
+        folder = (parent ?? NSTemporaryDirectory()) + "/welkin-under-test-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        port = try FreePort.find()
+        try restart()
+    }
+
+    /// The program beside the one that runs now, or the one named in `WELKIN_BINARY`.
+    package static func program() -> String? {
+        var candidates: [String] = []
+        if let named = ProcessInfo.processInfo.environment["WELKIN_BINARY"] { candidates.append(named) }
+        var place = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        for _ in 0..<4 {
+            place.deleteLastPathComponent()
+            candidates.append(place.appendingPathComponent("welkin").path)
+        }
+        return candidates.first { path in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
+        }
+    }
+
+    /// `kill -9`, and waits until the process is gone.
+    package func kill() {
+        process?.kill()
+        process = nil
+    }
+
+    /// Starts the process on the same folder and the same port, and waits until it answers.
+    package func restart(timeout seconds: Double = 30) throws {
+        kill()
+        let process = try ChildProcess(
+            [binary, "serve", "--data", data, "--port", String(port), "--log-level", "warning"], variables: variables,
+            output: log)
+        self.process = process
+        let deadline = Moment.now.advanced(bySeconds: seconds)
+        while Moment.now < deadline {
+            if let exchange = try? RawExchange(port: port, connections: 1),
+                let answer = try? exchange.ask(.get("/health"), timeout: 5), answer.status == 200
+            {
+                return
+            }
+            guard process.isRunning else { break }
+            usleep(5_000)
+        }
+        throw ChildFailure(program: "welkin serve", reason: "does not answer; it said: \(tail(of: log))")
+    }
+
+    /// Ends the process and removes the folder.
+    package func end() {
+        kill()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Processor time of the server since it was last started, in seconds.
+    package var processorSeconds: Double { process?.processorSeconds ?? 0 }
+
+    /// Makes an account and an API token of the container, signs a device in, and gives its credentials.
+    package func signIn(container: String, profile: String) throws -> SignedInUser {
+        let output = folder + "/quickstart"
+        let tool = try ChildProcess(
+            [
+                binary, "quickstart", "--data", data, "--endpoint", "http://127.0.0.1:\(port)", "--container",
+                container,
+                "--profile", profile, "--rounds", "1000",
+            ], variables: variables, output: output)
+        guard tool.wait() == 0 else {
+            throw ChildFailure(program: "welkin quickstart", reason: tail(of: output))
+        }
+        let path = folder + "/share/welkin/profiles/\(profile)/credentials.json"
+        let held = try JSONDecoder().decode(
+            Credentials.self, from: FileManager.default.contents(atPath: path) ?? Data())
+        guard let entry = held.containers.first(where: { $0.container == container }) else {
+            throw ChildFailure(program: "welkin quickstart", reason: "the profile has no credentials for \(container)")
+        }
+        return SignedInUser(
+            container: container, userRecordName: entry.userRecordName, apiToken: entry.apiToken,
+            webAuthToken: entry.webAuthToken)
+    }
+
+    /// The part of a profile's file that a plain client needs.
+    private struct Credentials: Decodable {
+        struct Container: Decodable {
+            var container: String
+            var apiToken: String
+            var webAuthToken: String
+            var userRecordName: String
+        }
+
+        var containers: [Container]
+    }
+
+    private var data: String { folder + "/data" }
+    private var log: String { folder + "/log" }
+
+    /// Everything a user's device keeps goes below this cloud's folder.
+    private var variables: [String: String] {
+        [
+            "XDG_DATA_HOME": folder + "/share", "XDG_CONFIG_HOME": folder + "/config", "HOME": folder,
+            "CLOUDKIT_ENDPOINT": "http://127.0.0.1:\(port)",
+        ]
+    }
+
+    private func tail(of path: String) -> String {
+        String(decoding: (FileManager.default.contents(atPath: path) ?? Data()).suffix(600), as: UTF8.self)
+    }
+}

@@ -1,0 +1,49 @@
+/// The bytes of one HTTP/1.1 request, built once and sent as often as wanted.
+package struct RawRequest: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// - Parameters:
+    ///   - path: As it stands in the request line, query and all.
+    ///   - host: What the `Host` header says.
+    package static func post(
+        _ path: String, host: String = "127.0.0.1", headers: [(String, String)] = [], body: [UInt8]
+    ) -> RawRequest {
+        var head = "POST \(path) HTTP/1.1\r\nHost: \(host)\r\nContent-Type: application/json\r\n"
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        head += "Content-Length: \(body.count)\r\n\r\n"
+        return RawRequest(bytes: Array(head.utf8) + body)
+    }
+
+    package static func get(_ path: String, host: String = "127.0.0.1") -> RawRequest {
+        RawRequest(bytes: Array("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8))
+    }
+}
+
+/// An answer taken out of a connection.
+package struct RawResponse: Hashable, Sendable {
+    package var status: Int
+    package var body: [UInt8]
+
+    package var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// Why a request came to nothing.
+package enum RawFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The system refused a call; its `errno`.
+    case system(call: String, code: Int32)
+    /// The other side closed the connection before the answer was complete: what became of the request is unknown.
+    case connectionLost
+    case malformedAnswer
+    case timedOut
+
+    package var description: String {
+        switch self {
+        case .system(let call, let code): "\(call) failed with errno \(code)"
+        case .connectionLost: "the connection was lost"
+        case .malformedAnswer: "the answer is not HTTP/1.1"
+        case .timedOut: "no answer in time"
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// A user who calls a container's private database with plain requests.
+package struct SignedInUser: Sendable {
+    package let container: String
+    package let userRecordName: String
+    private let query: String
+
+    /// - Parameters:
+    ///   - apiToken: Says which app calls.
+    ///   - webAuthToken: Says for whom.
+    package init(container: String, userRecordName: String, apiToken: String, webAuthToken: String) {
+        self.container = container
+        self.userRecordName = userRecordName
+        query = "?ckAPIToken=\(Self.percentEncoded(apiToken))&ckWebAuthToken=\(Self.percentEncoded(webAuthToken))"
+    }
+
+    /// The request target of an endpoint of the private database.
+    package func path(_ endpoint: String, environment: String = "development") -> String {
+        "/database/1/\(container)/\(environment)/private/\(endpoint)\(query)"
+    }
+
+    package func post(_ endpoint: String, _ body: String) -> RawRequest {
+        RawRequest.post(path(endpoint), body: Array(body.utf8))
+    }
+
+    package func makeZone(_ zone: String) -> RawRequest {
+        post(
+            "zones/modify",
+            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#)
+    }
+
+    /// - Parameter operations: Each as JSON, at most 200 (B-LIM-03).
+    package func modify(_ operations: [String], zone: String, atomic: Bool = true) -> RawRequest {
+        post(
+            "records/modify",
+            #"{"zoneID":{"zoneName":"\#(zone)"},"atomic":\#(atomic),"operations":[\#(operations.joined(separator: ","))]}"#
+        )
+    }
+
+    package func lookup(_ names: [String], zone: String) -> RawRequest {
+        let records = names.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ",")
+        return post("records/lookup", #"{"zoneID":{"zoneName":"\#(zone)"},"records":[\#(records)]}"#)
+    }
+
+    package func changes(of zone: String, since token: String?, limit: Int) -> RawRequest {
+        let token = token.map { #","syncToken":"\#($0)""# } ?? ""
+        return post(
+            "changes/zone", #"{"zones":[{"zoneID":{"zoneName":"\#(zone)"},"resultsLimit":\#(limit)\#(token)}]}"#)
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                String(Unicode.Scalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,97 @@
+import CloudKitHTTP
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitServer
+import Logging
+import OrderedStore
+import ServiceLifecycle
+
+@testable import CloudKit
+
+/// A whole cloud inside the test process, on a port of the system's choosing, gone when the test ends.
+struct ThrowawayCloud: Sendable {
+    let endpoint: String
+    let cloud: Cloud
+    let container: String
+    private let apiToken: String
+    private let book: Book
+
+    /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
+    static func run<Value>(
+        container: String = "iCloud.com.example.conformance",
+        _ body: (ThrowawayCloud) async throws -> Value
+    ) async throws -> Value {
+        let store = MemoryStore(epoch: 7)
+        let surroundings = Surroundings(secret: Array(repeating: 42, count: 32), now: { Clock.now })
+        let cloud = Cloud(store: store, surroundings: surroundings)
+        let application = CloudApplication(
+            cloud: cloud, configuration: CloudConfiguration(port: 0),
+            logger: Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }, memoryLifetime: 0, rounds: 10)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let service = application.service { port.yield($0) }
+        let group = ServiceGroup(
+            configuration: .init(services: [.init(service: service)], logger: Logger(label: "conformance")))
+        let running = Task { try await group.run() }
+        guard let number = await ports.first(where: { _ in true }) else { throw CancellationError() }
+
+        let book = Book.accounts(in: store)
+        let (token, _) = try await APITokens(book: book, surroundings: surroundings).create(
+            container: ContainerID(container), environment: .development, name: "tests")
+        let throwaway = ThrowawayCloud(
+            endpoint: "http://127.0.0.1:\(number)", cloud: cloud, container: container, apiToken: token, book: book)
+        do {
+            let value = try await body(throwaway)
+            await group.triggerGracefulShutdown()
+            try await running.value
+            return value
+        } catch {
+            await group.triggerGracefulShutdown()
+            try? await running.value
+            throw error
+        }
+    }
+
+    /// Makes an account that may sign devices in.
+    func addUser(_ name: String) async throws -> User {
+        let accounts = Accounts(book: book, surroundings: cloud.surroundings)
+        let proof = cloud.surroundings.random(32)
+        let email = "\(name)@example.com"
+        _ = try await accounts.add(email: email, name: name, proof: proof, puzzle: accounts.newPuzzle(rounds: 10))
+        return User(email: email, proof: proof)
+    }
+
+    /// Signs a new device of a user in and gives its container.
+    func device(of user: User, named name: String = "device") async throws -> CKContainer {
+        guard let row = try await APITokens(book: book, surroundings: cloud.surroundings).find(apiToken) else {
+            throw CancellationError()
+        }
+        let place = DeviceSignIn.Place(container: ContainerID(container), environment: .development, apiToken: row)
+        let grant = try await DeviceSignIn(book: book, surroundings: cloud.surroundings).create(
+            email: user.email, proof: user.proof, deviceName: name, lifetime: .device, place: place,
+            address: "127.0.0.1")
+        return self.container(SignedInDevice(apiToken: apiToken, token: grant.webAuthToken, email: user.email))
+    }
+
+    /// A device on which nobody is signed in.
+    func strangersDevice() -> CKContainer { container(SignedInDevice(apiToken: apiToken, token: nil, email: "")) }
+
+    /// A device that shows this web token, whatever it is worth.
+    func device(showing token: String) -> CKContainer {
+        container(SignedInDevice(apiToken: apiToken, token: token, email: "nobody@example.com"))
+    }
+
+    private func container(_ account: SignedInDevice) -> CKContainer {
+        CKContainer(
+            identifier: container, endpoint: endpoint, account: account, transport: URLSessionTransport.shared)
+    }
+
+    struct User: Sendable {
+        let email: String
+        let proof: [UInt8]
+    }
+}
+
+/// Milliseconds since 1970.
+private enum Clock {
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import OrderedStore
+import OrderedStoreSQLite
+import Testing
+
+/// The engines that every test of the engine suite runs on.
+enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case memory, sqlite
+
+    var testDescription: String { rawValue }
+
+    func withStore(_ body: (any OrderedStore) async throws -> Void) async throws {
+        switch self {
+        case .memory: try await body(MemoryStore(epoch: 7))
+        case .sqlite:
+            try await withFolder { folder in
+                let store = try SQLiteStore(path: folder + "/store.db")
+                do {
+                    try await body(store)
+                    await store.close()
+                } catch {
+                    await store.close()
+                    throw error
+                }
+            }
+        }
+    }
+}
+
+/// A folder that is gone afterwards.
+func withFolder(_ body: (String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "ordered-store-" + UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder.path())
+}
+
+let home = Partition("home")
+let other = Partition("other")
+
+func bytes(_ string: String) -> Bytes { Bytes(string.utf8) }
+
+/// A range between two strings.
+func range(_ lower: String, _ upper: String) -> KeyRange { KeyRange(lower: bytes(lower), upper: bytes(upper)) }
+
+/// The whole of a partition.
+let everything = KeyRange(lower: [], upper: Bytes(repeating: 0xFF, count: 64))
+
+extension [Entry] {
+    var keys: [String] { map { String(decoding: $0.key, as: UTF8.self) } }
+}
+
+extension OrderedStore {
+    func put(_ entries: [String: String], in partition: Partition = home) async throws {
+        try await write(partition) { transaction in
+            for (key, value) in entries { transaction.set(bytes(key), bytes(value)) }
+        }
+    }
+
+    func value(_ key: String, in partition: Partition = home) async throws -> String? {
+        try await read(partition) { try await $0.get(bytes(key)) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func all(in partition: Partition = home) async throws -> [Entry] {
+        try await read(partition) { try await $0.scan(everything, limit: .max) }
+    }
+}
+
+/// Random numbers that a seed repeats (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Opens once; who comes before waits.
+actor Latch {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func open() {
+        isOpen = true
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+
+    func wait() async {
+        if !isOpen { await withCheckedContinuation { waiting.append($0) } }
+    }
+}
+
+struct Refusal: Error, Hashable {}
+
+/// Whether `body` throws a `StoreError` with `code`.
+func expect(
+    _ code: StoreError.Code, _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async {
+    do {
+        try await body()
+        Issue.record("no error, expected \(code)", sourceLocation: location)
+    } catch {
+        #expect((error as? StoreError)?.code == code, "\(error)", sourceLocation: location)
+    }
+}

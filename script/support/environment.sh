@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# What the scripts share: headings, missing packages, the compiler. Sourced, never run.
+
+welkin_heading() {
+    printf '\n\033[1m== %s\033[0m\n' "$1"
+}
+
+welkin_fail() {
+    printf 'error: %s\n' "$1" >&2
+    exit 1
+}
+
+# Installs those of the named Debian packages that are missing.
+welkin_install() {
+    local missing=() package
+    command -v dpkg-query >/dev/null 2>&1 ||
+        welkin_fail "this system has no apt; install by hand what corresponds to: $*"
+    for package in "$@"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+    done
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+
+    welkin_heading "Install ${missing[*]}"
+    local root=()
+    if [[ $(id -u) -ne 0 ]]; then
+        command -v sudo >/dev/null 2>&1 ||
+            welkin_fail "missing packages and no sudo; as root run: apt-get install ${missing[*]}"
+        root=(sudo)
+    fi
+    "${root[@]}" apt-get update -qq
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
+welkin_require_swift() {
+    command -v swift >/dev/null 2>&1 ||
+        welkin_fail "Swift 6.2 or newer is needed: https://www.swift.org/install/linux"
+    local version
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1)
+    read -r major minor <<<"${version:-0 0}"
+    if (( major < 6 || (major == 6 && minor < 2) )); then
+        welkin_fail "Swift 6.2 or newer is needed, this is ${major}.${minor}: https://www.swift.org/install/linux"
+    fi
+}
