@@ -13,7 +13,6 @@ let package = Package(
     name: "welkin-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(path: ".."),
         // The versions of the package above: the yardstick has to be what the server is built on.
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -24,7 +23,6 @@ let package = Package(
         .executableTarget(
             name: "bare-echo",
             dependencies: [
-        .package(path: ".."),
                 .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

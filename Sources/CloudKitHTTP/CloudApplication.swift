@@ -29,7 +29,8 @@ package struct CloudApplication: Sendable {
                 book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime),
             databases: DatabaseEndpoints(cloud: cloud),
             sessions: SessionEndpoints(
-                signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds)),
+                signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),
+                cloud: cloud),
             users: UserEndpoints(), health: HealthCheck(book: book), metrics: metrics, logger: logger)
     }
 

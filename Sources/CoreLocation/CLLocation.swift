@@ -33,7 +33,8 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     }
 
     public convenience init(
-        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy hAccuracy: CLLocationAccuracy,
         verticalAccuracy vAccuracy: CLLocationAccuracy, timestamp: Date
     ) {
         self.init(
@@ -42,7 +43,8 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     }
 
     public convenience init(
-        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy hAccuracy: CLLocationAccuracy,
         verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed,
         timestamp: Date
     ) {
@@ -52,7 +54,8 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     }
 
     public init(
-        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy hAccuracy: CLLocationAccuracy,
         verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection,
         courseAccuracy: CLLocationDirectionAccuracy, speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy,
         timestamp: Date
@@ -141,7 +144,8 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
         guard numbers.count == 10 else { return nil }
         self.init(
             coordinate: CLLocationCoordinate2D(latitude: numbers[0], longitude: numbers[1]), altitude: numbers[2],
-            horizontalAccuracy: numbers[3], verticalAccuracy: numbers[4], course: numbers[5], courseAccuracy: numbers[6],
+            horizontalAccuracy: numbers[3], verticalAccuracy: numbers[4], course: numbers[5],
+            courseAccuracy: numbers[6],
             speed: numbers[7], speedAccuracy: numbers[8], timestamp: Date(timeIntervalSinceReferenceDate: numbers[9]))
     }
 

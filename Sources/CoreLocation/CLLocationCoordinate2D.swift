@@ -1,3 +1,6 @@
+// Constants and functions carry the names that published code spells.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import Foundation
 
 /// An angle in degrees: latitude or longitude.

@@ -62,7 +62,7 @@ package final class MemoryStore: OrderedStore {
                 // Taken out, so that it is changed in place.
                 var content = partitions.removeValue(forKey: changes.partition) ?? SortedMap()
                 for range in changes.clears { content.removeAll(in: range) }
-                changes.points.forEach { content[$0] = $1 }
+                changes.points.visit { content[$0] = $1 }
                 partitions[changes.partition] = content
             }
         }

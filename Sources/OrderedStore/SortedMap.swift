@@ -42,7 +42,7 @@ package struct SortedMap<Value: Sendable>: Sendable {
     }
 
     /// Calls `body` with each entry in key order.
-    package func forEach<Failure: Error>(_ body: (Bytes, Value) throws(Failure) -> Void) throws(Failure) {
+    package func visit<Failure: Error>(_ body: (Bytes, Value) throws(Failure) -> Void) throws(Failure) {
         for chunk in chunks {
             for offset in chunk.keys.indices { try body(chunk.keys[offset], chunk.values[offset]) }
         }

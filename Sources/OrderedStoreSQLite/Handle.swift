@@ -299,7 +299,7 @@ extension Handle {
             let id = try makeID(of: changes.partition)
             for range in changes.clears { try clear(range, in: id) }
             // In key order, so that neighbours find their page in the cache.
-            try changes.points.forEach { (key, value) throws(StoreError) in
+            try changes.points.visit { (key, value) throws(StoreError) in
                 if let value { try set(key, value, in: id) } else { try clear(key, in: id) }
             }
         }

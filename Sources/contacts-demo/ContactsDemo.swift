@@ -15,7 +15,7 @@ struct ContactsDemo {
             try await scenario.run()
         } catch {
             let failure = DemoFailure(error)
-            let usage = failure.status == .usage ? "\n\n" + DemoOptions.usage : ""
+            let usage = failure.status == .usage ? " See contacts-demo --help." : ""
             FileHandle.standardError.write(Data("\ncontacts-demo: \(failure.message)\(usage)\n".utf8))
             exit(failure.status.rawValue)
         }

@@ -44,7 +44,8 @@ struct OperationTests {
         try await TestCloud.run(store: BrokenStore()) { cloud in
             let answer = try await cloud.client.get("/health")
             #expect(answer.status == 503)
-            let failed = try await cloud.client.get(TestCloud.target("users/caller", "private", .init(api: String(repeating: "0", count: 64))))
+            let failed = try await cloud.client.get(
+                TestCloud.target("users/caller", "private", .init(api: String(repeating: "0", count: 64))))
             #expect(failed.status == 500)
             #expect(failed["reason"] as? String == "internal error")
         }

@@ -80,7 +80,8 @@ struct RouteTests {
         }
     }
 
-    @Test func `records are saved and read, whatever the content type and however the container is spelt`() async throws {
+    @Test func `records are saved and read, whatever the content type and however the container is spelt`() async throws
+    {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let plain = ["Content-Type": "text/plain"]
@@ -177,7 +178,8 @@ struct RouteTests {
                 good.headers["access-control-expose-headers"]?.contains("X-Apple-CloudKit-Web-Auth-Token") == true)
             #expect(try await cloud.client.get(target, headers: evil).status == 401)
             #expect(
-                try await cloud.client.get(TestCloud.target("users/caller", "public", any), headers: evil).status == 421)
+                try await cloud.client.get(TestCloud.target("users/caller", "public", any), headers: evil).status == 421
+            )
             // The cloud's own pages sign people in for every app.
             let own = ["Origin": "http://127.0.0.1"]
             #expect(

@@ -45,7 +45,8 @@ struct TestCloud: Sendable {
 
     /// The request target of an endpoint.
     static func target(
-        _ endpoint: String, _ database: String = "private", _ tokens: Tokens? = nil, environment: String = "development",
+        _ endpoint: String, _ database: String = "private", _ tokens: Tokens? = nil,
+        environment: String = "development",
         container: String = container
     ) -> String {
         "/database/1/\(container)/\(environment)/\(database)/\(endpoint)\(tokens?.query ?? "")"

@@ -28,7 +28,7 @@ struct ThrowawayCloud: Sendable {
             cloud: cloud, configuration: CloudConfiguration(port: 0),
             logger: Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }, memoryLifetime: 0, rounds: 10)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let service = application.service { port.yield($0) }
+        let service = try application.service(listening: { port.yield($0) })
         let group = ServiceGroup(
             configuration: .init(services: [.init(service: service)], logger: Logger(label: "conformance")))
         let running = Task { try await group.run() }

@@ -168,7 +168,8 @@ struct Trial {
     private func lookup(_ names: [String], in zone: String) throws -> [String: Ledger.Held] {
         let answer = try exchange.ask(user.lookup(names, zone: zone))
         guard answer.status == 200 else {
-            throw TrialError(reason: "a lookup failed after a restart: HTTP \(answer.status) \(answer.text.prefix(300))")
+            throw TrialError(
+                reason: "a lookup failed after a restart: HTTP \(answer.status) \(answer.text.prefix(300))")
         }
         var found: [String: Ledger.Held] = [:]
         for record in try RecordsAnswer(answer.body).records {

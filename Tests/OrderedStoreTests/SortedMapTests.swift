@@ -47,7 +47,7 @@ struct SortedMapTests {
         #expect(map.holdsKey(in: range) == !expected.isEmpty)
         for (key, value) in model.prefix(20) { #expect(map[key] == value) }
         var previous: Bytes?
-        map.forEach { key, value in
+        map.visit { key, value in
             #expect(previous?.precedes(key) ?? true)
             #expect(model[key] == value)
             previous = key

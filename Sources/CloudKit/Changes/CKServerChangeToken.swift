@@ -30,8 +30,14 @@ public final class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, Sen
     }
 
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
-        self.init(content.token)
+        if let content = Archive.decode(Content.self, from: coder) {
+            self.init(content.token)
+        } else if let data = AppleArchive(coder).object(NSData.self, "ChangeTokenData") {
+            // No feed of ours knows it: the server answers that it expired, and the app fetches anew (B-CHG-09).
+            self.init((data as Data).base64EncodedString())
+        } else {
+            return nil
+        }
     }
 
     public func encode(with coder: NSCoder) {

@@ -61,7 +61,8 @@ extension CKDatabase {
             modifications[id] = result.map { RecordZoneChange.Modification(record: $0) }
         }
         operation.recordWithIDWasDeletedBlock = { deletions.append(.init(recordID: $0, recordType: $1)) }
-        operation.recordZoneFetchResultBlock = { _, result in end = result.map { ($0.serverChangeToken, $0.moreComing) } }
+        operation.recordZoneFetchResultBlock = { _, result in end = result.map { ($0.serverChangeToken, $0.moreComing) }
+        }
         operation.fetchRecordZoneChangesResultBlock = { result in
             // The zone's own error, not a `partialFailure` of one zone (B-BAT-06).
             completionHandler(result.flatMap { end }.map { (modifications, deletions, $0, $1) })

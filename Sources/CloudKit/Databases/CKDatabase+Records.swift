@@ -20,7 +20,7 @@ extension CKDatabase {
             try RequestLimits.check(items: ids.count)
             let outcomes = try await requests().lookup(ids.map(\.model), desiredKeys: desiredKeys)
             var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-            for outcome in outcomes { results[CKRecord.ID(outcome.id)] = outcome.result.asRecord() }
+            for outcome in outcomes { results[CKRecord.ID(outcome.id)] = outcome.asRecord() }
             return results
         }
     }

@@ -23,7 +23,8 @@ extension CKDatabase {
             try RequestLimits.check(items: ids.count)
             var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
             for (id, result) in try await requests().zones(ids.map(\.model)) {
-                results[CKRecordZone.ID(id)] = result.asZone()
+                let id = CKRecordZone.ID(id)
+                results[id] = result.asZone(id)
             }
             return results
         }
@@ -59,8 +60,8 @@ extension CKDatabase {
             for outcome in try await requests().modify(plan) {
                 let id = CKRecordZone.ID(outcome.operation.zoneID)
                 switch outcome.operation {
-                case .create: saveResults[id] = outcome.result.asZone(id)
-                case .delete: deleteResults[id] = outcome.result.map { _ in () }.asError()
+                case .create: saveResults[id] = outcome.result.asZone(id, .savingZone(id))
+                case .delete: deleteResults[id] = outcome.result.map { _ in () }.asError(.deletingZone(id))
                 }
             }
             return (saveResults, deleteResults)

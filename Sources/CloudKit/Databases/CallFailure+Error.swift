@@ -3,10 +3,12 @@ import Foundation
 
 extension CKError {
     /// What an app sees of a failed call.
-    init(_ failure: CallFailure) {
+    ///
+    /// - Parameter deed: What was being done to which item.
+    init(_ failure: CallFailure, deed: Deed = .other) {
         switch failure {
         case .refused(let refusal):
-            self.init(refusal)
+            self.init(refusal, deed: deed)
         case .limitExceeded(let reason):
             self = .failure(
                 .limitExceeded, reason: reason, subcode: 1020, remedy: "Send the halves one after the other.")
@@ -18,6 +20,8 @@ extension CKError {
             self = .failure(
                 .notAuthenticated, reason: "Nobody is signed in on this device",
                 remedy: "Sign in with: welkin login")
+        case .accountUnusable(let reason):
+            self = .failure(.notAuthenticated, reason: reason, remedy: "Sign in again with: welkin login")
         case .heldBack(let remaining):
             self = .failure(
                 .requestRateLimited, reason: "The server asked for fewer requests", subcode: 2061,
@@ -65,7 +69,7 @@ extension CKError {
 
 extension Result where Failure == CallFailure {
     /// The result with the error that an app sees.
-    func asError() -> Result<Success, any Error> {
-        mapError { CKError($0) }
+    func asError(_ deed: CKError.Deed) -> Result<Success, any Error> {
+        mapError { CKError($0, deed: deed) }
     }
 }

@@ -6,8 +6,6 @@ extension CKDatabase {
         /// A zone is new, or its records or attributes have changed.
         public struct Modification: Hashable, Sendable {
             public let zoneID: CKRecordZone.ID
-
-            init(zoneID: CKRecordZone.ID) { self.zoneID = zoneID }
         }
 
         /// A zone is gone.
@@ -27,11 +25,6 @@ extension CKDatabase {
 
             /// Whether the user removed the app's data.
             public var purged: Bool { reason == .purged }
-
-            init(zoneID: CKRecordZone.ID, reason: Reason) {
-                self.zoneID = zoneID
-                self.reason = reason
-            }
         }
     }
 
@@ -42,19 +35,12 @@ extension CKDatabase {
             // A record is a class that may change; Apple declares this Sendable all the same. It was made for whoever
             // receives it, and nobody else holds it.
             public let record: CKRecord
-
-            init(record: CKRecord) { self.record = record }
         }
 
         /// A record is gone, or no longer visible.
         public struct Deletion: Hashable, Sendable {
             public let recordID: CKRecord.ID
             public let recordType: CKRecord.RecordType
-
-            init(recordID: CKRecord.ID, recordType: CKRecord.RecordType) {
-                self.recordID = recordID
-                self.recordType = recordType
-            }
         }
     }
 }

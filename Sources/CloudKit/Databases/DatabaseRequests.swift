@@ -59,7 +59,12 @@ struct DatabaseRequests: Sendable {
     }
 
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
-        let outcomes = try await call(.modifyZones, operations.wire(), needsUser: true) { try [ZoneOutcome](wireAnswer: $0) }
+        // Saving a zone that exists changes nothing (B-ZN-06); deleting one that is gone is an error.
+        let isRepeatable = operations.allSatisfy { if case .create = $0 { true } else { false } }
+        let endpoint = isRepeatable ? Endpoint.modifyZones.repeatable : .modifyZones
+        let outcomes = try await call(endpoint, operations.wire(), needsUser: true) {
+            try [ZoneOutcome](wireAnswer: $0)
+        }
         return try counted(outcomes, operations.count)
     }
 

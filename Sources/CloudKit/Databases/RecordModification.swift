@@ -40,7 +40,7 @@ struct RecordModification {
         case .save(let index):
             .saved(records[index], sent[index].resolve(outcome.result, records[index]))
         case .delete(let index):
-            .deleted(recordIDs[index], outcome.result.map { _ in () }.asError())
+            .deleted(recordIDs[index], outcome.result.map { _ in () }.asError(.deletingRecord(recordIDs[index])))
         }
     }
 }

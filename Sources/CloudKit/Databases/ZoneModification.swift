@@ -78,24 +78,25 @@ extension ZoneOutcome {
 
 extension Result where Success == Zone?, Failure == CallFailure {
     /// The zone as the app sees it, under the identifier by which the app named it.
-    func asZone(_ id: CKRecordZone.ID) -> Result<CKRecordZone, any Error> {
+    func asZone(_ id: CKRecordZone.ID, _ deed: CKError.Deed) -> Result<CKRecordZone, any Error> {
         switch self {
         case .success(let zone?): .success(CKRecordZone(zone))
         case .success(nil): .success(CKRecordZone(zoneID: id))
-        case .failure(let failure): .failure(CKError(failure))
+        case .failure(let failure): .failure(CKError(failure, deed: deed))
         }
     }
 }
 
 extension Result where Success == Zone, Failure == CallFailure {
-    func asZone() -> Result<CKRecordZone, any Error> {
-        asError().map { CKRecordZone($0) }
+    func asZone(_ id: CKRecordZone.ID) -> Result<CKRecordZone, any Error> {
+        asError(.fetchingZone(id)).map { CKRecordZone($0) }
     }
 }
 
-extension Result where Success == Record, Failure == CallFailure {
+extension LookupItemOutcome {
+    /// The record as the app sees it.
     func asRecord() -> Result<CKRecord, any Error> {
-        asError().flatMap { $0.asRecord() }
+        result.asError(.fetchingRecord(CKRecord.ID(id))).flatMap { $0.asRecord() }
     }
 }
 

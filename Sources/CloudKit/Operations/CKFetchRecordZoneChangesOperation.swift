@@ -7,6 +7,9 @@ import Foundation
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
+    /// The older name of `ZoneConfiguration`.
+    @available(*, deprecated, renamed: "ZoneConfiguration")
+    public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
 
     open var recordZoneIDs: [CKRecordZone.ID]?
     /// The token, limit and keys of single zones; a zone that is not in here is fetched from the beginning.
@@ -50,20 +53,38 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         self.configurationsByRecordZoneID = configurationsByRecordZoneID
     }
 
+    /// The older spelling of `init(recordZoneIDs:configurationsByRecordZoneID:)`.
+    @available(*, deprecated, renamed: "init(recordZoneIDs:configurationsByRecordZoneID:)")
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]?
+    ) {
+        self.init(recordZoneIDs: recordZoneIDs, configurationsByRecordZoneID: optionsByRecordZoneID)
+    }
+
+    /// The older spelling of `configurationsByRecordZoneID`.
+    @available(*, deprecated, renamed: "configurationsByRecordZoneID")
+    open var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
+        get { configurationsByRecordZoneID }
+        set { configurationsByRecordZoneID = newValue }
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         try requests.scope.checkHasFeed()
         let zones = zoneRequests()
         let fetchAllChanges = fetchAllChanges
         return {
-            for zone in zones {
-                try Task.checkCancellation()
+            var end: CallFailure?
+            for (index, zone) in zones.enumerated() {
                 do {
+                    try Task.checkCancellation()
+                    if let end { throw end }
                     try await self.fetch(zone, all: fetchAllChanges, requests)
                 } catch {
                     let failure = Task.isCancelled ? .cancelled : CallFailure(error)
-                    // Nothing more can be learned about any zone; the operation says so itself.
-                    if failure == .cancelled || (zones.count == 1 && failure.concernsConnection) { throw failure }
+                    if failure.concernsConnection { end = failure }
+                    // Nothing was learned about any zone; the operation says so itself.
+                    if failure == .cancelled || (index == 0 && end != nil) { throw failure }
                     await self.deliver { self.report(failure, zone.zoneID) }
                 }
             }

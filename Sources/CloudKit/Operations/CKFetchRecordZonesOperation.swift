@@ -43,7 +43,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     }
 
     private func report(_ id: CKRecordZone.ID, _ outcome: Result<Zone, CallFailure>) {
-        let result = outcome.asZone()
+        let result = outcome.asZone(id)
         switch result {
         case .success(let zone): fetched[id] = zone
         case .failure(let error): errors[id] = error

@@ -57,7 +57,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     private func report(_ outcome: LookupItemOutcome) {
         let id = CKRecord.ID(outcome.id)
-        let result = outcome.result.asRecord()
+        let result = outcome.asRecord()
         switch result {
         case .success(let record):
             fetched[id] = record

@@ -39,20 +39,26 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     private func report(_ outcome: ZoneItemOutcome) {
         let id = CKRecordZone.ID(outcome.operation.zoneID)
-        let result: Result<CKRecordZone, any Error> = outcome.result.asZone(id)
-        if case .failure(let error) = result { errors[id] = error }
-        switch (outcome.operation, result) {
-        case (.create, .success(let zone)):
-            saved.append(zone)
-            perRecordZoneSaveBlock?(id, result)
-        case (.create, .failure):
-            perRecordZoneSaveBlock?(id, result)
-        case (.delete, .success):
-            deleted.append(id)
-            perRecordZoneDeleteBlock?(id, .success(()))
-        case (.delete, .failure(let error)):
-            perRecordZoneDeleteBlock?(id, .failure(error))
+        switch outcome.operation {
+        case .create: reportSave(id, outcome.result.asZone(id, .savingZone(id)))
+        case .delete: reportDeletion(id, outcome.result.map { _ in () }.asError(.deletingZone(id)))
         }
+    }
+
+    private func reportSave(_ id: CKRecordZone.ID, _ result: Result<CKRecordZone, any Error>) {
+        switch result {
+        case .success(let zone): saved.append(zone)
+        case .failure(let error): errors[id] = error
+        }
+        perRecordZoneSaveBlock?(id, result)
+    }
+
+    private func reportDeletion(_ id: CKRecordZone.ID, _ result: Result<Void, any Error>) {
+        switch result {
+        case .success: deleted.append(id)
+        case .failure(let error): errors[id] = error
+        }
+        perRecordZoneDeleteBlock?(id, result)
     }
 
     override func conclude(_ failure: CallFailure?) {

@@ -1,3 +1,6 @@
+// The conformances below are for other people's types, and that is their purpose.
+// swift-format-ignore-file: AvoidRetroactiveConformances
+
 import Foundation
 
 // Published code hands objects to `NSPredicate(format:)` as `date as CVarArg`. Foundation's own objects are no such

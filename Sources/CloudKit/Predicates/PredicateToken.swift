@@ -25,7 +25,8 @@ struct PredicateToken: Equatable {
     /// What cannot be a key unless escaped.
     static let reservedWords: Set<String> = [
         "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE",
-        "MATCHES", "TOKENMATCHES", "TRUE", "FALSE", "YES", "NO", "NIL", "NULL", "SELF", "TRUEPREDICATE", "FALSEPREDICATE",
+        "MATCHES", "TOKENMATCHES", "TRUE", "FALSE", "YES", "NO", "NIL", "NULL", "SELF", "TRUEPREDICATE",
+        "FALSEPREDICATE",
     ]
 }
 
@@ -103,7 +104,8 @@ struct PredicateTokens {
     }
 
     private static func continuesName(_ scalar: Unicode.Scalar) -> Bool {
-        startsName(scalar) || isDigit(scalar) || scalar == "$" || scalar.properties.canonicalCombiningClass != .notReordered
+        startsName(scalar) || isDigit(scalar) || scalar == "$"
+            || scalar.properties.canonicalCombiningClass != .notReordered
     }
 
     private static func isDigit(_ scalar: Unicode.Scalar) -> Bool {
@@ -224,7 +226,8 @@ struct PredicateTokens {
     }
 
     private static let signs = [
-        "&&", "||", "==", "!=", "<>", "<=", "=<", ">=", "=>", "**", ":=", "=", "<", ">", "!", "+", "-", "*", "/", "(", ")",
+        "&&", "||", "==", "!=", "<>", "<=", "=<", ">=", "=>", "**", ":=", "=", "<", ">", "!", "+", "-", "*", "/", "(",
+        ")",
         "{", "}", "[", "]", ",", ".", ":",
     ]
 

@@ -212,7 +212,9 @@ struct ComparisonTranslation {
 
     /// Inside a circle, and nothing else (B-QRY-10).
     private func distance() throws(CKError) -> QueryFilter? {
-        let (function, comparator, radius) = oriented { if case .function(Self.distanceFunction, _) = $0 { true } else { false } }
+        let (function, comparator, radius) = oriented {
+            if case .function(Self.distanceFunction, _) = $0 { true } else { false }
+        }
         guard case .function(Self.distanceFunction, let arguments)? = function else { return nil }
         guard comparator == .less || comparator == .lessOrEqual else {
             throw QueryTranslation.refused("a distance can only be tested with <")
@@ -351,7 +353,9 @@ struct ComparisonTranslation {
         case .system(.parent), .system(.share), .system(.createdUserRecordName), .system(.modifiedUserRecordName):
             return .reference(try reference(value, name))
         case .system(.createdTimestamp), .system(.modifiedTimestamp):
-            guard case .date(let date) = value else { throw QueryTranslation.refused("'\(name)' is compared with a date") }
+            guard case .date(let date) = value else {
+                throw QueryTranslation.refused("'\(name)' is compared with a date")
+            }
             return .timestamp(try FieldConversion.milliseconds(date, key: name))
         case .field, .anySearchable:
             return try fieldValue(value, name)

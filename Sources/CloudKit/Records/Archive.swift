@@ -7,6 +7,10 @@ import Foundation
 enum Archive {
     private static let key = "CloudKitArchive"
 
+    private static let plainClasses: [AnyClass] = [
+        NSData.self, NSString.self, NSNumber.self, NSDate.self, NSArray.self, NSDictionary.self,
+    ]
+
     static func encode<Content: Encodable>(_ content: Content, into coder: NSCoder) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -19,8 +23,9 @@ enum Archive {
 
     /// nil: this archive does not hold such content, or is damaged.
     static func decode<Content: Decodable>(_ type: Content.Type, from coder: NSCoder) -> Content? {
+        // More classes than the one wanted, so that a wrong one is an answer and not the end.
         guard coder.containsValue(forKey: key),
-            let bytes = coder.decodeObject(of: NSData.self, forKey: key) as Data?
+            let bytes = coder.decodeObject(of: plainClasses, forKey: key) as? NSData as Data?
         else { return nil }
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(

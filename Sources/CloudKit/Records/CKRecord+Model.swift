@@ -121,7 +121,8 @@ extension CKRecord {
             do {
                 values[field.name] = conversion.object(of: try field.value())
             } catch {
-                throw CKError.failure(.internalError, reason: "The server sent a field '\(field.name)' that cannot be read")
+                throw CKError.failure(
+                    .internalError, reason: "The server sent a field '\(field.name)' that cannot be read")
             }
         }
         return values

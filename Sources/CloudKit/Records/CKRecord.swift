@@ -190,7 +190,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     open class var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
-        guard let state = RecordArchive.state(in: coder) else { return nil }
+        guard let state = RecordArchive.state(in: coder) ?? AppleArchive(coder).record else { return nil }
         system = state.system
         ancestorSystem = state.ancestorSystem
         fields = state.fields

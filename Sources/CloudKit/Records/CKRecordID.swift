@@ -76,8 +76,17 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
     }
 
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
+            return nil
+        }
         self.init(content)
+    }
+
+    private static func appleContent(in coder: NSCoder) -> Content? {
+        let archive = AppleArchive(coder)
+        guard let name = archive.string("RecordName") else { return nil }
+        let zoneID = archive.object(CKRecordZoneID.self, "ZoneID") ?? .default
+        return Content(recordName: name, zoneID: zoneID.content)
     }
 
     public func encode(with coder: NSCoder) {

@@ -49,8 +49,17 @@ public final class CKReference: NSObject, NSCopying, NSSecureCoding, Sendable {
     }
 
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
+            return nil
+        }
         self.init(content)
+    }
+
+    private static func appleContent(in coder: NSCoder) -> Content? {
+        let archive = AppleArchive(coder)
+        return archive.object(CKRecordID.self, "RecordID").map {
+            Content(recordID: $0.content, action: UInt(clamping: archive.integer("ReferenceAction")))
+        }
     }
 
     public func encode(with coder: NSCoder) {

@@ -103,7 +103,9 @@ enum RecordArchive {
 
         init(_ fields: RecordFields) {
             values = fields.values.compactMapValues { ArchivedValue($0) }
-            original = fields.original.filter { $0.value !== fields.values[$0.key] }.compactMapValues { ArchivedValue($0) }
+            original = fields.original.filter { $0.value !== fields.values[$0.key] }.compactMapValues {
+                ArchivedValue($0)
+            }
             changed = fields.changedKeys.sorted()
         }
 

@@ -1,3 +1,6 @@
+// Constants and functions carry the names that published code spells.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 /// The older names of constants, which published code still spells.
 
 @available(*, deprecated, renamed: "CKRecordZone.ID.defaultZoneName")

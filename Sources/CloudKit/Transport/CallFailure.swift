@@ -11,6 +11,8 @@ enum CallFailure: Error, Hashable, Sendable {
     case misconfigured(String)
     /// Nobody is signed in (B-ACC-02).
     case notSignedIn
+    /// Somebody is signed in, and neither profile nor cloud lets them in; the text says why.
+    case accountUnusable(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
     case heldBack(Duration)
     case transport(TransportFailure)
@@ -43,7 +45,8 @@ enum CallFailure: Error, Hashable, Sendable {
     /// Whether the next request would come to the same, so that there is no use in sending it.
     var concernsConnection: Bool {
         switch self {
-        case .misconfigured, .notSignedIn, .heldBack, .transport, .overdue, .cancelled, .answerMalformed:
+        case .misconfigured, .notSignedIn, .accountUnusable, .heldBack, .transport, .overdue, .cancelled,
+            .answerMalformed:
             return true
         case .refused(let failure):
             switch failure.code {

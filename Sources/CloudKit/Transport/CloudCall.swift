@@ -74,7 +74,7 @@ struct CloudCall: Sendable {
         } catch let error as SignInError {
             throw CallFailure(signIn: error)
         } catch let error as DeviceProfileError {
-            throw CallFailure.misconfigured(error.description)
+            throw CallFailure.accountUnusable(error.description)
         }
     }
 
@@ -109,7 +109,9 @@ struct CloudCall: Sendable {
     }
 
     private func closeGate(for refusal: RequestFailure) {
-        guard refusal.code == .throttled || refusal.code == .tryAgainLater, let wait = refusal.retryAfter else { return }
+        guard refusal.code == .throttled || refusal.code == .tryAgainLater, let wait = refusal.retryAfter else {
+            return
+        }
         connection.gate.close(for: .seconds(min(wait, Self.waitMax)), at: connection.timekeeping.now())
     }
 
@@ -132,7 +134,7 @@ extension CallFailure {
             self = .answerMalformed(status: 200)
         case .refused(let status, _, let retryAfter):
             switch status {
-            case 401, 403, 421: self = .notSignedIn
+            case 401, 403, 421: self = .accountUnusable(error.description)
             case 429, 503: self = .refused(RequestFailure(.throttled, error.description, retryAfter: retryAfter))
             default: self = .answerMalformed(status: status)
             }

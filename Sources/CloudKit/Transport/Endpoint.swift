@@ -27,4 +27,3 @@ struct Endpoint: Hashable, Sendable {
         return "/database/1/\(container)/\(address.environment.rawValue)/\(address.scope.word)/\(path)"
     }
 }
-

@@ -22,7 +22,9 @@ struct RetryPolicy: Hashable, Sendable {
     ///     report a conflict with itself, so when an answer is lost the app decides (B-THR-07).
     ///   - random: From 0 to 1.
     func delay(after failure: CallFailure, attempt: Int, isRepeatable: Bool, random: Double) -> Duration? {
-        guard attempt < attemptsMax, let wish = Self.wish(after: failure, isRepeatable: isRepeatable) else { return nil }
+        guard attempt < attemptsMax, let wish = Self.wish(after: failure, isRepeatable: isRepeatable) else {
+            return nil
+        }
         let backoff = firstDelay * (1 << (attempt - 1))
         let jittered = backoff * (0.5 + random)
         let delay = max(wish, jittered)

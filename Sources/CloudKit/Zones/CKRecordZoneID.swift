@@ -1,3 +1,6 @@
+// Constants and functions carry the names that published code spells.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import Foundation
 
 /// Stands for the current user as the owner of a zone (B-ZN-01).
@@ -79,8 +82,17 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
     }
 
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
+            return nil
+        }
         self.init(content)
+    }
+
+    private static func appleContent(in coder: NSCoder) -> Content? {
+        let archive = AppleArchive(coder)
+        return archive.string("ZoneName").map {
+            Content(zoneName: $0, ownerName: archive.string("ownerName") ?? CKCurrentUserDefaultName)
+        }
     }
 
     public func encode(with coder: NSCoder) {
@@ -90,5 +102,5 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
 
 /// The address of an object as descriptions show it.
 func addressText(of object: AnyObject) -> String {
-    "0x" + String(UInt(bitPattern: ObjectIdentifier(object).hashValue), radix: 16)
+    "0x" + String(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()), radix: 16)
 }

@@ -17,7 +17,8 @@ struct ConfigurationFile: Codable, Hashable {
             guard let file = try read(path) else { throw .fileUnreadable(path) }
             return file
         }
-        let configuration = variables.setting("XDG_CONFIG_HOME") ?? DeviceConfiguration.homeFolder(variables) + "/.config"
+        let configuration =
+            variables.setting("XDG_CONFIG_HOME") ?? DeviceConfiguration.homeFolder(variables) + "/.config"
         for path in [workingFolder + "/cloudkit.json", configuration + "/welkin/cloudkit.json"] {
             if let file = try read(path) { return file }
         }

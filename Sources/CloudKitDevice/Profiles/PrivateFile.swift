@@ -24,7 +24,8 @@ package enum PrivateFile {
     }
 
     /// The bytes of a file; when there is none, makes it with `fresh`. Of several who make it one wins, for all.
-    package static func readOrCreate(_ path: String, _ fresh: @autoclosure () -> [UInt8]) throws(FileFailure) -> [UInt8] {
+    package static func readOrCreate(_ path: String, _ fresh: @autoclosure () -> [UInt8]) throws(FileFailure) -> [UInt8]
+    {
         if let held = try read(path) { return held }
         let bytes = fresh()
         let draft = try draft(of: path, bytes)

@@ -22,7 +22,8 @@ struct OperationLabels: Hashable {
     private static func label(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
         let decoded = PercentEncoding.decode(text) ?? text
-        return String(String.UnicodeScalarView(decoded.unicodeScalars.prefix(100).map { $0.properties.isPrintable ? $0 : "?" }))
+        return String(
+            String.UnicodeScalarView(decoded.unicodeScalars.prefix(100).map { $0.properties.isPrintable ? $0 : "?" }))
     }
 }
 

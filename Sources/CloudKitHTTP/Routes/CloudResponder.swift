@@ -25,7 +25,8 @@ package struct CloudResponder: HTTPResponder {
         let start = ContinuousClock.now
         let uuid = UUID().uuidString.lowercased()
         let exchange = Exchange(request.head, configuration: configuration, address: context.address)
-        var report = RequestReport(method: request.method, surface: exchange.surface == .native ? "sdk" : "web", uuid: uuid)
+        var report = RequestReport(
+            method: request.method, surface: exchange.surface == .native ? "sdk" : "web", uuid: uuid)
         var headers = HTTPFields()
         headers[HeaderName.requestUUID] = uuid
         exchange.crossOrigin.permit(in: &headers)
@@ -125,7 +126,8 @@ package struct CloudResponder: HTTPResponder {
         case .signInPage: return try await signInPage(exchange.query)
         case .health: return await health.answer()
         case .metrics:
-            return Answer(contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.exposition().utf8))
+            return Answer(
+                contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.exposition().utf8))
         default: throw Route.notFound
         }
     }

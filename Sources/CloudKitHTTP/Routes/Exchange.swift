@@ -15,14 +15,17 @@ struct Exchange {
     var announcedBytes: Int?
     /// Where the request comes from.
     var address: String
-    private var base: String?
+    private var publicURL: String?
+    private var scheme: String
+    private var authority: String?
 
     init(_ head: HTTPRequest, configuration: CloudConfiguration, address: String) {
         method = head.method
         target = head.path ?? "/"
-        let mark = target.firstIndex(of: "?") ?? target.endIndex
+        // Bytes, not characters: this runs for every request.
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         path = target[..<mark]
-        query = RequestQuery(mark < target.endIndex ? target[target.index(after: mark)...] : "")
+        query = RequestQuery(mark < target.endIndex ? target[target.utf8.index(after: mark)...] : "")
         let headers = head.headerFields
         crossOrigin = CrossOrigin(headers, ownOrigin: configuration.publicURL, authority: head.authority)
         surface = headers[HeaderName.client]?.hasPrefix("sdk/") == true ? .native : .web
@@ -31,12 +34,16 @@ struct Exchange {
             origin: crossOrigin.origin)
         announcedBytes = headers[.contentLength].flatMap { Int($0) }
         self.address = configuration.isBehindProxy ? Self.forwarded(headers) ?? address : address
-        base = configuration.publicURL ?? head.authority.map { "\(configuration.scheme)://\($0)" }
+        publicURL = configuration.publicURL
+        scheme = configuration.scheme
+        authority = head.authority
     }
 
     /// Where a browser can sign in for the database asked; nil when the request does not say enough.
     var signInURL: String? {
-        guard let base, let token = query.apiToken, let place = try? Route(path: path).place else { return nil }
+        guard let base = publicURL ?? authority.map({ "\(scheme)://\($0)" }), let token = query.apiToken,
+            let place = try? Route(path: path).place
+        else { return nil }
         return "\(base)/sign-in?container=\(PercentEncoding.encode(place.container.name))"
             + "&environment=\(place.environment.rawValue)&ckAPIToken=\(PercentEncoding.encode(token))"
     }

@@ -8,20 +8,24 @@ struct RequestQuery: Hashable {
     var environment: String?
 
     init(_ text: Substring) {
-        for pair in text.split(separator: "&") {
-            let equals = pair.firstIndex(of: "=") ?? pair.endIndex
-            guard equals < pair.endIndex, let value = PercentEncoding.decode(pair[pair.index(after: equals)...]),
-                !value.isEmpty
+        // Bytes, not characters: this runs for every request.
+        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
+                let value = PercentEncoding.decode(Substring(pair[pair.index(after: equals)...])), !value.isEmpty
             else { continue }
-            switch pair[..<equals] {
+            switch Substring(pair[..<equals]) {
             case "ckAPIToken": apiToken = value
-            // Somewhere on the way a plus may have become a space.
-            case "ckWebAuthToken", "ckSession": webAuthToken = value.replacing(" ", with: "+")
+            case "ckWebAuthToken", "ckSession": webAuthToken = Self.repaired(value)
             case "getCurrentSyncToken": wantsSyncToken = value == "true"
             case "container": container = value
             case "environment": environment = value
             default: break
             }
         }
+    }
+
+    /// Somewhere on the way a plus may have become a space.
+    private static func repaired(_ token: String) -> String {
+        token.utf8.contains(UInt8(ascii: " ")) ? token.replacing(" ", with: "+") : token
     }
 }

@@ -19,11 +19,13 @@ struct Route: Hashable {
     /// - Parameter path: As received, percent-encoded, without the query.
     /// - Throws: `endpointNotFound`, `badContainer`, `badRequest`.
     init(path: Substring) throws(RequestFailure) {
-        if let page = Self.pages[path] {
+        if path.utf8.count <= Self.pageBytesMax, let page = Self.pages[path] {
             self.init(endpoint: page)
             return
         }
-        let parts = path.split(separator: "/", maxSplits: 6, omittingEmptySubsequences: false)
+        // Bytes, not characters: this runs for every request.
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 6, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard parts.count >= 6, parts[0].isEmpty, parts[2] == "1" else { throw Self.notFound }
         switch parts[1] {
         case "database":
@@ -49,13 +51,16 @@ struct Route: Hashable {
         "/style.css": .styleSheet, "/health": .health, "/metrics": .metrics,
     ]
 
+    /// The longest page's.
+    private static let pageBytesMax = 16
+
     private static func place(_ container: Substring, _ environment: Substring) throws(RequestFailure) -> Place {
         guard let name = PercentEncoding.decode(container), isContainerName(name) else {
             throw RequestFailure(
                 .badContainer, "bad container name",
                 remedy: "Use 1 to 255 letters, digits, dots, hyphens and underscores.")
         }
-        guard let environment = Environment(rawValue: environment.lowercased()) else {
+        guard let environment = Environment(rawValue: String(environment)) else {
             throw RequestFailure(
                 .badRequest, "unknown environment", remedy: "It is development or production.")
         }

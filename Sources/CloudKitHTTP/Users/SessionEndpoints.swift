@@ -14,6 +14,7 @@ import Foundation
 /// Bytes travel as base 64, `expires` as milliseconds since 1970.
 struct SessionEndpoints {
     var signIn: DeviceSignIn
+    var cloud: Cloud
 
     /// - Parameter address: Where the request comes from.
     func answer(
@@ -57,6 +58,7 @@ struct SessionEndpoints {
             throw RequestFailure(
                 .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
         }
+        try await cloud.enterUser(grant.user, in: place.container, place.environment)
         return SessionBody(
             ckWebAuthToken: grant.webAuthToken, userRecordName: grant.user.recordName, deviceID: grant.deviceID,
             deviceSecret: grant.deviceSecret.map { Data($0).base64EncodedString() }, expires: grant.expires)

@@ -66,7 +66,7 @@ extension QueryRun {
                 for (candidate, record) in zip(batch, records) {
                     if group.ends(before: candidate) {
                         if group.isFull { return SortedRows(rows: group.rows) }
-                        if isSpent { return SortedRows(rows: group.rows, end: group.end(zone: zone)) }
+                        if isSpent, let end = group.end(zone: zone) { return SortedRows(rows: group.rows, end: end) }
                     }
                     group.enter(candidate)
                     if let record, try await belongs(record) {
@@ -161,10 +161,12 @@ private struct SortGroup {
         if group.count > room { group.removeSubrange(room...) }
     }
 
-    /// How far the order was followed.
+    /// How far the order was followed; nil if no farther than the page before.
     func end(zone: UInt32) -> SortPosition? {
-        last.map {
-            SortPosition(values: [$0.value], recordName: isGrouped ? "" : $0.recordName, zone: zone, isGroupEnd: isGrouped)
-        }
+        guard let last else { return nil }
+        let end = SortPosition(
+            values: [last.value], recordName: isGrouped ? "" : last.recordName, zone: zone, isGroupEnd: isGrouped)
+        if let start, !order.precedes(start, end) { return nil }
+        return end
     }
 }

@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitRecordLayer
+import Crypto
 import Synchronization
 
 /// What a request brings to say who sends it.
@@ -24,15 +25,14 @@ package struct RequestCredentials: Hashable, Sendable {
 package struct Admission: Hashable, Sendable {
     /// The user within the container; nil for an app without one.
     package var user: UserID?
-    package var accountID: String?
+    /// The device as records of this container show it: like the user, another in every container, so that apps cannot
+    /// tell from it who is the same person.
     package var deviceID: String?
     package var isServerKey = false
     /// The app's token; nil for a signed request.
     package var apiToken: APIToken?
     /// The web token that goes back with the answer, whatever the answer is; the old one stays good until it expires.
     package var nextWebAuthToken: String?
-    /// Why there is no user although a web token came: its session is over. The call may still be one for anybody.
-    package var isSessionOver = false
 }
 
 /// Establishes who sends a request (web-services.md §2.1).
@@ -140,15 +140,21 @@ package final class Authenticator: Sendable {
         else { throw Self.webTokenRefused }
         guard now < token.expires, let session = try await sessions.session(token.device),
             session.account == token.account, let account = try await accounts.account(id: token.account)
-        else { return Admission(apiToken: apiToken, isSessionOver: true) }
+        else { return Admission(apiToken: apiToken) }
         guard !account.isDisabled else { throw Self.disabled }
         let next = WebAuthToken(account: account.id, device: session.id, lifetime: token.lifetime, issued: now)
         try await sessions.extend(session, to: next.expires, lifetime: next.lifetime)
         return Admission(
-            user: try await names.name(of: account.id, in: question.container), accountID: account.id,
-            deviceID: session.id, apiToken: apiToken,
+            user: try await names.name(of: account.id, in: question.container),
+            deviceID: shownID(of: session, in: question.container), apiToken: apiToken,
             nextWebAuthToken: try tokens.seal(
                 next, container: question.container, environment: question.environment, apiToken: apiToken))
+    }
+
+    private func shownID(of session: DeviceSession, in container: ContainerID) -> String {
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("device:\(session.id):\(container.name)".utf8), using: SymmetricKey(data: surroundings.secret))
+        return code.prefix(16).hex
     }
 
     private func apiToken(

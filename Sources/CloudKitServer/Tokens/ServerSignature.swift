@@ -59,7 +59,8 @@ struct ISO8601Time: Hashable {
             (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
         var seconds = Self.days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
-        if let sign = match.8, let hours = match.9.flatMap({ Int64($0) }), let minutes = match.10.flatMap({ Int64($0) }) {
+        if let sign = match.8, let hours = match.9.flatMap({ Int64($0) }), let minutes = match.10.flatMap({ Int64($0) })
+        {
             seconds -= (sign == "-" ? -1 : 1) * (hours * 3600 + minutes * 60)
         }
         let fraction = match.7.flatMap { Int64(($0 + "000").prefix(3)) } ?? 0

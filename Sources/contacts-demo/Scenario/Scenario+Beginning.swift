@@ -56,7 +56,9 @@ extension Scenario {
         if problems.count > 10 { terminal.warning("… and \((problems.count - 10).grouped) more") }
         for contact in contacts.prefix(3) { terminal.detail(contact.fullName + ", " + contact.text(.city)) }
         cast = expected.keys.sorted()
-        try expect(contacts.count >= 40, "the file has at least 40 contacts that can be read.")
+        guard contacts.count >= Self.castSize else {
+            throw DemoFailure(.usage, "The story needs \(Self.castSize) contacts; the file has \(contacts.count).")
+        }
         return contacts
     }
 

@@ -59,10 +59,13 @@ extension Scenario {
         }
     }
 
-    /// By Unicode scalars, as the server orders texts.
+    /// In the order of Unicode's scalars, accents apart from their letters and case not counting.
     private func isSorted(_ contacts: [Contact]) -> Bool {
-        zip(contacts, contacts.dropFirst()).allSatisfy { first, second in
-            !second.familyName.utf8.lexicographicallyPrecedes(first.familyName.utf8)
+        func key(_ contact: Contact) -> String {
+            contact.familyName.decomposedStringWithCanonicalMapping.lowercased()
+        }
+        return zip(contacts, contacts.dropFirst()).allSatisfy { first, second in
+            !key(second).utf8.lexicographicallyPrecedes(key(first).utf8)
         }
     }
 }

@@ -16,6 +16,8 @@ struct Scenario {
 
     private var step = 0
 
+    /// So many people the story needs.
+    static let castSize = 40
     static let batchSize = 200
     static let pageSize = 100
 

@@ -46,7 +46,9 @@ struct StatusReport: Encodable {
 
     func show(json: Bool) throws {
         if json { return try Output.json(self) }
-        var rows = [["Cloud", endpoint], ["Container", container ?? "none configured"], ["Environment", environment]]
+        var rows = [
+            ["Cloud", endpoint], ["Container", container ?? "none configured"], ["Environment", environment],
+        ]
         rows.append(["Profile", "\(profile) (\(folder))"])
         rows.append(["Account", email ?? "not signed in; sign in with: welkin login --email EMAIL"])
         if let userRecordName { rows.append(["User record", userRecordName]) }

@@ -15,7 +15,8 @@ enum WebSend {
             guard let http = response as? HTTPURLResponse else { throw SignInError.answerMalformed }
             return DeviceResponse(status: http.statusCode, body: Array(data))
         } catch let error as URLError {
-            throw UnreachableError(endpoint: "\(url.scheme ?? "")://\(url.host ?? ""):\(url.port.map(String.init) ?? "")",
+            throw UnreachableError(
+                endpoint: "\(url.scheme ?? "")://\(url.host ?? ""):\(url.port.map(String.init) ?? "")",
                 code: error.code.rawValue)
         }
     }

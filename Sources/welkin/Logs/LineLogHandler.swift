@@ -28,7 +28,7 @@ struct LineLogHandler: LogHandler {
         var values = metadata
         if let extra = event.metadata { values.merge(extra) { $1 } }
         if let error = event.error { values["error"] = .string(String(describing: error)) }
-        let time = Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let time = LogTime.now
         let pairs = values.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 }
         switch format {
         case .text: Output.write(Self.text(time, event, pairs), to: 2)
@@ -39,14 +39,22 @@ struct LineLogHandler: LogHandler {
     private static func text(_ time: String, _ event: LogEvent, _ pairs: [(String, String)]) -> String {
         var line = "\(time) \(event.level.rawValue) \(escape(event.message.description, quoted: false))"
         for (key, value) in pairs {
-            let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F && $0 != "\"" && $0 != "=" }
-            line += isPlain ? " \(key)=\(value)" : " \(key)=\"\(escape(value, quoted: true))\""
+            line += isPlain(value) ? " \(key)=\(value)" : " \(key)=\"\(escape(value, quoted: true))\""
         }
         return line + "\n"
     }
 
+    /// Whether a value can stand without quotes.
+    private static func isPlain(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
+            }
+    }
+
     private func json(_ time: String, _ event: LogEvent, _ pairs: [(String, String)]) -> String {
-        var line = #"{"time":"\#(time)","level":"\#(event.level.rawValue)","message":"\#(Self.escape(event.message.description, quoted: true))""#
+        var line =
+            #"{"time":"\#(time)","level":"\#(event.level.rawValue)","message":"\#(Self.escape(event.message.description, quoted: true))""#
         for (key, value) in pairs {
             line += ",\"\(Self.escape(key, quoted: true))\":"
             line += Self.isNumber(value) ? value : "\"\(Self.escape(value, quoted: true))\""

@@ -24,7 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
     var tlsKey: String?
     @Flag(help: "Believe X-Forwarded-For, because a proxy of yours writes it.")
     var behindProxy = false
-    @Option(help: "trace, debug, info, notice, warning, error or critical.")
+    @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: Self.logLevel)
     var logLevel: Logger.Level = .info
     @Option(help: "text or json.")
     var logFormat: LogFormat = .text
@@ -69,10 +69,17 @@ struct ServeCommand: AsyncParsableCommand {
                     ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger)))
             do {
                 try await group.run()
-            } catch where String(describing: error).contains("errno: 98") {
+            } catch  where String(describing: error).contains("errno: 98") {
                 throw PortTakenError(host: host, port: port)
             }
         }
+    }
+
+    @Sendable private static func logLevel(_ word: String) throws -> Logger.Level {
+        guard let level = Logger.Level(rawValue: word) else {
+            throw ValidationError("\"\(word)\" is no log level.")
+        }
+        return level
     }
 
     private func makeLogger() -> Logger {
@@ -120,5 +127,4 @@ struct PortTakenError: Error, CustomStringConvertible {
     }
 }
 
-extension Logger.Level: @retroactive ExpressibleByArgument {}
 extension LogFormat: ExpressibleByArgument {}

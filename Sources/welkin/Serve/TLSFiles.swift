@@ -16,7 +16,9 @@ struct TLSFiles {
         #if TLS
             guard let certificate, let key else { return nil }
             do {
-                let chain = try NIOSSLCertificate.fromPEMFile(certificate).map { NIOSSLCertificateSource.certificate($0) }
+                let chain = try NIOSSLCertificate.fromPEMFile(certificate).map {
+                    NIOSSLCertificateSource.certificate($0)
+                }
                 let privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
                 configuration = .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(privateKey))
             } catch {

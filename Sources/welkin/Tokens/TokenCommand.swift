@@ -57,7 +57,8 @@ struct ListTokensCommand: AsyncParsableCommand {
                 + lines.map {
                     [
                         $0.id, $0.container, $0.environment, $0.name, Output.time($0.created),
-                        $0.revoked ? "revoked" : "active", $0.origins.isEmpty ? "any" : $0.origins.joined(separator: " "),
+                        $0.revoked ? "revoked" : "active",
+                        $0.origins.isEmpty ? "any" : $0.origins.joined(separator: " "),
                     ]
                 })
     }

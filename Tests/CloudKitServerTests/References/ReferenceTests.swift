@@ -43,7 +43,7 @@ import Testing
             let blocked = try await test.modify([delete("P")])[0]
             #expect(blocked.code == .referenceViolation)
             let gone = try await test.modify([delete("P"), delete("C")])
-            #expect(gone.allSatisfy(\.isDeleted))
+            #expect(gone.allSatisfy { $0.isDeleted })
         }
     }
 

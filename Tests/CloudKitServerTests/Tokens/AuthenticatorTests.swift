@@ -37,7 +37,6 @@ struct AuthenticatorTests {
         let admission = try await admit(api)
         #expect(admission.user == nil)
         #expect(admission.nextWebAuthToken == nil)
-        #expect(!admission.isSessionOver)
     }
 
     @Test func `both tokens are the user, and the next web token comes along`() async throws {
@@ -45,11 +44,22 @@ struct AuthenticatorTests {
         people.clock.advance(60_000)
         let admission = try await admit(api, web)
         #expect(admission.user == grant.user)
-        #expect(admission.deviceID == grant.deviceID)
         let next = try #require(admission.nextWebAuthToken)
         #expect(next != web)
         #expect(try await admit(api, next).user == grant.user)
         #expect(try await admit(api, web).user == grant.user)
+    }
+
+    @Test func `a device is another one in every container, and not the one of the sign-in`() async throws {
+        let (api, web, grant) = try await signedIn(lifetime: .device)
+        let (other, otherToken) = try await people.place("iCloud.other")
+        let further = try await people.signIn.resume(
+            deviceID: grant.deviceID, deviceSecret: try #require(grant.deviceSecret), place: other)
+        let first = try #require(try await admit(api, web).deviceID)
+        let second = try #require(
+            try await admit(otherToken, further.webAuthToken, container: "iCloud.other").deviceID)
+        #expect(try await admit(api, web).deviceID == first)
+        #expect(Set([first, second, grant.deviceID]).count == 3)
     }
 
     @Test func `a web token lives half an hour, and as long as it is replaced in time`() async throws {
@@ -59,7 +69,6 @@ struct AuthenticatorTests {
         people.clock.advance(60_000)
         let over = try await admit(api, web)
         #expect(over.user == nil)
-        #expect(over.isSessionOver)
         #expect(try await admit(api, next).user == grant.user)
     }
 
@@ -105,7 +114,7 @@ struct AuthenticatorTests {
         await refuses { try await admit(api, web) }
         try await people.accounts.setDisabled(false, email: "ada@example.com")
         try await people.signIn.end(deviceID: grant.deviceID, deviceSecret: try #require(grant.deviceSecret))
-        #expect(try await admit(api, web).isSessionOver)
+        #expect(try await admit(api, web).user == nil)
         #expect(try await people.tokens.revoke(api).count == 1)
         await refuses { try await admit(api) }
     }
@@ -133,7 +142,9 @@ struct AuthenticatorTests {
     @Test func `tokens are kept as hashes`() async throws {
         let (api, _, grant) = try await signedIn(lifetime: .device)
         let secret = try #require(grant.deviceSecret)
-        for entry in try await ["account/", "api-token/", "session", "email/", "user/"].asyncFlatMap(people.book.entries) {
+        for entry in try await ["account/", "api-token/", "session", "email/", "user/"].asyncFlatMap(
+            people.book.entries)
+        {
             #expect(!entry.key.contains(api))
             let text = String(decoding: entry.value, as: UTF8.self)
             #expect(!text.contains(api))

@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudKitModel
 import Testing
+
+@testable import CloudKit
 
 @Suite struct CKErrorTests {
     private func throwing(_ error: any Error) throws { throw error }
@@ -73,7 +74,8 @@ import Testing
 
     @Test func `B-ERR-21 descriptions say what was being done`() throws {
         let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "r"))
-        let error = CKError(RequestFailure(.quotaExceeded, "Quota exceeded", remedy: "Delete something."), saving: record)
+        let error = CKError(
+            RequestFailure(.quotaExceeded, "Quota exceeded", remedy: "Delete something."), saving: record)
         #expect(error.localizedDescription.hasPrefix("Error saving record <CKRecordID: 0x"))
         #expect(
             error.localizedDescription.hasSuffix(
@@ -88,7 +90,8 @@ import Testing
         let record = try CKRecord(Fixture.record(fields: [("a", .string("old"))], tag: "t1"))
         record["a"] = "mine"
         let server = try Fixture.record(fields: [("a", .string("theirs"))], tag: "t2")
-        let error = CKError(RequestFailure(.conflict, "client oplock error updating record", serverRecord: server), saving: record)
+        let error = CKError(
+            RequestFailure(.conflict, "client oplock error updating record", serverRecord: server), saving: record)
         #expect(error.code == .serverRecordChanged)
         #expect(error.subcode == 2004)
         #expect(error.clientRecord?["a"] as? String == "mine")
@@ -118,7 +121,8 @@ import Testing
         let item = error.partialErrorsByItemID?[CKRecord.ID(recordName: "r")] as? CKError
         #expect(item?.code == .batchRequestFailed)
         let foreign = CKError(
-            .partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [id: NSError(domain: CKErrorDomain, code: 11)] as NSDictionary])
+            .partialFailure,
+            userInfo: [CKPartialErrorsByItemIDKey: [id: NSError(domain: CKErrorDomain, code: 11)] as NSDictionary])
         #expect((foreign.partialErrorsByItemID?[id] as? CKError)?.code == .unknownItem)
     }
 }

@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudKitModel
 import Testing
+
+@testable import CloudKit
 
 /// The generator whose runs a seed repeats.
 private struct SplitMix: RandomNumberGenerator {
@@ -19,19 +20,23 @@ private struct SplitMix: RandomNumberGenerator {
     private static let seeds = [
         "a == %@ AND b > 5", "NOT (tags CONTAINS 'x')", "ANY tags IN {'a', \"b\"}", "self CONTAINS 'a b'",
         "distanceToLocation:fromLocation:(loc, %@) < 5000", "a BETWEEN {1, -2.5e3}", "%K BEGINSWITH[cd] %@",
-        "allTokens TOKENMATCHES tokenize(%@, 'Cdl')", "d < now() && recordID IN %@", "a.b = 0x1F OR SUBQUERY(x, $y, $y = 1)",
+        "allTokens TOKENMATCHES tokenize(%@, 'Cdl')", "d < now() && recordID IN %@",
+        "a.b = 0x1F OR SUBQUERY(x, $y, $y = 1)",
         "(a + 1) * -2 <= #in || TRUEPREDICATE", "'\\u00e9\\n' IN tags",
     ]
     private static let pieces = [
-        "(", ")", "{", "}", "[", "]", "'", "\"", "\\", "%", "%@", "%K", "%d", "%f", "AND", "OR", "NOT", "ANY", "IN", "-", ".",
-        ":", "#", "$", "@", "=", "<", ">", ",", "nil", "self", "é", "\u{301}", "\u{0}", "0x", "1e", "9999999999999999999999", " ",
+        "(", ")", "{", "}", "[", "]", "'", "\"", "\\", "%", "%@", "%K", "%d", "%f", "AND", "OR", "NOT", "ANY", "IN",
+        "-", ".",
+        ":", "#", "$", "@", "=", "<", ">", ",", "nil", "self", "é", "\u{301}", "\u{0}", "0x", "1e",
+        "9999999999999999999999", " ",
     ]
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `no format and no arguments end the process`(_ seed: UInt64) {
         var random = SplitMix(state: seed)
         let arguments: [Any?] = [
-            "x", 5, CLLocation(latitude: .nan, longitude: 1), nil, ["a", 1] as [Any], Date(timeIntervalSince1970: .infinity),
+            "x", 5, CLLocation(latitude: .nan, longitude: 1), nil, ["a", 1] as [Any],
+            Date(timeIntervalSince1970: .infinity),
             CKRecord.ID(recordName: "r"), Double.nan, UInt64.max, URL(fileURLWithPath: "/"), [[1]], Data([1]),
         ]
         let zone = CKRecordZone.ID(zoneName: "z")
@@ -58,8 +63,10 @@ private struct SplitMix: RandomNumberGenerator {
         let place = Int.random(in: 0...characters.count, using: &random)
         switch Int.random(in: 0..<4, using: &random) {
         case 0 where place < characters.count: characters.remove(at: place)
-        case 1: characters.insert(contentsOf: (Self.pieces.randomElement(using: &random) ?? "").unicodeScalars, at: place)
-        case 2: characters.insert(contentsOf: (Self.seeds.randomElement(using: &random) ?? "").unicodeScalars, at: place)
+        case 1:
+            characters.insert(contentsOf: (Self.pieces.randomElement(using: &random) ?? "").unicodeScalars, at: place)
+        case 2:
+            characters.insert(contentsOf: (Self.seeds.randomElement(using: &random) ?? "").unicodeScalars, at: place)
         default: characters.removeSubrange(place..<min(place + 3, characters.count))
         }
         format = String(String.UnicodeScalarView(characters))

@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudKitModel
 import Testing
+
+@testable import CloudKit
 
 @Suite struct QueryTranslationTests {
     private let zone = CKRecordZone.ID(zoneName: "z")
@@ -64,7 +65,8 @@ import Testing
         #expect(try filters("tags CONTAINS 'x'") == [field("tags", .listContains, .string("x"))])
         #expect(try filters("ANY tags CONTAINS 'x'") == [field("tags", .listContains, .string("x"))])
         #expect(try filters("ANY tags IN {'x'}") == [field("tags", .listContainsAny, .list(.string, [.string("x")]))])
-        #expect(try filters("SOME tags IN %@", ["x"]) == [field("tags", .listContainsAny, .list(.string, [.string("x")]))])
+        #expect(
+            try filters("SOME tags IN %@", ["x"]) == [field("tags", .listContainsAny, .list(.string, [.string("x")]))])
     }
 
     @Test func `B-QRY-05 NOT turns a comparison into its opposite`() throws {
@@ -115,7 +117,9 @@ import Testing
             #expect(try filters("%K = %@", name, "r") == system(.recordName, .string("r")))
             #expect(try filters("%K = %@", name, id) == system(.recordName, .string("r")))
         }
-        #expect(try filters("recordID = %@", CKRecord.Reference(recordID: id, action: .none)) == system(.recordName, .string("r")))
+        #expect(
+            try filters("recordID = %@", CKRecord.Reference(recordID: id, action: .none))
+                == system(.recordName, .string("r")))
         #expect(try filters("recordID IN %@", [id]).first?.value == .list(.string, [.string("r")]))
         let date = Date(timeIntervalSince1970: 1)
         for name in ["creationDate", "___createTime"] {
@@ -125,13 +129,17 @@ import Testing
             #expect(try filters("%K = %@", name, date) == system(.modifiedTimestamp, .timestamp(1000)))
         }
         for name in ["parent", "___parent"] {
-            #expect(try filters("%K = %@", name, CKRecord.Reference(recordID: id, action: .deleteSelf)) == system(.parent, pointer))
+            #expect(
+                try filters("%K = %@", name, CKRecord.Reference(recordID: id, action: .deleteSelf))
+                    == system(.parent, pointer))
         }
         #expect(try filters("share = %@", id) == system(.share, pointer))
         let user = CKRecord.ID(recordName: "_u")
         let users = ReferenceValue(recordName: "_u", zoneID: .default)
         #expect(try filters("creatorUserRecordID = %@", user) == system(.createdUserRecordName, .reference(users)))
-        #expect(try filters("___modifiedBy = %@", "_u") == system(.modifiedUserRecordName, .reference(ReferenceValue(recordName: "_u"))))
+        #expect(
+            try filters("___modifiedBy = %@", "_u")
+                == system(.modifiedUserRecordName, .reference(ReferenceValue(recordName: "_u"))))
     }
 
     @Test func `B-QRY-22 references are compared by the record's ID`() throws {
@@ -140,7 +148,9 @@ import Testing
         #expect(try filters("owner == %@", id) == expected)
         #expect(try filters("owner == %@", CKRecord.Reference(recordID: id, action: .deleteSelf)) == expected)
         #expect(try filters("owner == %@", CKRecord(recordType: "T", recordID: id)) == expected)
-        #expect(try filters("owner IN %@", [id]).first?.value == .list(.reference, [.reference(ReferenceValue(recordName: "r"))]))
+        #expect(
+            try filters("owner IN %@", [id]).first?.value
+                == .list(.reference, [.reference(ReferenceValue(recordName: "r"))]))
         #expect(try filters("owners CONTAINS %@", id).first?.comparator == .listContains)
     }
 
@@ -176,7 +186,8 @@ import Testing
     }
 
     @Test func `B-QRY-06 data, assets and odd numbers are refused`() {
-        for value in [Data([1]), Double.nan, UInt64.max, CKAsset(fileURL: URL(fileURLWithPath: "/")), [["a"]]] as [Any] {
+        for value in [Data([1]), Double.nan, UInt64.max, CKAsset(fileURL: URL(fileURLWithPath: "/")), [["a"]]] as [Any]
+        {
             #expect(throws: CKError.self) { try filters("a = %@", value) }
             #expect(throws: CKError.self) { try filters("a IN %@", [value]) }
         }

@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudKitModel
 import Testing
+
+@testable import CloudKit
 
 @Suite struct ArchiveTests {
     private let zone = CKRecordZone.ID(zoneName: "z", ownerName: "_abc")
@@ -42,7 +43,8 @@ import Testing
     }
 
     @Test func `a whole record comes back with values, changes and ancestor`() throws {
-        let record = try CKRecord(Fixture.record(fields: [("a", .int64(1)), ("gone", .string("g")), ("kept", .double(0.1))]))
+        let record = try CKRecord(
+            Fixture.record(fields: [("a", .int64(1)), ("gone", .string("g")), ("kept", .double(0.1))]))
         record["a"] = 2
         record["gone"] = nil
         record["big"] = UInt64.max
@@ -83,6 +85,16 @@ import Testing
         #expect(CKQuery(coder: unarchiver).recordType == "?")
     }
 
+    @Test func `T3 a wrong class where our bytes should be is refused and does not end the process`() throws {
+        for value in ["text" as NSString, NSNumber(value: 1), ["a"] as NSArray, NSDate()] as [NSObject & NSCoding] {
+            let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+            archiver.encode(value, forKey: "CloudKitArchive")
+            archiver.finishEncoding()
+            let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+            #expect(CKRecord(coder: unarchiver) == nil)
+        }
+    }
+
     @Test func `damaged archives give nil or an error, never the end of the process`() throws {
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)
         let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "r"))
@@ -105,7 +117,8 @@ import Testing
         let query = CKQuery(
             recordType: "T",
             predicate: NSPredicate(
-                format: "a == %@ AND d > %@ AND distanceToLocation:fromLocation:(p, %@) < 5", "x", Date(timeIntervalSince1970: 1),
+                format: "a == %@ AND d > %@ AND distanceToLocation:fromLocation:(p, %@) < 5", "x",
+                Date(timeIntervalSince1970: 1),
                 CLLocation(latitude: 1, longitude: 2)))
         query.sortDescriptors = [NSSortDescriptor(key: "a", ascending: false)]
         let cursor = CKQueryCursor(marker: "m", query: query, zoneID: zone)

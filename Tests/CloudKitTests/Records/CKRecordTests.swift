@@ -239,7 +239,9 @@ import Testing
         await #expect(processExitsWith: .failure) { _ = CKRecordZone.ID(zoneName: "") }
         await #expect(processExitsWith: .failure) { _ = CKRecord(recordType: "") }
         await #expect(processExitsWith: .failure) { CKRecord(recordType: "T")[""] = 1 }
-        await #expect(processExitsWith: .failure) { CKRecord(recordType: "T").setValue(URL(fileURLWithPath: "/"), forKey: "a") }
+        await #expect(processExitsWith: .failure) {
+            CKRecord(recordType: "T").setValue(URL(fileURLWithPath: "/"), forKey: "a")
+        }
         await #expect(processExitsWith: .failure) {
             let zone = CKRecordZone.ID(zoneName: "other")
             CKRecord(recordType: "T").setParent(CKRecord.ID(recordName: "p", zoneID: zone))

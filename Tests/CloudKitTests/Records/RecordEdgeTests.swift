@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudKitModel
 import Testing
+
+@testable import CloudKit
 
 @Suite struct RecordEdgeTests {
     private let zone = CKRecordZone.ID(zoneName: "z")
@@ -81,11 +82,13 @@ import Testing
                         course: 6, timestamp: 8000)))
     }
 
-    @Test(arguments: [
-        Double.nan as any CKRecordValueProtocol, Double.infinity, UInt64.max, Date(timeIntervalSince1970: .infinity),
-        Date(timeIntervalSince1970: 1e300), CLLocation(latitude: .nan, longitude: 0), ["a", 1] as NSArray,
-        [["a"]] as NSArray, [URL(fileURLWithPath: "/")] as NSArray,
-    ].map(Unsendable.init))
+    @Test(
+        arguments: [
+            Double.nan as any CKRecordValueProtocol, Double.infinity, UInt64.max,
+            Date(timeIntervalSince1970: .infinity),
+            Date(timeIntervalSince1970: 1e300), CLLocation(latitude: .nan, longitude: 0), ["a", 1] as NSArray,
+            [["a"]] as NSArray, [URL(fileURLWithPath: "/")] as NSArray,
+        ].map(Unsendable.init))
     private func `what no field can hold is refused when the record is saved`(_ value: Unsendable) throws {
         let record = fresh()
         record["v"] = value.value
@@ -195,7 +198,8 @@ import Testing
         let record = fresh()
         record["a"] = 1
         let sent = record.state
-        try record.acknowledge(Fixture.record(fields: [("a", .int64(1)), ("server", .string("s"))], tag: "t2"), sent: sent)
+        try record.acknowledge(
+            Fixture.record(fields: [("a", .int64(1)), ("server", .string("s"))], tag: "t2"), sent: sent)
         #expect(record.recordChangeTag == "t2")
         #expect(record.changedKeys().isEmpty)
         #expect(record["a"] as? Int == 1)

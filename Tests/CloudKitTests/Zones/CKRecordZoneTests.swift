@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudKitModel
 import Testing
+
+@testable import CloudKit
 
 @Suite struct CKRecordZoneTests {
     @Test func `B-ZN-01 a zone is its name and its owner`() {

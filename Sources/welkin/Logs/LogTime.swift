@@ -1,0 +1,24 @@
+import Foundation
+import Synchronization
+
+/// The time as log lines begin with it: `2026-11-21T03:40:00.123Z`.
+enum LogTime {
+    /// The second last asked for: formatting a date costs more than the rest of a line.
+    private static let known = Mutex<(second: Int, text: String)>((0, ""))
+
+    static var now: String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let second = Int(time.tv_sec)
+        let text = known.withLock { known in
+            if known.second != second {
+                let date = Date(timeIntervalSince1970: Double(second))
+                known = (second, String(date.ISO8601Format().dropLast()))
+            }
+            return known.text
+        }
+        let milliseconds = Int(time.tv_nsec) / 1_000_000
+        let padding = milliseconds < 10 ? "00" : milliseconds < 100 ? "0" : ""
+        return "\(text).\(padding)\(milliseconds)Z"
+    }
+}

@@ -1,0 +1,153 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import OrderedStore
+import Testing
+
+@Suite struct StoredFormTests {
+    private let fields = [
+        Field(name: "a", type: .string, json: Array("\"x\"".utf8)),
+        Field(name: "b", type: FieldType(.int64, isList: true), json: Array("[1,2]".utf8)),
+        Field(name: "c", type: FieldType(.bytes, isEncrypted: true), json: Array("\"AA==\"".utf8)),
+        Field(name: "r", type: .reference, json: Array(#"{"recordName":"T","action":"NONE"}"#.utf8)),
+    ]
+
+    private func record(parent: String? = "P") -> StoredRecord {
+        StoredRecord(
+            name: "R", recordType: "Note", version: 12, feedVersion: 12,
+            created: Stamp(timestamp: -5, user: UserID("_a"), deviceID: "d"),
+            modified: Stamp(timestamp: .max, user: UserID("_b")), parent: parent, share: nil, shortGUID: "g",
+            fields: fields)
+    }
+
+    @Test func `a record comes back as it was stored`() throws {
+        let record = record()
+        let read = try StoredRecord(name: "R", decoding: record.encoded)
+        let zone = ZoneID(zoneName: "Z")
+        #expect(try read.record(in: zone) == record.record(in: zone, fields: fields))
+        #expect(read.hasSameFields(as: record))
+        #expect(read.encoded == record.encoded)
+        #expect(read.storedBytes == record.encoded.count)
+        #expect(read.changeTag == ChangeTag("c"))
+    }
+
+    @Test func `B-REC-08 only the fields asked for are taken out`() throws {
+        let read = try StoredRecord(name: "R", decoding: record().encoded)
+        #expect(try read.fields(["b", "z"]).map(\.name) == ["b"])
+        #expect(try read.fields([]) == [])
+        #expect(try read.fields(ofType: .reference).map(\.name) == ["r"])
+    }
+
+    @Test func `another tag leaves the fields alone`() throws {
+        var read = try StoredRecord(name: "R", decoding: record().encoded)
+        read.tagVersion = 99
+        let touched = try StoredRecord(name: "R", decoding: read.encoded)
+        #expect(touched.changeTag == ChangeTag("2r"))
+        #expect(touched.feedVersion == 12)
+        #expect(try touched.fields() == fields)
+    }
+
+    @Test func `a tombstone keeps the type and its place in the feed`() throws {
+        let gone = StoredRecord(
+            tombstoneOf: record(), version: 30, modified: Stamp(timestamp: 8, user: UserID("_a")))
+        let read = try StoredRecord(name: "R", decoding: gone.encoded)
+        #expect(read.isTombstone)
+        #expect(read.recordType == "Note")
+        #expect(read.feedVersion == 30)
+        #expect(try read.fields().isEmpty)
+        #expect(read.parent == nil)
+    }
+
+    @Test func `a damaged record is an error at every cut, never a trap`() {
+        let encoded = record().encoded
+        for length in 0..<encoded.count {
+            #expect(throws: (any Error).self, "\(length)") {
+                try StoredRecord(name: "R", decoding: Array(encoded.prefix(length))).fields()
+            }
+        }
+    }
+
+    @Test func `headers come back as they were stored`() throws {
+        var database = DatabaseHeader()
+        #expect(database.takeVersions(3) == 1)
+        #expect(database.takeVersions(1) == 4)
+        database.recordBytes = 9
+        database.schemaFloor = 8
+        #expect(try DatabaseHeader(decoding: database.encoded) == database)
+        for state in [
+            ZoneHeader.State.live, .purged, .keysReset, .deleted(.deleted), .deleted(.purged),
+            .deleted(.encryptedDataReset),
+        ] {
+            var zone = ZoneHeader(name: "Z", number: 7, since: 3, feedVersion: 4)
+            zone.state = state
+            zone.clientChangeToken = state == .live ? nil : []
+            #expect(try ZoneHeader(name: "Z", decoding: zone.encoded) == zone)
+        }
+    }
+
+    @Test func `the feed of a zone is in the order of versions, from both ends`() async throws {
+        let store = MemoryStore()
+        let home = Partition("p")
+        let versions: [UInt64] = [1, 2, 200, 255, 256, 70_000, 1 << 40]
+        try await store.write(home) { transaction in
+            for version in versions.shuffled() {
+                for zone in [UInt32(2), 3, 300] {
+                    transaction.set(
+                        FeedEntry(
+                            version: version, recordName: "R\(version)", recordType: "T", isTombstone: version == 2,
+                            size: 10), zone: zone)
+                }
+            }
+        }
+        try await store.read(home) { view in
+            let all = try await view.feed(zone: 3, after: 0, limit: 100)
+            #expect(all.map(\.version) == versions)
+            #expect(all[1].isTombstone)
+            let some = try await view.feed(zone: 3, after: 200, limit: 2)
+            #expect(some.map(\.recordName) == ["R255", "R256"])
+            let back = try await view.feed(zone: 3, before: 256, limit: 2)
+            #expect(back.map(\.version) == [255, 200])
+        }
+    }
+
+    @Test func `references are found by their target alone`() async throws {
+        let store = MemoryStore()
+        let home = Partition("p")
+        let references = [
+            BackReference(target: "T", kind: .deleteSelf, holder: "A", field: "f"),
+            BackReference(target: "T", kind: .parent, holder: "B", field: nil),
+        ]
+        try await store.write(home) { transaction in
+            for reference in references { transaction.set(reference, zone: 2) }
+            transaction.set(BackReference(target: "T2", kind: .parent, holder: "C", field: nil), zone: 2)
+            transaction.set(BackReference(target: "T", kind: .parent, holder: "D", field: nil), zone: 3)
+            transaction.setOwnerCount(zone: 2, target: "T", 5)
+        }
+        try await store.read(home) { view in
+            let found = try await view.backReferences(zone: 2, target: "T", limit: 10)
+            #expect(found == references)
+            let counts = try await view.ownerCounts(zone: 2, targets: ["T", "T2"])
+            #expect(counts == [5, 0])
+        }
+    }
+
+    @Test func `B-ZN-08 clearing a zone leaves its neighbours`() async throws {
+        let store = MemoryStore()
+        let home = Partition("p")
+        let record = record()
+        try await store.write(home) { transaction in
+            for zone in [UInt32(2), 255, 256] {
+                transaction.set(record, zone: zone)
+                transaction.set(KeyBuilder(.index, zone: zone).adding("x").bytes, [])
+            }
+            transaction.clearContents(ofZone: 255)
+        }
+        try await store.read(home) { view in
+            for (zone, count) in [(UInt32(2), 1), (255, 0), (256, 1)] {
+                let records = try await view.records(zone: zone, after: nil, limit: 10)
+                #expect(records.count == count)
+                let index = try await view.scan(KeyBuilder(.index, zone: zone).range, limit: 10)
+                #expect(index.count == count)
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import CloudKitModel
+import CloudKitServer
+import OrderedStore
+import Testing
+
+struct UserRecordTests {
+    private let people = TestPeople()
+    private let user = UserID("_0123456789abcdef0123456789abcdef")
+
+    private func lookUp(_ scope: DatabaseScope, in cloud: Cloud) async throws -> RecordOutcome? {
+        try await cloud.lookupRecords(
+            LookupRecordsRequest(records: [.init(recordName: user.recordName)], zoneID: .default),
+            in: DatabaseAddress(container: people.container, environment: .development, scope: scope),
+            by: Caller(user: user)
+        ).first
+    }
+
+    @Test(arguments: [DatabaseScope.public, .private])
+    func `B-USR-02 a user has a record of its own in both databases`(scope: DatabaseScope) async throws {
+        let cloud = Cloud(store: MemoryStore(), surroundings: people.surroundings)
+        try await cloud.enterUser(user, in: people.container, .development)
+        guard case .record(let first)? = try await lookUp(scope, in: cloud) else {
+            Issue.record("no user record")
+            return
+        }
+        #expect(first.recordType == "Users")
+        #expect(first.created.user == user)
+        #expect(first.fields.isEmpty)
+        try await cloud.enterUser(user, in: people.container, .development)
+        #expect(try await lookUp(scope, in: cloud) == .record(first))
+    }
+
+    @Test func `B-USR-02 apps cannot make a user, and may add fields to their own`() async throws {
+        let cloud = Cloud(store: MemoryStore(), surroundings: people.surroundings)
+        let address = DatabaseAddress(container: people.container, environment: .development, scope: .public)
+        func save(_ kind: RecordOperation.Kind) async throws -> RecordOutcome? {
+            let field = Field(name: "nickname", type: .string, json: Array(#""Ada""#.utf8))
+            let change = RecordChange(recordName: user.recordName, recordType: "Users", fields: [.set(field)])
+            return try await cloud.modifyRecords(
+                ModifyRecordsRequest(operations: [RecordOperation(kind, change)], zoneID: .default), in: address,
+                by: Caller(user: user)
+            ).first
+        }
+        guard case .failed? = try await save(.forceUpdate) else {
+            Issue.record("an app made a user")
+            return
+        }
+        try await cloud.enterUser(user, in: people.container, .development)
+        guard case .record(let record)? = try await save(.forceUpdate) else {
+            Issue.record("the user's own field was refused")
+            return
+        }
+        #expect(record.fields.map(\.name) == ["nickname"])
+    }
+}

@@ -1,0 +1,157 @@
+import CloudKitModel
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+@Suite struct CloudCallTests {
+    @Test func `A request goes to the databases address with escaped tokens and the SDKs headers`() async throws {
+        let transport = ScriptedTransport(ScriptedTransport.findsAll)
+        let container = CKContainer.scripted(transport, account: ScriptedAccount(tokens: ["147__54__+/="]))
+        _ = try await container.privateCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
+        let request = try #require(transport.requests.first)
+        #expect(
+            request.url.absoluteString
+                == "https://cloud.test/database/1/iCloud.com.example.app/development/private/records/lookup"
+                + "?ckAPIToken=api&ckWebAuthToken=147__54__%2B%2F%3D")
+        #expect(request.headers["X-Welkin-Client"] == "sdk/1")
+        #expect(request.headers["X-Welkin-Operation"] != nil)
+        #expect(request.method == .post)
+        #expect(request.timeout == 60)
+    }
+
+    @Test func `B-ACC-09 the token that comes with an answer is kept, also with a refusal`() async throws {
+        let headers = ["X-Apple-CloudKit-Web-Auth-Token": "next"]
+        let account = ScriptedAccount()
+        let transport = ScriptedTransport { _ in .refusal(RequestFailure(.internalError, "x"), headers: headers) }
+        let database = CKContainer.scripted(transport, account: account).privateCloudDatabase
+        await #expect(throws: CKError.self) { _ = try await database.allRecordZones() }
+        #expect(account.kept == ["next"])
+    }
+
+    @Test func `A refused token is replaced once and the request sent again`() async throws {
+        let transport = ScriptedTransport(
+            { _ in .refusal(RequestFailure(.authenticationRequired, "request needs authorization")) },
+            ScriptedTransport.findsAll)
+        let container = CKContainer.scripted(transport, account: ScriptedAccount(tokens: ["old", "new"]))
+        _ = try await container.privateCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
+        #expect(transport.requests.map { $0.item("ckWebAuthToken") } == ["old", "new"])
+    }
+
+    @Test func `B-ACC-02 signed out, private and shared requests fail without contact`() async throws {
+        let transport = ScriptedTransport(ScriptedTransport.findsAll)
+        let container = CKContainer.scripted(transport, account: .signedOut)
+        for database in [container.privateCloudDatabase, container.sharedCloudDatabase] {
+            let error = await #expect(throws: CKError.self) {
+                _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+            }
+            #expect(error?.code == .notAuthenticated)
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `B-DB-03 signed out, the public database is read and not written`() async throws {
+        let transport = ScriptedTransport(ScriptedTransport.findsAll)
+        let database = CKContainer.scripted(transport, account: .signedOut).publicCloudDatabase
+        _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+        #expect(transport.requests.first?.item("ckWebAuthToken") == nil)
+        let error = await #expect(throws: CKError.self) { _ = try await database.save(CKRecord(recordType: "Note")) }
+        #expect(error?.code == .notAuthenticated)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `B-THR-03 while a retry-after is running, requests fail without contact`() async throws {
+        let clock = ScriptedClock()
+        let transport = ScriptedTransport(
+            { _ in .refusal(RequestFailure(.throttled, "too many", retryAfter: 30)) }, ScriptedTransport.findsAll)
+        let database = CKContainer.scripted(transport, clock: clock).privateCloudDatabase
+        let first = await #expect(throws: CKError.self) {
+            _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+        }
+        #expect(first?.code == .serviceUnavailable)
+        #expect(first?.retryAfterSeconds == 30)
+        clock.advance(by: .seconds(10))
+        let second = await #expect(throws: CKError.self) {
+            _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+        }
+        #expect(second?.code == .requestRateLimited)
+        #expect(second?.retryAfterSeconds == 20)
+        #expect(transport.requests.count == 1)
+        clock.advance(by: .seconds(20))
+        _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+    }
+
+    @Test func `B-OPS-04 discretionary work retries, with the same operation identifier`() async throws {
+        let clock = ScriptedClock()
+        let transport = ScriptedTransport(
+            { _ in throw TransportFailure.connectionLost },
+            { _ in .refusal(RequestFailure(.zoneBusy, "busy", retryAfter: 3)) }, ScriptedTransport.findsAll)
+        let configuration = CKOperation.Configuration()
+        configuration.qualityOfService = .utility
+        try await CKContainer.scripted(transport, clock: clock).privateCloudDatabase
+            .configuredWith(configuration: configuration) { database in
+                _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+            }
+        #expect(clock.slept == [.milliseconds(500), .seconds(3)])
+        #expect(Set(transport.requests.compactMap { $0.headers["X-Welkin-Operation"] }).count == 1)
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test(arguments: [
+        (TransportFailure.unreachable, CKError.Code.networkUnavailable), (.connectionLost, .networkFailure),
+        (.timedOut, .networkFailure), (.notTrusted, .networkFailure), (.answerLost, .serverResponseLost),
+    ])
+    func `A missing answer is told by its cause`(failure: TransportFailure, code: CKError.Code) async throws {
+        let transport = ScriptedTransport { _ in throw failure }
+        let database = CKContainer.scripted(transport).privateCloudDatabase
+        let error = await #expect(throws: CKError.self) { _ = try await database.save(CKRecord(recordType: "Note")) }
+        #expect(error?.code == code)
+    }
+
+    @Test func `A page that is no CloudKit answer is an error, not a trap`() async throws {
+        for response in [
+            TransportResponse(status: 200, body: Array("<html>".utf8)), TransportResponse(status: 200),
+            TransportResponse(status: 502, body: Array("<html>".utf8)), .records([]),
+        ] {
+            let database = CKContainer.scripted(ScriptedTransport { _ in response }).privateCloudDatabase
+            await #expect(throws: CKError.self) { _ = try await database.record(for: CKRecord.ID(recordName: "a")) }
+        }
+    }
+
+    @Test func `With nobody listening, a request fails with a network error`() async throws {
+        let container = CKContainer(
+            identifier: "iCloud.com.example.app", endpoint: "http://127.0.0.1:9", account: ScriptedAccount(),
+            transport: URLSessionTransport.shared)
+        let error = await #expect(throws: CKError.self) {
+            _ = try await container.privateCloudDatabase.modifyRecords(
+                saving: [CKRecord(recordType: "Note")], deleting: [])
+        }
+        #expect(error?.code == .networkUnavailable || error?.code == .networkFailure)
+    }
+
+    @Test func `A cancelled task ends with operationCancelled`() async throws {
+        let transport = ScriptedTransport { _ in
+            try await Task.sleep(for: .seconds(60))
+            return .records([])
+        }
+        let database = CKContainer.scripted(transport).privateCloudDatabase
+        let task = Task { _ = try await database.allRecordZones() }
+        task.cancel()
+        let error = await #expect(throws: CKError.self) { _ = try await task.value }
+        #expect(error?.code == .operationCancelled)
+    }
+
+    @Test func `An operation that takes too long ends at its resource timeout`() async throws {
+        let transport = ScriptedTransport { _ in
+            try await Task.sleep(for: .seconds(60))
+            return .records([])
+        }
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForResource = 5
+        let error = await #expect(throws: CKError.self) {
+            _ = try await CKContainer.scripted(transport).privateCloudDatabase
+                .configuredWith(configuration: configuration) { _ = try await $0.allRecordZones() }
+        }
+        #expect(error?.code == .networkFailure)
+    }
+}

@@ -1,0 +1,60 @@
+import CloudKitModel
+import Testing
+
+@testable import CloudKit
+
+@Suite struct RetryPolicyTests {
+    private let busy = CallFailure.refused(RequestFailure(.zoneBusy, "busy"))
+
+    @Test func `B-OPS-04 user-initiated work fails fast`() {
+        #expect(RetryPolicy.failFast.delay(after: busy, attempt: 1, isRepeatable: true, random: 0) == nil)
+    }
+
+    @Test func `B-THR-04 discretionary work backs off exponentially with jitter`() {
+        let delays = (1...3).map {
+            RetryPolicy.discretionary.delay(after: busy, attempt: $0, isRepeatable: true, random: 0.5)
+        }
+        #expect(delays == [.milliseconds(500), .milliseconds(1000), .milliseconds(2000)])
+        #expect(
+            RetryPolicy.discretionary.delay(after: busy, attempt: 1, isRepeatable: true, random: 0)
+                == .milliseconds(250))
+    }
+
+    @Test func `Retries are bounded`() {
+        #expect(RetryPolicy.discretionary.delay(after: busy, attempt: 4, isRepeatable: true, random: 0) == nil)
+    }
+
+    @Test func `B-THR-02 the retry-after of the server is honoured, within reason`() {
+        func delay(_ seconds: Double) -> Duration? {
+            RetryPolicy.discretionary.delay(
+                after: .refused(RequestFailure(.throttled, "slow down", retryAfter: seconds)), attempt: 1,
+                isRepeatable: false, random: 0)
+        }
+        #expect(delay(30) == .seconds(30))
+        #expect(delay(300) == nil)
+    }
+
+    @Test func `B-THR-07 a tag-checked save whose answer was lost is left to the app`() {
+        let lost = CallFailure.transport(.connectionLost)
+        #expect(RetryPolicy.discretionary.delay(after: lost, attempt: 1, isRepeatable: false, random: 0) == nil)
+        #expect(RetryPolicy.discretionary.delay(after: lost, attempt: 1, isRepeatable: true, random: 0) != nil)
+    }
+
+    @Test(
+        arguments: [
+            CallFailure.refused(RequestFailure(.conflict, "")), .refused(RequestFailure(.badRequest, "")), .notSignedIn,
+            .cancelled, .misconfigured(""), .transport(.unreachable),
+        ])
+    func `B-ERR-22 what a retry cannot help is not retried`(failure: CallFailure) {
+        #expect(RetryPolicy.discretionary.delay(after: failure, attempt: 1, isRepeatable: true, random: 0) == nil)
+    }
+
+    @Test func `B-THR-03 the gate stays closed until the time is over and never opens earlier`() {
+        let gate = RetryGate()
+        #expect(gate.remaining(at: .zero) == nil)
+        gate.close(for: .seconds(10), at: .seconds(1))
+        gate.close(for: .seconds(2), at: .seconds(1))
+        #expect(gate.remaining(at: .seconds(5)) == .seconds(6))
+        #expect(gate.remaining(at: .seconds(11)) == nil)
+    }
+}
