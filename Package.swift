@@ -97,10 +97,16 @@ let package = Package(
         .testTarget(name: "CloudKitModelTests", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
         .testTarget(name: "CloudKitWireTests", dependencies: ["CloudKitModel", "CloudKitWire"], swiftSettings: strict),
         .testTarget(
+            name: "CloudKitSchemaTests", dependencies: ["CloudKitModel", "CloudKitSchema"], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitRecordLayerTests",
+            dependencies: ["CloudKitModel", "CloudKitRecordLayer", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
+            swiftSettings: strict),
+        .testTarget(
             name: "CloudKitServerTests",
             dependencies: [
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
-                "OrderedStoreSQLite", crypto,
+                "OrderedStoreSQLite", "CSQLite", crypto,
             ], swiftSettings: strict),
         .testTarget(name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice"], swiftSettings: strict),
         .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),

@@ -48,6 +48,18 @@ struct OperationTests {
                 TestCloud.target("users/caller", "private", .init(api: String(repeating: "0", count: 64))))
             #expect(failed.status == 500)
             #expect(failed["reason"] as? String == "internal error")
+            #expect(cloud.log.lines.contains { $0.message == "unexpected error" })
+        }
+    }
+
+    @Test(arguments: [StoreError.Code.busy, .diskFull])
+    func `a store that may recover lets clients come back`(code: StoreError.Code) async throws {
+        try await TestCloud.run(store: BrokenStore(failure: StoreError(code: code, reason: "", remedy: ""))) { cloud in
+            let answer = try await cloud.client.get(
+                TestCloud.target("users/caller", "private", .init(api: String(repeating: "0", count: 64))))
+            #expect(answer.status == 503)
+            #expect(answer["serverErrorCode"] as? String == "TRY_AGAIN_LATER")
+            #expect(answer.headers["retry-after"] != nil)
         }
     }
 
@@ -78,14 +90,15 @@ struct OperationTests {
         struct Failure: Error {}
 
         let epoch: UInt64 = 1
+        var failure: any Error = Failure()
 
         func read<Value: Sendable>(
             _ partition: Partition, _ body: @Sendable (inout ReadTransaction) async throws -> Value
-        ) async throws -> Value { throw Failure() }
+        ) async throws -> Value { throw failure }
 
         func write<Value: Sendable>(
             _ partitions: [Partition], _ body: @Sendable (inout WriteTransaction) async throws -> Value
-        ) async throws -> Value { throw Failure() }
+        ) async throws -> Value { throw failure }
 
         func commits() -> AsyncStream<Partition> { AsyncStream { $0.finish() } }
     }

@@ -77,16 +77,9 @@ package final class CloudProcess {
 
     /// Makes an account and an API token of the container, signs a device in, and gives its credentials.
     package func signIn(container: String, profile: String) throws -> SignedInUser {
-        let output = folder + "/quickstart"
-        let tool = try ChildProcess(
-            [
-                binary, "quickstart", "--data", data, "--endpoint", "http://127.0.0.1:\(port)", "--container",
-                container,
-                "--profile", profile, "--rounds", "1000",
-            ], variables: variables, output: output)
-        guard tool.wait() == 0 else {
-            throw ChildFailure(program: "welkin quickstart", reason: tail(of: output))
-        }
+        try run(
+            "quickstart", "--endpoint", "http://127.0.0.1:\(port)", "--container", container, "--profile", profile,
+            "--rounds", "1000")
         let path = folder + "/share/welkin/profiles/\(profile)/credentials.json"
         let held = try JSONDecoder().decode(
             Credentials.self, from: FileManager.default.contents(atPath: path) ?? Data())
@@ -96,6 +89,15 @@ package final class CloudProcess {
         return SignedInUser(
             container: container, userRecordName: entry.userRecordName, apiToken: entry.apiToken,
             webAuthToken: entry.webAuthToken)
+    }
+
+    /// Runs another command of the program on this cloud's data folder.
+    package func run(_ command: String...) throws {
+        let output = folder + "/command"
+        let tool = try ChildProcess([binary] + command + ["--data", data], variables: variables, output: output)
+        guard tool.wait() == 0 else {
+            throw ChildFailure(program: "welkin " + command.prefix(2).joined(separator: " "), reason: tail(of: output))
+        }
     }
 
     /// The part of a profile's file that a plain client needs.

@@ -65,7 +65,8 @@ import Testing
                     ages.append(try #require(record["age"] as? Int))
                 }
                 guard let next = cursor else { break }
-                (results, cursor) = try await database.records(continuingMatchFrom: next, resultsLimit: 20)
+                (results, cursor) = try await database.records(
+                    continuingMatchFrom: next, desiredKeys: ["age"], resultsLimit: 20)
             }
             #expect(ages == (0..<50).reversed())
         }

@@ -8,9 +8,10 @@ struct BenchOptions {
     var rounds: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,b,c,d,e] [--rounds N] [--welkin PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e] [--rounds N] [--welkin PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
+          a+ the same while the cloud indexes text, number and date (told, not judged)
           b  lookups of one record against a bare JSON echo of the same web framework (at least 0.50)
           c  reading all changes of a large zone against a small one, per record (at most 1.20)
           d  saving one record in a large zone against an empty one (at most 1.20)

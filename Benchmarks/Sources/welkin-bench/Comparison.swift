@@ -37,12 +37,13 @@ struct Comparison: Encodable {
         }
         let (ours, theirs) = (Self.median(measured), Self.median(yardstick))
         let ratios = zip(measured, yardstick).map { String(format: "%.2f", $0 / $1) }.joined(separator: " ")
-        let verdict = isMet ? "met" : "NOT MET"
+        let wanted =
+            target == 0
+            ? "" : ", wanted \(bound.rawValue) \(String(format: "%.2f", target)): \(isMet ? "met" : "NOT MET")"
         return [
             "\(id)  \(title)",
             "     \(figure(ours)) against \(figure(theirs)) \(unit)",
-            "     ratio \(String(format: "%.2f", ratio)), wanted \(bound.rawValue) \(String(format: "%.2f", target)): "
-                + "\(verdict)   (rounds: \(ratios))",
+            "     ratio \(String(format: "%.2f", ratio))\(wanted)   (rounds: \(ratios))",
         ] + remarks.map { "     \($0)" }
     }
 }

@@ -25,7 +25,8 @@ struct WelkinBench {
                 "\(report.processors) processors, \(report.memoryGiB) GiB, \(report.system)"
                     + (options.isQuick ? ", QUICK: a smoke run, the figures mean little" : "") + "\n")
             let measurements = [
-                ("a", bench.batches), ("b", bench.lookups), ("c", bench.changes), ("d", bench.saves),
+                ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
+                ("d", bench.saves),
                 ("e", bench.clients),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {

@@ -152,7 +152,7 @@ package struct CloudResponder: HTTPResponder {
             // What went wrong stays in the operator's log.
             logger.error(
                 "unexpected error", metadata: ["error": .string(String(describing: error)), "uuid": .string(uuid)])
-            failure = RequestFailure(.internalError, "internal error")
+            failure = RequestFailure(storage: error) ?? RequestFailure(.internalError, "internal error")
         }
         var answer = Answer(
             status: HTTPResponse.Status(code: failure.code.httpStatus),

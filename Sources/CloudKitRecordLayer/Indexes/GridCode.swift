@@ -26,7 +26,9 @@ enum GridCode {
 
     private static func squares(_ rows: ClosedRange<UInt32>, _ columns: [ClosedRange<UInt32>]) -> [Range<Int64>] {
         var shift: UInt32 = 0
-        func steps(_ range: ClosedRange<UInt32>) -> Int { Int(range.upperBound >> shift) - Int(range.lowerBound >> shift) + 1 }
+        func steps(_ range: ClosedRange<UInt32>) -> Int {
+            Int(range.upperBound >> shift) - Int(range.lowerBound >> shift) + 1
+        }
         func count() -> Int { columns.reduce(0) { $0 + steps($1) * steps(rows) } }
         while shift < bits, count() > squaresMax { shift += 1 }
         var squares: [Range<Int64>] = []

@@ -89,7 +89,12 @@ private struct EntryWriter {
         switch value {
         case nil:
             // So that an order by the field does not lose the record.
-            if field.marks.contains(.sortable), !field.type.isList { add(.ordered, to: &entries) { $0.appendNull(); return true } }
+            if field.marks.contains(.sortable), !field.type.isList {
+                add(.ordered, to: &entries) {
+                    $0.appendNull()
+                    return true
+                }
+            }
         case .list(_, let elements):
             for element in elements { add(.member, to: &entries) { $0.appendIndexed(element) } }
         case .location(let location):
@@ -106,7 +111,12 @@ private struct EntryWriter {
     }
 
     func addTokens(_ value: FieldValue, to entries: inout Set<Bytes>) {
-        for word in value.words { add(.token, to: &entries) { $0.append(TextTokens.indexed(word)); return true } }
+        for word in value.words {
+            add(.token, to: &entries) {
+                $0.append(TextTokens.indexed(word))
+                return true
+            }
+        }
     }
 
     private func add(_ kind: IndexKey.Kind, to entries: inout Set<Bytes>, _ value: (inout KeyBuilder) -> Bool) {

@@ -60,7 +60,10 @@ struct IndexScan: Hashable, Sendable {
 
     /// Where the condition can be looked up; nil for one that has to be asked of each record.
     init?(_ condition: QueryCondition, recordType: String) {
-        if case .never = condition.test { self = .nothing; return }
+        if case .never = condition.test {
+            self = .nothing
+            return
+        }
         if condition.isNegated { return nil }
         let field = condition.fields[0]
         switch condition.test {
@@ -83,7 +86,10 @@ struct IndexScan: Hashable, Sendable {
             }
             self.init(field, recordType, members: all ? [first] : values)
         case .hasWords(let words, let all):
-            guard let longest = words.max(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) }) else { self = .nothing; return }
+            guard let longest = words.max(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) }) else {
+                self = .nothing
+                return
+            }
             self.init(condition.fields, recordType, words: all ? [longest] : words)
         }
     }

@@ -22,7 +22,8 @@ package struct QueryPlan: Hashable, Sendable {
         _ query: Query, indexes: RecordIndexes?, settings: QuerySettings
     ) throws(RequestFailure) {
         guard query.recordType != Self.usersType else {
-            throw RequestFailure(.badRequest, "Can't query system types", remedy: "Look users up by their record names.")
+            throw RequestFailure(
+                .badRequest, "Can't query system types", remedy: "Look users up by their record names.")
         }
         guard let indexes else {
             throw RequestFailure(.typeNotFound, "Did not find record type: \(query.recordType)")
@@ -56,14 +57,18 @@ package struct QueryPlan: Hashable, Sendable {
     }
 
     private static func bestScan(_ conditions: [QueryCondition], recordType: String) -> IndexScan {
-        scans(conditions, recordType: recordType).min { $0.rank < $1.rank } ?? .extent(recordType)
+        let scans = scans(conditions, recordType: recordType)
+        // A contradiction, such as more than 4 and less than 2.
+        if scans.contains(where: \.parts.isEmpty) { return .nothing }
+        return scans.min { $0.rank < $1.rank } ?? .extent(recordType)
     }
 
     /// A scan for each condition that has one; those of one ordered index are taken together, as both ends of BETWEEN.
     static func scans(_ conditions: [QueryCondition], recordType: String) -> [IndexScan] {
         var scans: [IndexScan] = []
         for scan in conditions.compactMap({ IndexScan($0, recordType: recordType) }) {
-            let met = scans.indices.lazy.compactMap { index in scans[index].intersection(scan).map { (index, $0) } }.first
+            let met = scans.indices.lazy.compactMap { index in scans[index].intersection(scan).map { (index, $0) } }
+                .first
             if let (index, both) = met { scans[index] = both } else { scans.append(scan) }
         }
         return scans

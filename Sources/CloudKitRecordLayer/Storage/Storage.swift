@@ -8,3 +8,4 @@ package typealias StorageReader = ReadTransaction
 package typealias StorageWriter = WriteTransaction
 /// Reads of either kind of transaction.
 package typealias StorageView = Reading
+package typealias StorageError = StoreError

@@ -41,7 +41,10 @@ extension Cloud {
             switch result {
             case .outcomes(let outcomes): return outcomes
             case .schemaIsOld: schema = try await schemas.current(place.schemaPartition)
-            case .mustGrow(let growth): schema = try await schemas.grow(place.schemaPartition, by: growth)
+            case .mustGrow(let growth):
+                let before = schema
+                schema = try await schemas.grow(place.schemaPartition, by: growth)
+                try await coverOlderRecords(from: before, to: schema, in: place)
             case .mustPromiseWork:
                 try await registry.promiseWork(in: place.partition, now: batch.now)
                 isWorkPromised = true

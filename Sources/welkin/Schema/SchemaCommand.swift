@@ -34,8 +34,8 @@ struct SetIndexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "index", abstract: "Set which questions a field can answer.",
         discussion: """
-            What is not named is taken away. Attributes of records have the names ___recordID, ___createTime, ___modTime, \
-            ___createdBy, ___modifiedBy. Builds the index over the records there are.
+            What is not named is taken away. Attributes of records have the names recordName, createdTimestamp, \
+            modifiedTimestamp, createdUserRecordName, modifiedUserRecordName, or as in schemas ___recordID and so on. Builds the index over the records there are.
             """)
 
     @OptionGroup var folder: DataOptions
@@ -54,8 +54,9 @@ struct SetIndexCommand: AsyncParsableCommand {
         let chosen = indexes
         do {
             try await DataFolder.with(folder.data) { folder in
+                let schema = try await folder.cloud.schema(place.containerID, place.environment)
                 try await folder.cloud.setIndex(
-                    chosen, on: key, ofType: recordType, in: place.containerID, place.environment)
+                    chosen, on: key(in: schema[recordType]), ofType: recordType, in: place.containerID, place.environment)
             }
         } catch let failure as RequestFailure {
             throw SchemaError(failure: failure)
@@ -64,8 +65,12 @@ struct SetIndexCommand: AsyncParsableCommand {
         Output.result("\(recordType).\(field): \(names.isEmpty ? "no index" : names.joined(separator: ", ")).")
     }
 
-    private var key: QueryKey {
-        let attribute = QueryKey.SystemField.allCases.first { $0.schemaName.lowercased() == field.lowercased() }
+    /// A field goes before an attribute of the same name.
+    private func key(in type: RecordTypeDefinition?) -> QueryKey {
+        guard type?.fields[field] == nil else { return .field(field) }
+        let attribute = QueryKey.SystemField.allCases.first {
+            $0.rawValue == field || $0.schemaName.lowercased() == field.lowercased()
+        }
         return attribute.map { .system($0) } ?? .field(field)
     }
 }

@@ -31,6 +31,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "On the first start, make an account and an API token to try things out; they are in development.json.")
     var developmentDefaults = false
 
+    private static let shutdownMax = Duration.seconds(10)
+
     func validate() throws {
         guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
@@ -60,16 +62,19 @@ struct ServeCommand: AsyncParsableCommand {
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await announce(port: port, folder: folder)
             }
-            let group = ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: [
-                        .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
-                        .init(service: OutboxWorker(cloud: cloud, logger: logger)),
-                        .init(service: service),
-                    ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger)))
+            var services = ServiceGroupConfiguration(
+                services: [
+                    .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
+                    .init(service: OutboxWorker(cloud: cloud, logger: logger)),
+                    .init(service: service),
+                ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger))
+            // A client that never finishes its request does not keep the cloud from stopping.
+            services.maximumGracefulShutdownDuration = Self.shutdownMax
             do {
-                try await group.run()
-            } catch  where String(describing: error).contains("errno: 98") {
+                try await ServiceGroup(configuration: services).run()
+            } catch is CancellationError {
+                logger.warning("stopped with requests unfinished")
+            } catch where String(describing: error).contains("errno: 98") {
                 throw PortTakenError(host: host, port: port)
             }
         }

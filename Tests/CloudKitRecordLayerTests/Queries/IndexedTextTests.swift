@@ -48,7 +48,8 @@ import Testing
         for _ in 0..<4000 {
             let center = Place(
                 latitude: .random(in: -90...90, using: &chance), longitude: .random(in: -180...180, using: &chance))
-            let distance = Double.random(in: 0...1, using: &chance) * [1, 1000, 100_000, 9_000_000].randomElement(using: &chance)!
+            let distance =
+                Double.random(in: 0...1, using: &chance) * [1, 1000, 100_000, 9_000_000].randomElement(using: &chance)!
             let ranges = GridCode.ranges(around: center, within: distance)
             let degrees = distance / 111_000
             let other = Place(

@@ -144,7 +144,9 @@ struct Library {
 
 // MARK: Short forms
 
-func filter(_ name: String, _ comparator: QueryFilter.Comparator, _ value: FieldValue, distance: Double? = nil) -> QueryFilter {
+func filter(_ name: String, _ comparator: QueryFilter.Comparator, _ value: FieldValue, distance: Double? = nil)
+    -> QueryFilter
+{
     QueryFilter(key: .field(name), comparator: comparator, value: value, distance: distance)
 }
 

@@ -25,7 +25,9 @@ struct NaiveQuery {
     }
 
     private enum Rank: Comparable {
-        case none, number(Double), text([UInt8])
+        case none
+        case number(Double)
+        case text([UInt8])
 
         static func < (left: Rank, right: Rank) -> Bool {
             switch (left, right) {

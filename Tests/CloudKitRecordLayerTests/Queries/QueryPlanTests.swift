@@ -33,9 +33,11 @@ import Testing
         #expect(failure?.code == .indexMissing)
         #expect(failure?.code.native.subcode == 2015)
         #expect(failure?.reason == "Field 'note' is not marked queryable")
-        #expect(refusal([filter("nowhere", .equals, .string("x"))])?.reason == "Field 'nowhere' is not marked queryable")
         #expect(
-            refusal([filter("note", .containsAnyTokens, .string("x"))])?.reason == "Field 'note' is not marked searchable")
+            refusal([filter("nowhere", .equals, .string("x"))])?.reason == "Field 'nowhere' is not marked queryable")
+        #expect(
+            refusal([filter("note", .containsAnyTokens, .string("x"))])?.reason
+                == "Field 'note' is not marked searchable")
     }
 
     @Test func `B-QRY-15 an order needs its index`() {
@@ -101,7 +103,9 @@ import Testing
     @Test func `B-REC-11 a value has to be of the field's type`() {
         #expect(refusal([filter("plays", .equals, .string("1"))])?.reason == "Invalid value, expected type INT64.")
         #expect(refusal([filter("plays", .equals, .double(1.5))])?.reason == "Invalid value, expected type INT64.")
-        #expect(refusal([filter("title", .in, .list(.int64, [.int64(1)]))])?.reason == "Invalid value, expected type STRING.")
+        #expect(
+            refusal([filter("title", .in, .list(.int64, [.int64(1)]))])?.reason
+                == "Invalid value, expected type STRING.")
         #expect(refusal([filter("title", .in, .string("x"))])?.reason == "BadRequestException: Unexpected input")
         #expect(refusal([filter("rating", .equals, .int64(1))]) == nil)
         #expect(refusal([filter("released", .equals, .int64(1))]) == nil)
@@ -129,7 +133,7 @@ import Testing
                 == .badRequest)
     }
 
-    @Test func `B-USR-02 user records cannot be queried`() {
+    @Test func `B-QRY-01 user records cannot be queried`() {
         #expect(throws: RequestFailure.self) {
             try QueryPlan(
                 Query(recordType: "Users"), indexes: Library.indexes,
@@ -154,7 +158,8 @@ import Testing
         #expect(try driver(near, range).rank == .range)
         #expect(try driver(negation, near).rank == .near)
         #expect(try driver(negation).rank == .extent)
-        #expect(try driver(near, QueryFilter(key: .anySearchable, comparator: .never, value: .int64(0))).rank == .nothing)
+        #expect(
+            try driver(near, QueryFilter(key: .anySearchable, comparator: .never, value: .int64(0))).rank == .nothing)
     }
 
     @Test func `B-QRY-02 both ends of BETWEEN make one range`() throws {
@@ -162,7 +167,7 @@ import Testing
             filter("plays", .greaterThanOrEquals, .int64(2)), filter("plays", .lessThanOrEquals, .int64(4)))
         #expect(scan.parts.count == 1)
         let empty = try driver(filter("plays", .greaterThan, .int64(4)), filter("plays", .lessThan, .int64(2)))
-        #expect(empty.parts.isEmpty)
+        #expect(empty.rank == .nothing)
     }
 
     @Test func `values of an IN that are the same text are looked up once`() throws {

@@ -67,7 +67,9 @@ import Testing
             Song(name: "none"),
         ])
         #expect(
-            try await library.names(filter("studio", .near, place(0, 180), distance: 2000)).sorted() == ["east", "west"])
+            try await library.names(filter("studio", .near, place(0, 180), distance: 2000)).sorted() == [
+                "east", "west",
+            ])
         #expect(try await library.names(filter("studio", .near, place(89.99, 123), distance: 2000)) == ["pole"])
     }
 
@@ -110,14 +112,17 @@ import Testing
             key: .system(.parent), comparator: .equals, value: .reference(ReferenceValue(recordName: "album")))
         #expect(try await library.names(parent) == ["child"])
         #expect(
-            try await library.names(filter("artist", .equals, .reference(ReferenceValue(recordName: "ada")))) == ["child"])
+            try await library.names(filter("artist", .equals, .reference(ReferenceValue(recordName: "ada")))) == [
+                "child"
+            ])
     }
 
     @Test func `B-QRY-19 there is a next page only if there is more`() async throws {
         let library = try await library(songs("a", "b", "c", "d"))
         #expect(try await library.pages(Library.plan([]), limit: 2) == [["2/s0", "2/s1"], ["2/s2", "2/s3"]])
         let sorts = [QuerySort(key: .field("title"))]
-        #expect(try await library.pages(Library.plan([], sorts: sorts), limit: 4) == [["2/s0", "2/s1", "2/s2", "2/s3"]])
+        #expect(
+            try await library.pages(Library.plan([], sorts: sorts), limit: 4) == [["2/s0", "2/s1", "2/s2", "2/s3"]])
     }
 
     @Test(arguments: [[], [QuerySort(key: .field("plays"), ascending: false)]])

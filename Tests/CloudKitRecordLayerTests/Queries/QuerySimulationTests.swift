@@ -81,7 +81,9 @@ struct SongChance {
 
     init(seed: UInt64) { source = SplitMix64(seed: seed) }
 
-    private static let words = ["Blue", "blue", "Night", "café", "Cafe\u{301}", "the", "River", "of", "Rivers", "ÉTUDE", "étude", "no5"]
+    private static let words = [
+        "Blue", "blue", "Night", "café", "Cafe\u{301}", "the", "River", "of", "Rivers", "ÉTUDE", "étude", "no5",
+    ]
     private static let tags = ["Jazz", "jazz", "Pop", "popular", "rock", "Rock’n’Roll", ""]
     private static let long = String(repeating: "long ", count: 60)
 
@@ -100,8 +102,11 @@ struct SongChance {
         case 0: LocationValue(latitude: 52.5, longitude: 13.4)
         case 1: LocationValue(latitude: Double(number(-90...90)), longitude: Double(number(-180...180)))
         case 2: LocationValue(latitude: 89.9, longitude: Double(number(-180...180)))
-        case 3: LocationValue(latitude: Double(number(-20...20)) / 1000, longitude: often(1, of: 2) ? 179.999 : -179.999)
-        default: LocationValue(latitude: 52.5 + Double(number(-99...99)) / 1000, longitude: 13.4 + Double(number(-99...99)) / 1000)
+        case 3:
+            LocationValue(latitude: Double(number(-20...20)) / 1000, longitude: often(1, of: 2) ? 179.999 : -179.999)
+        default:
+            LocationValue(
+                latitude: 52.5 + Double(number(-99...99)) / 1000, longitude: 13.4 + Double(number(-99...99)) / 1000)
         }
     }
 
@@ -163,7 +168,8 @@ struct SongChance {
         let range: [QueryFilter.Comparator] = [.lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals]
         let search: [QueryFilter.Comparator] = [.containsAllTokens, .containsAnyTokens]
         let membership: [QueryFilter.Comparator] = [
-            .listContains, .notListContains, .listContainsAll, .notListContainsAll, .listContainsAny, .notListContainsAny,
+            .listContains, .notListContains, .listContainsAll, .notListContainsAll, .listContainsAny,
+            .notListContainsAny,
         ]
         switch field {
         case "title": return equality + range + search + [.beginsWith, .notBeginsWith]
@@ -179,14 +185,23 @@ struct SongChance {
     private mutating func systemFilter() -> QueryFilter {
         switch number(0...4) {
         case 0:
-            QueryFilter(key: .system(.recordName), comparator: pick([.equals, .notEquals]), value: .reference(ReferenceValue(recordName: "s\(number(0...90))")))
+            QueryFilter(
+                key: .system(.recordName), comparator: pick([.equals, .notEquals]),
+                value: .reference(ReferenceValue(recordName: "s\(number(0...90))")))
         case 1:
             QueryFilter(
                 key: .system(.recordName), comparator: .in,
                 value: .list(.reference, (0...20).map { .reference(ReferenceValue(recordName: "s\($0 * 3)")) }))
-        case 2: QueryFilter(key: .system(.parent), comparator: .equals, value: .reference(ReferenceValue(recordName: "album1")))
-        case 3: QueryFilter(key: .system(.createdUserRecordName), comparator: .equals, value: .reference(ReferenceValue(recordName: "_ada")))
-        default: QueryFilter(key: .system(.createdTimestamp), comparator: .greaterThan, value: .timestamp(Int64(number(0...9))))
+        case 2:
+            QueryFilter(
+                key: .system(.parent), comparator: .equals, value: .reference(ReferenceValue(recordName: "album1")))
+        case 3:
+            QueryFilter(
+                key: .system(.createdUserRecordName), comparator: .equals,
+                value: .reference(ReferenceValue(recordName: "_ada")))
+        default:
+            QueryFilter(
+                key: .system(.createdTimestamp), comparator: .greaterThan, value: .timestamp(Int64(number(0...9))))
         }
     }
 
