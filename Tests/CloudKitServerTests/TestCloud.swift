@@ -84,7 +84,9 @@ struct TestCloud: Sendable {
         cloud = Cloud(store: store, surroundings: time.surroundings, limits: limits)
     }
 
-    static func address(_ scope: DatabaseScope, _ environment: CloudKitModel.Environment = .development) -> DatabaseAddress {
+    static func address(_ scope: DatabaseScope, _ environment: CloudKitModel.Environment = .development)
+        -> DatabaseAddress
+    {
         DatabaseAddress(container: container, environment: environment, scope: scope)
     }
 
@@ -183,7 +185,8 @@ func save(
         kind, RecordChange(recordName: name, recordType: type, fields: fields, changeTag: tag, parent: parent))
 }
 
-func save(_ kind: RecordOperation.Kind, _ name: String, tag: ChangeTag? = nil, _ first: FieldChange) -> RecordOperation {
+func save(_ kind: RecordOperation.Kind, _ name: String, tag: ChangeTag? = nil, _ first: FieldChange) -> RecordOperation
+{
     RecordOperation(kind, RecordChange(recordName: name, recordType: "Note", fields: [first], changeTag: tag))
 }
 

@@ -4,8 +4,6 @@ import CloudUnderTest
 struct Load {
     var requests = 0
     var seconds = 0.0
-    /// Of each request, seconds; kept only where asked for.
-    var latencies: [Double] = []
 
     var rate: Double { Double(requests) / seconds }
 
@@ -15,16 +13,14 @@ struct Load {
     /// - Throws: `BenchError` on the first answer that is not a success; answers are checked once a hundred for item errors,
     ///   so that checking does not cost what is measured.
     static func run(
-        _ exchange: RawExchange, seconds: Double = .infinity, keepLatencies: Bool = false,
+        _ exchange: RawExchange, seconds: Double = .infinity,
         next: (Int) -> RawRequest?
     ) throws -> Load {
         var load = Load()
         let start = Moment.now
         let end = seconds.isFinite ? start.advanced(bySeconds: seconds) : start.advanced(bySeconds: 3600)
-        var sent = [Moment](repeating: start, count: exchange.connectionCount)
         for index in 0..<exchange.connectionCount {
             guard let request = next(index) else { break }
-            sent[index] = .now
             exchange.send(request, on: index)
         }
         while exchange.awaited > 0 {
@@ -39,10 +35,7 @@ struct Load {
                 let body = text(exchange.body(of: event.connection))
                 guard !body.contains("serverErrorCode") else { throw BenchError("an item failed: \(body.prefix(500))") }
             }
-            let now = Moment.now
-            if keepLatencies { load.latencies.append(now.seconds(since: sent[event.connection])) }
-            if now < end, let request = next(event.connection) {
-                sent[event.connection] = now
+            if Moment.now < end, let request = next(event.connection) {
                 exchange.send(request, on: event.connection)
             }
         }

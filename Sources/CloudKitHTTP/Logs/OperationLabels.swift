@@ -21,7 +21,7 @@ struct OperationLabels: Hashable {
     /// Short and printable: the text comes from outside and ends up in a log.
     private static func label(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
-        let decoded = PercentEncoding.decode(text) ?? text
+        let decoded = PercentEncoding.decode(text.utf8) ?? text
         return String(
             String.UnicodeScalarView(decoded.unicodeScalars.prefix(100).map { $0.properties.isPrintable ? $0 : "?" }))
     }

@@ -1,7 +1,6 @@
 import CloudKitModel
 import CloudKitServer
 import CloudKitWire
-import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -23,8 +22,8 @@ package struct CloudResponder: HTTPResponder {
 
     package func respond(to request: Request, context: CloudContext) async throws -> Response {
         let start = ContinuousClock.now
-        let uuid = UUID().uuidString.lowercased()
-        let exchange = Exchange(request.head, configuration: configuration, address: context.address)
+        let uuid = RequestUUID.random()
+        let exchange = Exchange(request.head, configuration: configuration, channel: context.channel)
         var report = RequestReport(
             method: request.method, surface: exchange.surface == .native ? "sdk" : "web", uuid: uuid)
         var headers = HTTPFields()

@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitServer
 import HTTPTypes
+import NIOCore
 
 /// A request's head, taken apart once.
 struct Exchange {
@@ -13,13 +14,14 @@ struct Exchange {
     var surface: Caller.Surface
     var credentials: RequestCredentials
     var announcedBytes: Int?
-    /// Where the request comes from.
-    var address: String
+    private var channel: any Channel
+    /// What a proxy that we trust says of the client.
+    private var forwardedFor: String?
     private var publicURL: String?
     private var scheme: String
     private var authority: String?
 
-    init(_ head: HTTPRequest, configuration: CloudConfiguration, address: String) {
+    init(_ head: HTTPRequest, configuration: CloudConfiguration, channel: any Channel) {
         method = head.method
         target = head.path ?? "/"
         // Bytes, not characters: this runs for every request.
@@ -33,10 +35,18 @@ struct Exchange {
             apiToken: query.apiToken, webAuthToken: query.webAuthToken, signature: Self.signature(headers),
             origin: crossOrigin.origin)
         announcedBytes = headers[.contentLength].flatMap { Int($0) }
-        self.address = configuration.isBehindProxy ? Self.forwarded(headers) ?? address : address
+        self.channel = channel
+        forwardedFor = configuration.isBehindProxy ? headers[HeaderName.forwardedFor] : nil
         publicURL = configuration.publicURL
         scheme = configuration.scheme
         authority = head.authority
+    }
+
+    /// Where the request comes from: for slowing down guessers, never for the log.
+    var address: String {
+        // The last entry is the proxy's own; those before it anyone may have written.
+        if let last = forwardedFor?.split(separator: ",").last { return last.filter { $0 != " " } }
+        return channel.remoteAddress?.ipAddress ?? "unknown"
     }
 
     /// Where a browser can sign in for the database asked; nil when the request does not say enough.
@@ -53,10 +63,5 @@ struct Exchange {
             let signature = headers[HeaderName.signature]
         else { return nil }
         return ServerSignature(keyID: keyID, date: date, signature: signature)
-    }
-
-    /// The last entry is the proxy's own; those before it anyone may have written.
-    private static func forwarded(_ headers: HTTPFields) -> String? {
-        headers[HeaderName.forwardedFor]?.split(separator: ",").last.map { $0.filter { $0 != " " } }
     }
 }

@@ -1,11 +1,11 @@
 /// `%XX` in paths and queries.
 enum PercentEncoding {
     /// nil when an escape is broken or the bytes are not UTF-8.
-    static func decode(_ text: some StringProtocol) -> String? {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+    static func decode(_ text: some Collection<UInt8>) -> String? {
+        guard text.contains(UInt8(ascii: "%")) else { return String(validating: text, as: UTF8.self) }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var rest = text.utf8.makeIterator()
+        bytes.reserveCapacity(text.count)
+        var rest = text.makeIterator()
         while let byte = rest.next() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)

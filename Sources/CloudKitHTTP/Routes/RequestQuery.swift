@@ -8,19 +8,34 @@ struct RequestQuery: Hashable {
     var environment: String?
 
     init(_ text: Substring) {
-        // Bytes, not characters: this runs for every request.
-        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
-            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
-                let value = PercentEncoding.decode(Substring(pair[pair.index(after: equals)...])), !value.isEmpty
-            else { continue }
-            switch Substring(pair[..<equals]) {
-            case "ckAPIToken": apiToken = value
-            case "ckWebAuthToken", "ckSession": webAuthToken = Self.repaired(value)
-            case "getCurrentSyncToken": wantsSyncToken = value == "true"
-            case "container": container = value
-            case "environment": environment = value
-            default: break
+        var text = text
+        // Bytes in one piece, not characters: this runs for every request.
+        self = text.withUTF8 { RequestQuery(bytes: $0) }
+    }
+
+    private init(bytes: UnsafeBufferPointer<UInt8>) {
+        var start = 0
+        while start < bytes.count {
+            var end = start
+            var equals: Int?
+            while end < bytes.count, bytes[end] != UInt8(ascii: "&") {
+                if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
+                end += 1
             }
+            if let equals { set(bytes[start..<equals], bytes[(equals + 1)..<end]) }
+            start = end + 1
+        }
+    }
+
+    private mutating func set(_ key: Slice<UnsafeBufferPointer<UInt8>>, _ bytes: Slice<UnsafeBufferPointer<UInt8>>) {
+        guard let value = PercentEncoding.decode(bytes), !value.isEmpty else { return }
+        switch String(decoding: key, as: UTF8.self) {
+        case "ckAPIToken": apiToken = value
+        case "ckWebAuthToken", "ckSession": webAuthToken = Self.repaired(value)
+        case "getCurrentSyncToken": wantsSyncToken = value == "true"
+        case "container": container = value
+        case "environment": environment = value
+        default: break
         }
     }
 

@@ -55,7 +55,7 @@ struct Route: Hashable {
     private static let pageBytesMax = 16
 
     private static func place(_ container: Substring, _ environment: Substring) throws(RequestFailure) -> Place {
-        guard let name = PercentEncoding.decode(container), isContainerName(name) else {
+        guard let name = PercentEncoding.decode(container.utf8), isContainerName(name) else {
             throw RequestFailure(
                 .badContainer, "bad container name",
                 remedy: "Use 1 to 255 letters, digits, dots, hyphens and underscores.")

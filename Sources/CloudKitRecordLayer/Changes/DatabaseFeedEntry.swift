@@ -20,7 +20,8 @@ extension Reading {
         range.lower = DatabaseFeedEntry.key(version + 1)
         return try await scan(range, limit: limit).map { entry in
             var key = KeyReader(entry.key, in: .databaseFeed)
-            return DatabaseFeedEntry(version: try key.readVersion(), zoneName: String(decoding: entry.value, as: UTF8.self))
+            return DatabaseFeedEntry(
+                version: try key.readVersion(), zoneName: String(decoding: entry.value, as: UTF8.self))
         }
     }
 }

@@ -39,7 +39,7 @@ extension WriteTransaction {
         for case let record? in try await records(zone: zone, names: names) where record.recordType == recordType {
             let values = try IndexedValues(record, names: Set(fields.map(\.name)))
             for field in fields {
-                for entry in try IndexEntries.entries(of: record, field, values) { set(zonePrefix + entry, []) }
+                for entry in try IndexEntries.entries(of: record, field, values, under: zonePrefix) { set(entry, []) }
             }
         }
         return names.count < limit ? nil : names.last

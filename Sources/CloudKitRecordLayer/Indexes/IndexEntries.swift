@@ -29,10 +29,8 @@ package struct IndexEntries: Hashable, Sendable {
         if let before, let after, before.recordType == after.recordType {
             try addDifference(before, after, newIndexes, prefix)
         } else {
-            if let before {
-                removed = try Self.all(before, oldIndexes ?? newIndexes).map { prefix + $0 }
-            }
-            if let after { added = try Self.all(after, newIndexes).map { prefix + $0 } }
+            if let before { removed = try Self.all(before, oldIndexes ?? newIndexes, under: prefix) }
+            if let after { added = try Self.all(after, newIndexes, under: prefix) }
         }
     }
 
@@ -43,49 +41,73 @@ package struct IndexEntries: Hashable, Sendable {
         let old = try IndexedValues(before)
         let new = try IndexedValues(after)
         for field in indexes.fields where !field.marks.isEmpty && !old.agrees(with: new, in: field) {
-            let gone = try Self.entries(of: before, field, old)
-            let made = try Self.entries(of: after, field, new)
-            removed += gone.subtracting(made).map { prefix + $0 }
-            added += made.subtracting(gone).map { prefix + $0 }
+            let gone = try Self.entries(of: before, field, old, under: prefix)
+            let made = try Self.entries(of: after, field, new, under: prefix)
+            removed += gone.without(made)
+            added += made.without(gone)
         }
     }
 
-    /// Every entry of a record, its extent included, without the zone.
-    static func all(_ record: StoredRecord, _ indexes: RecordIndexes?) throws -> Set<Bytes> {
+    /// Every entry of a record, its extent included; an entry may occur twice.
+    private static func all(
+        _ record: StoredRecord, _ indexes: RecordIndexes?, under prefix: Bytes
+    ) throws -> [Bytes] {
         let values = try IndexedValues(record)
-        var entries: Set<Bytes> = [extent(of: record)]
-        for field in indexes?.fields ?? [] { entries.formUnion(try Self.entries(of: record, field, values)) }
+        var entries = [extent(of: record, under: prefix)]
+        for field in indexes?.fields ?? [] { try add(record, field, values, under: prefix, to: &entries) }
         return entries
     }
 
-    static func extent(of record: StoredRecord) -> Bytes {
-        var key = IndexKey.prefix(.extent, of: "", recordType: record.recordType)
+    static func extent(of record: StoredRecord, under prefix: Bytes = []) -> Bytes {
+        var key = IndexKey.prefix(.extent, of: "", recordType: record.recordType, under: prefix)
         key.append(record.name)
         return key.bytes
     }
 
-    /// The entries that one field gives rise to, of every kind that its marks ask for.
-    static func entries(of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues) throws -> Set<Bytes> {
+    /// The entries that one field gives rise to, of every kind that its marks ask for; an entry may occur twice.
+    ///
+    /// - Parameter prefix: What stands before each entry: a zone's, or nothing.
+    static func entries(
+        of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes = []
+    ) throws -> [Bytes] {
+        var entries: [Bytes] = []
+        try add(record, field, values, under: prefix, to: &entries)
+        return entries
+    }
+
+    private static func add(
+        _ record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes,
+        to entries: inout [Bytes]
+    ) throws {
         // Names are in the extent already.
-        if field.marks.isEmpty || field.name == QueryKey.SystemField.recordName.schemaName { return [] }
+        if field.marks.isEmpty || field.name == QueryKey.SystemField.recordName.schemaName { return }
         let value = try values.value(of: field)
-        let writer = EntryWriter(recordType: record.recordType, field: field.name, recordName: record.name)
-        var entries: Set<Bytes> = []
+        let writer = EntryWriter(
+            prefix: prefix, recordType: record.recordType, field: field.name, recordName: record.name)
         if !field.marks.isDisjoint(with: [.queryable, .sortable]) {
             writer.addValues(value, field, to: &entries)
         }
         if field.marks.contains(.searchable), let value { writer.addTokens(value, to: &entries) }
-        return entries
+    }
+}
+
+extension [Bytes] {
+    /// Those that `others` does not hold. Most fields have one entry or a few.
+    fileprivate func without(_ others: [Bytes]) -> [Bytes] {
+        if count * others.count <= 64 { return filter { !others.contains($0) } }
+        let others = Set(others)
+        return filter { !others.contains($0) }
     }
 }
 
 /// Makes the entries of one field of one record.
 private struct EntryWriter {
+    var prefix: Bytes
     var recordType: String
     var field: String
     var recordName: String
 
-    func addValues(_ value: FieldValue?, _ field: IndexedField, to entries: inout Set<Bytes>) {
+    func addValues(_ value: FieldValue?, _ field: IndexedField, to entries: inout [Bytes]) {
         switch value {
         case nil:
             // So that an order by the field does not lose the record.
@@ -110,7 +132,7 @@ private struct EntryWriter {
         }
     }
 
-    func addTokens(_ value: FieldValue, to entries: inout Set<Bytes>) {
+    func addTokens(_ value: FieldValue, to entries: inout [Bytes]) {
         for word in value.words {
             add(.token, to: &entries) {
                 $0.append(TextTokens.indexed(word))
@@ -119,11 +141,11 @@ private struct EntryWriter {
         }
     }
 
-    private func add(_ kind: IndexKey.Kind, to entries: inout Set<Bytes>, _ value: (inout KeyBuilder) -> Bool) {
-        var key = IndexKey.prefix(kind, of: field, recordType: recordType)
+    private func add(_ kind: IndexKey.Kind, to entries: inout [Bytes], _ value: (inout KeyBuilder) -> Bool) {
+        var key = IndexKey.prefix(kind, of: field, recordType: recordType, under: prefix)
         guard value(&key) else { return }
         key.append(recordName)
-        entries.insert(key.bytes)
+        entries.append(key.bytes)
     }
 }
 

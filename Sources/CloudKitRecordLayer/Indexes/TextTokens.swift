@@ -10,8 +10,7 @@ enum TextTokens {
 
     static let stopWords: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
-        "of",
-        "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
+        "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
         "with",
     ]
 
@@ -23,6 +22,9 @@ enum TextTokens {
     }
 
     static func add(wordsOf text: String, to words: inout Set<String>) {
+        var text = text
+        let isDone = text.withUTF8 { addASCII(wordsOf: $0, to: &words) }
+        if isDone { return }
         var word = String.UnicodeScalarView()
         func finish(_ word: inout String.UnicodeScalarView) {
             defer { word.removeAll(keepingCapacity: true) }
@@ -41,6 +43,27 @@ enum TextTokens {
             }
         }
         finish(&word)
+    }
+
+    /// Most texts are plain ASCII, where a byte is a character and nothing is to be decomposed; false for any other.
+    private static func addASCII(wordsOf text: UnsafeBufferPointer<UInt8>, to words: inout Set<String>) -> Bool {
+        guard text.allSatisfy({ $0 < 0x80 }) else { return false }
+        var word: [UInt8] = []
+        func finish(_ word: inout [UInt8]) {
+            if word.isEmpty { return }
+            let whole = String(decoding: word, as: UTF8.self)
+            if !stopWords.contains(whole) { words.insert(whole) }
+            word.removeAll(keepingCapacity: true)
+        }
+        for byte in text {
+            switch byte {
+            case 0x30...0x39, 0x61...0x7A: word.append(byte)
+            case 0x41...0x5A: word.append(byte | 0x20)
+            default: finish(&word)
+            }
+        }
+        finish(&word)
+        return true
     }
 
     /// What an index entry holds of a word.

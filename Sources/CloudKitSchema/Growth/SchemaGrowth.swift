@@ -77,7 +77,8 @@ package struct SchemaGrowth: Sendable {
 extension Schema {
     /// Takes over what a batch added to an older version of this schema.
     ///
-    /// A field that meanwhile got another type keeps that: the batch is weighed again against the result.
+    /// A field that meanwhile got another type keeps that: the batch is weighed again against the result. A new field of a
+    /// known type is marked as being built until older records have their place in its order (B-SCH-07).
     ///
     /// - Returns: The names of types that changed.
     package mutating func merge(_ growth: SchemaGrowth) -> Set<String> {
@@ -87,7 +88,11 @@ extension Schema {
             var type = types[name] ?? RecordTypeDefinition(name: name, grants: grown.grants)
             let isNew = types[name] == nil
             let before = type.fields.count
-            type.fields.merge(grown.fields) { known, _ in known }
+            for (field, definition) in grown.fields where type.fields[field] == nil {
+                var definition = definition
+                if !isNew { definition.building = definition.indexes.intersection(.sortable) }
+                type.fields[field] = definition
+            }
             if isNew || type.fields.count != before {
                 types[name] = type
                 changed.insert(name)

@@ -27,6 +27,19 @@ final class Registry: Sendable {
         try await store.write(.registry) { $0.setPending(partition, promised: now) }
     }
 
+    /// Every container and environment that has data.
+    func containers() async throws -> Set<DataPlace> {
+        let partitions = try await store.read(.registry) { view in
+            try await view.knownPartitions(prefix: "private/") + view.knownPartitions(prefix: "public/")
+        }
+        return Set(
+            partitions.compactMap { partition in
+                DatabasePlace(partition: partition).map {
+                    DataPlace(container: $0.address.container, environment: $0.address.environment)
+                }
+            })
+    }
+
     /// Every listed partition with data of one container and environment.
     func databases(of container: ContainerID, _ environment: Environment) async throws -> [StoragePartition] {
         try await store.read(.registry) { view in
@@ -35,4 +48,10 @@ final class Registry: Sendable {
                 + view.knownPartitions(prefix: StoragePartition.privateDatabases(container, environment))
         }
     }
+}
+
+/// What has a schema of its own (B-DB-01).
+struct DataPlace: Hashable, Sendable {
+    var container: ContainerID
+    var environment: Environment
 }

@@ -7,12 +7,14 @@ extension Cloud {
     ///
     /// An order by a field names the records without it, too, and finds them by an entry that each save writes; records
     /// saved before the field was known have none yet. Types only grow like this in development, where data is small.
-    /// It may be repeated.
+    /// It may be repeated. Until it is done the fields are marked as being built; if it is interrupted,
+    /// `finishIndexBuilds` completes it.
     ///
     /// - Parameters:
     ///   - before: The schema before the save.
     ///   - now: The schema with what the save added.
-    func coverOlderRecords(from before: Schema, to now: Schema, in place: DatabasePlace) async throws {
+    /// - Returns: The schema without those marks.
+    func coverOlderRecords(from before: Schema, to now: Schema, in place: DatabasePlace) async throws -> Schema {
         let grown = now.types.values.compactMap { type -> RecordIndexes? in
             guard let old = before[type.name] else { return nil }
             let fields = type.recordIndexes.fields.filter { field in
@@ -20,11 +22,19 @@ extension Cloud {
             }
             return fields.isEmpty ? nil : RecordIndexes(recordType: type.name, fields: fields)
         }
-        if grown.isEmpty { return }
+        if grown.isEmpty { return now }
         for partition in try await registry.databases(of: place.address.container, place.address.environment) {
             for zone in try await zones(of: partition, demanding: now.version) {
                 for indexes in grown { try await cover(indexes, zone, in: partition) }
             }
+        }
+        return try await schemas.change(place.schemaPartition) { schema in
+            for indexes in grown {
+                for field in indexes.fields {
+                    schema.types[indexes.recordType]?.fields[field.name]?.building.remove(.sortable)
+                }
+            }
+            return Set(grown.map(\.recordType))
         }
     }
 

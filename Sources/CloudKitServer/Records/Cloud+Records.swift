@@ -42,9 +42,8 @@ extension Cloud {
             case .outcomes(let outcomes): return outcomes
             case .schemaIsOld: schema = try await schemas.current(place.schemaPartition)
             case .mustGrow(let growth):
-                let before = schema
-                schema = try await schemas.grow(place.schemaPartition, by: growth)
-                try await coverOlderRecords(from: before, to: schema, in: place)
+                let grown = try await schemas.grow(place.schemaPartition, by: growth)
+                schema = try await coverOlderRecords(from: schema, to: grown, in: place)
             case .mustPromiseWork:
                 try await registry.promiseWork(in: place.partition, now: batch.now)
                 isWorkPromised = true

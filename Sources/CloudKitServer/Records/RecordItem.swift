@@ -87,8 +87,13 @@ struct RecordItem: Sendable {
             throw RequestFailure(.badRequest, "this server does not share records yet")
         }
         guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
-        if place.scope == .public, fields.contains(where: \.type.isEncrypted) {
+        let encrypted = fields.lazy.filter(\.type.isEncrypted)
+        if place.scope == .public, !encrypted.isEmpty {
             throw RequestFailure(.badRequest, "encrypted fields are not supported in the public database")
+        }
+        // What refers or is uploaded must be seen by the server (B-ENC-01).
+        if encrypted.contains(where: { $0.type.base == .reference || $0.type.base == .asset }) {
+            throw RequestFailure(.badRequest, "references and assets cannot be encrypted fields")
         }
     }
 }

@@ -17,6 +17,23 @@ extension Cloud {
         }
     }
 
+    /// Completes what `setIndex`, or a save with new fields, was interrupted in. To be called when a cloud starts.
+    package func finishIndexBuilds() async throws {
+        for place in try await registry.containers() {
+            for type in try await schema(place.container, place.environment).types.values {
+                for (name, field) in type.fields where !field.building.isEmpty {
+                    try await setIndex(
+                        field.indexes, on: .field(name), ofType: type.name, in: place.container, place.environment)
+                }
+                for (field, _) in type.systemBuilding {
+                    try await setIndex(
+                        type.systemIndexes[field] ?? [], on: .system(field), ofType: type.name, in: place.container,
+                        place.environment)
+                }
+            }
+        }
+    }
+
     /// Makes a database refuse writers that have an older schema: they would leave records out of the new index.
     ///
     /// - Returns: The zones there are; later ones begin with the new schema.

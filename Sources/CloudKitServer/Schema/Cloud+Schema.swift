@@ -56,7 +56,8 @@ extension Cloud {
         _ = try await schemas.change(.schema(container, .production)) { $0.deploy(development) }
         for (name, type) in development.types {
             guard let old = before[name] else { continue }
-            for (field, definition) in type.fields where old.fields[field].map({ $0.indexes != definition.indexes }) ?? false {
+            for (field, definition) in type.fields
+            where old.fields[field].map({ $0.indexes != definition.indexes }) ?? false {
                 try await setIndex(definition.indexes, on: .field(field), ofType: name, in: container, .production)
             }
             for field in QueryKey.SystemField.allCases where old.systemIndexes[field] != type.systemIndexes[field] {

@@ -12,6 +12,11 @@ struct OutboxWorker: Service {
 
     func run() async {
         await cancelWhenGracefulShutdown {
+            do {
+                try await cloud.finishIndexBuilds()
+            } catch {
+                logger.warning("index builds", metadata: ["error": .string(String(describing: error))])
+            }
             while !Task.isCancelled {
                 var mayBeMore = false
                 do {

@@ -33,7 +33,8 @@ import Testing
     @Test func `B-CHG-01 a token of one kind is none of another`() {
         let database = seal.seal(SyncToken(.database, version: 1), for: partition)
         #expect(reason(database) == "Unknown sync continuation type")
-        #expect(reason(seal.seal(.zone(1, at: 1), for: partition), kinds: [.database]) == "Unknown sync continuation type")
+        #expect(
+            reason(seal.seal(.zone(1, at: 1), for: partition), kinds: [.database]) == "Unknown sync continuation type")
     }
 
     @Test func `B-CHG-09 every part of a token is truncated, every changed one unknown`() {
@@ -51,7 +52,9 @@ import Testing
 
     @Test func `B-BKD-13 a token of another epoch has expired, one of another cloud or database is unknown`() {
         let text = seal.seal(.zone(3, at: 77), for: partition)
-        #expect(reason(text, by: SyncTokenSeal(secret: [1, 2, 3], epoch: 10)) == "client knowledge differs from server knowledge")
+        #expect(
+            reason(text, by: SyncTokenSeal(secret: [1, 2, 3], epoch: 10))
+                == "client knowledge differs from server knowledge")
         #expect(reason(text, by: SyncTokenSeal(secret: [1, 2, 4], epoch: 9)) == "Unknown sync continuation type")
         let other = StoragePartition.privateDatabase(TestCloud.container, .development, of: TestCloud.bob)
         #expect(reason(seal.seal(.zone(3, at: 77), for: other)) == "Unknown sync continuation type")

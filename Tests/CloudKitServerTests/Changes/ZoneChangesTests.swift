@@ -191,7 +191,8 @@ import Testing
             let database = try await test.databaseChanges().syncToken
             let outcomes = try await test.cloud.zoneChanges(
                 [
-                    ZoneChangesRequest(zoneID: ZoneID(zoneName: "nowhere")), ZoneChangesRequest(zoneID: ZoneID(zoneName: "Z")),
+                    ZoneChangesRequest(zoneID: ZoneID(zoneName: "nowhere")),
+                    ZoneChangesRequest(zoneID: ZoneID(zoneName: "Z")),
                     ZoneChangesRequest(zoneID: ZoneID(zoneName: "Z"), syncToken: database),
                     ZoneChangesRequest(zoneID: ZoneID(zoneName: "Z"), syncToken: "nonsense"),
                 ], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))

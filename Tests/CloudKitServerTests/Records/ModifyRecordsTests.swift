@@ -72,7 +72,8 @@ import Testing
         try await withCloud(engine) { test in
             try await test.makeZone()
             try await test.modify([create("R1", "Note", text("a", "1"), text("b", "1"), text("c", "1"))])
-            let update = RecordChange(recordName: "R1", fields: [.remove(name: "a"), text("b", "2"), .remove(name: "q")])
+            let update = RecordChange(
+                recordName: "R1", fields: [.remove(name: "a"), text("b", "2"), .remove(name: "q")])
             let updated = try await test.modify([RecordOperation(.forceUpdate, update)])[0].record
             #expect(updated?.fields.map(\.name) == ["b", "c"])
             #expect(updated?.json("b") == "\"2\"")
@@ -101,7 +102,10 @@ import Testing
             let outcomes = try await test.modify([create(nil), create(nil)])
             let names = outcomes.compactMap { $0.record?.id.recordName }
             #expect(Set(names).count == 2)
-            for name in names { #expect(name.wholeMatch(of: /[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}/) != nil) }
+            for name in names {
+                #expect(
+                    name.wholeMatch(of: /[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}/) != nil)
+            }
         }
     }
 
@@ -272,11 +276,17 @@ import Testing
             let caller = Caller(user: TestCloud.ada)
             let address = TestCloud.address(.public)
             let reason = "endpoint not applicable in the database type 'publicdb'"
-            let zones = await failure { _ = try await test.cloud.modifyZones([.create(ZoneID(zoneName: "Z"))], in: address, by: caller) }
+            let zones = await failure {
+                _ = try await test.cloud.modifyZones([.create(ZoneID(zoneName: "Z"))], in: address, by: caller)
+            }
             #expect(zones?.reason == reason)
-            let feed = await failure { _ = try await test.cloud.databaseChanges(DatabaseChangesRequest(), in: address, by: caller) }
+            let feed = await failure {
+                _ = try await test.cloud.databaseChanges(DatabaseChangesRequest(), in: address, by: caller)
+            }
             #expect(feed?.reason == reason)
-            let zoneFeed = await failure { _ = try await test.cloud.zoneChanges([ZoneChangesRequest(zoneID: .default)], in: address, by: caller) }
+            let zoneFeed = await failure {
+                _ = try await test.cloud.zoneChanges([ZoneChangesRequest(zoneID: .default)], in: address, by: caller)
+            }
             #expect(zoneFeed?.reason == reason)
             await expect(.zoneNotFound) { try await test.modify([create("R1")], zone: "Z", in: .public) }
             #expect(try await test.cloud.listZones(in: address, by: .anonymous).map(\.id.zoneName) == ["_defaultZone"])
@@ -284,6 +294,17 @@ import Testing
                 Field(name: "s", type: FieldType(.string, isEncrypted: true), json: Array("\"x\"".utf8)))
             let refused = try await test.modify([create("R1", "Note", encrypted)], zone: "_defaultZone", in: .public)[0]
             #expect(refused.failure?.reason == "encrypted fields are not supported in the public database")
+        }
+    }
+
+    @Test func `B-ENC-01 references are never encrypted fields`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            let json = Array(#"{"recordName":"T","action":"NONE"}"#.utf8)
+            let encrypted = FieldChange.set(
+                Field(name: "to", type: FieldType(.reference, isEncrypted: true), json: json))
+            let refused = try await test.modify([create("R1", "Note", encrypted)])[0]
+            #expect(refused.code == .badRequest)
         }
     }
 
@@ -323,14 +344,17 @@ import Testing
             let caller = Caller(user: TestCloud.ada)
             let foreign = ZoneID(zoneName: "Z", owner: TestCloud.bob)
             func refusal(_ zone: ZoneID, _ scope: DatabaseScope) async -> RequestFailure? {
-                await failure { _ = try await test.cloud.lookupRecords(request(zone), in: TestCloud.address(scope), by: caller) }
+                await failure {
+                    _ = try await test.cloud.lookupRecords(request(zone), in: TestCloud.address(scope), by: caller)
+                }
             }
             #expect(await refusal(foreign, .private)?.reason == "PrivateDB can't be used to access another user's zone")
             #expect(await refusal(.default, .shared)?.reason == "Only shared zones can be accessed in the shared DB")
             #expect(await refusal(ZoneID(zoneName: "Z", owner: TestCloud.ada), .shared)?.code == .badRequest)
             #expect(await refusal(foreign, .shared)?.code == .zoneNotFound)
             let zones = await failure {
-                _ = try await test.cloud.modifyZones([.create(ZoneID(zoneName: "Y"))], in: TestCloud.address(.shared), by: caller)
+                _ = try await test.cloud.modifyZones(
+                    [.create(ZoneID(zoneName: "Y"))], in: TestCloud.address(.shared), by: caller)
             }
             #expect(zones?.reason == "Only shared zones can be accessed in the shared DB")
         }

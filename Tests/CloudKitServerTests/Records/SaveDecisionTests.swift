@@ -70,7 +70,8 @@ import Testing
     }
 
     @Test func `B-DB-06 everybody reads, anybody with an account creates, the creator writes`() {
-        let ada = UserID("_ada"), bob = UserID("_bob")
+        let ada = UserID("_ada")
+        let bob = UserID("_bob")
         func may(_ privilege: Grant.Privilege, _ user: UserID?, _ creator: UserID?) -> Bool {
             PublicAccess.refusal(privilege, grants: Grant.defaults, user: user, creator: creator) == nil
         }
@@ -96,8 +97,9 @@ import Testing
             pairs.map { Field(name: $0.key, type: .string, json: Array($0.value.utf8)) }
         }
         let held = fields(["a": "1", "c": "1", "e": "1"])
-        #expect(FieldMerge.merge(held, fields(["b": "2", "c": "2", "f": "2"]), removed: ["e", "x"])
-            == fields(["a": "1", "b": "2", "c": "2", "f": "2"]))
+        #expect(
+            FieldMerge.merge(held, fields(["b": "2", "c": "2", "f": "2"]), removed: ["e", "x"])
+                == fields(["a": "1", "b": "2", "c": "2", "f": "2"]))
         #expect(FieldMerge.merge(held, [], removed: []) == held)
         #expect(FieldMerge.merge([], held, removed: []) == held)
         #expect(FieldMerge.sorted(fields(["b": "1", "a": "1", "b": "2"])) == fields(["a": "1", "b": "2"]))

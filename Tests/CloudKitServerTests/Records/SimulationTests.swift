@@ -103,7 +103,8 @@ private struct Simulation {
         if Int.random(in: 0..<4, using: &chance) == 0 { fields["owner"] = names.randomElement(using: &chance) }
         let changes = fields.map { name, value in
             name == "owner"
-                ? reference(name, to: value, .deleteSelf) : .set(Field(name: name, type: .string, json: Array(value.utf8)))
+                ? reference(name, to: value, .deleteSelf)
+                : .set(Field(name: name, type: .string, json: Array(value.utf8)))
         }
         let held = model[name]
         let kinds: [RecordOperation.Kind] = [.create, .update, .forceUpdate, .replace, .forceReplace]
@@ -111,7 +112,8 @@ private struct Simulation {
         let isStale = Int.random(in: 0..<4, using: &chance) == 0
         let tag = isStale ? ChangeTag("stale") : try await test.record(name)?.changeTag ?? ChangeTag("gone")
         let operation = RecordOperation(
-            kind, RecordChange(recordName: name, recordType: "Note", fields: changes, changeTag: kind.checksTag ? tag : nil))
+            kind,
+            RecordChange(recordName: name, recordType: "Note", fields: changes, changeTag: kind.checksTag ? tag : nil))
         let merged = (held ?? [:]).merging(fields) { $1 }
         switch kind {
         case .create: return (operation, held == nil ? fields : nil)

@@ -66,7 +66,9 @@ import Testing
     }
 
     @Test func `B-REF-07 deleteSelf goes on from holder to holder, and cycles end`() {
-        let chain = [reference("B", .deleteSelf, "A"), reference("C", .deleteSelf, "B"), reference("A", .deleteSelf, "C")]
+        let chain = [
+            reference("B", .deleteSelf, "A"), reference("C", .deleteSelf, "B"), reference("A", .deleteSelf, "C"),
+        ]
         #expect(check(stored: chain, deletions: [0: "A"]).cascaded == ["B", "C"])
         #expect(check(stored: chain + [reference("K", .parent, "C")], deletions: [0: "A"]).refused[0] != nil)
         let twoTargets = [reference("H", .deleteSelf, "A"), reference("H", .deleteSelf, "B", field: "g")]

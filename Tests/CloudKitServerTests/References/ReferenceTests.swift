@@ -16,7 +16,8 @@ import Testing
         try await withCloud { test in
             try await test.makeZone()
             func pointing(_ zone: String, _ owner: UserID) -> FieldChange {
-                let json = #"{"recordName":"T","action":"NONE","zoneID":{"zoneName":"\#(zone)","ownerRecordName":"\#(owner)"}}"#
+                let json =
+                    #"{"recordName":"T","action":"NONE","zoneID":{"zoneName":"\#(zone)","ownerRecordName":"\#(owner)"}}"#
                 return .set(Field(name: "to", type: .reference, json: Array(json.utf8)))
             }
             let inside = try await test.modify([create("R1", "Note", pointing("Z", TestCloud.ada))])[0].record
@@ -119,7 +120,9 @@ import Testing
             after = try #require(try await test.record("P"))
             #expect(after.changeTag != tag)
             tag = after.changeTag
-            try await test.modify([save(.forceUpdate, "D", text("b", "2")), create("E", "Note", reference("to", to: "P"))])
+            try await test.modify([
+                save(.forceUpdate, "D", text("b", "2")), create("E", "Note", reference("to", to: "P")),
+            ])
             after = try #require(try await test.record("P"))
             #expect(after.changeTag == tag)
             let page = try await test.changes(since: token)

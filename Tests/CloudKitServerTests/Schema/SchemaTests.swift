@@ -123,7 +123,7 @@ import Testing
     func `B-USR-02 a user's record is made once in both databases, and is theirs`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             for _ in 0..<2 {
-                try await test.cloud.makeUserRecord(of: TestCloud.ada, in: TestCloud.container, .development)
+                try await test.cloud.enterUser(TestCloud.ada, in: TestCloud.container, .development)
             }
             let name = TestCloud.ada.recordName
             for scope in [DatabaseScope.private, .public] {
