@@ -84,7 +84,8 @@ let package = Package(
             name: "welkin",
             dependencies: [
                 "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
-                "OrderedStoreSQLite", hummingbird, hummingbirdCore, hummingbirdTLS, nioSSL, arguments, lifecycle,
+                "OrderedStoreSQLite", hummingbird, hummingbirdCore, hummingbirdTLS, nioCore, nioSSL, arguments,
+                lifecycle,
                 logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),

@@ -190,7 +190,9 @@ import Testing
         }
     }
 
-    @Test func `B-DB-03 B-DB-06 the public database is read by all and changed by a record's creator only`() async throws {
+    @Test func `B-DB-03 B-DB-06 the public database is read by all and changed by a record's creator only`()
+        async throws
+    {
         try await ThrowawayCloud.run { cloud in
             let ada = try await cloud.device(of: cloud.addUser("ada")).publicCloudDatabase
             let bob = try await cloud.device(of: cloud.addUser("bob")).publicCloudDatabase

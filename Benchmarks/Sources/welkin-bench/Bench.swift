@@ -83,7 +83,7 @@ struct Bench {
         let (cloud, user) = try cloud()
         defer { cloud.end() }
         let sqlite = try RawSQLite(path: folder + "/raw-\(indexes).sqlite")
-        let exchange = try RawExchange(port: cloud.port, connections: 4)
+        let exchange = try RawExchange(port: cloud.port, connections: 8)
         _ = try ask(exchange, user.makeZone("Batches"))
         let template = BatchTemplate(user, zone: "Batches", count: 200)
         if !indexes {
@@ -116,7 +116,7 @@ struct Bench {
             processor.append(used / Double(load.requests * 200) * 1e6)
         }
         comparison.remarks.append(
-            "4 connections; server processor time \(Int(Comparison.median(processor))) µs a record")
+            "8 connections; server processor time \(Int(Comparison.median(processor))) µs a record")
         return comparison
     }
 

@@ -19,9 +19,19 @@ extension JSONReader {
     }
 
     private static func sortedByName(_ changes: [FieldChange]) -> [FieldChange] {
-        var byName: [String: FieldChange] = [:]
-        for change in changes { byName[change.name] = change }
-        return byName.values.sorted { $0.name < $1.name }
+        // Few, and each compared with few: no dictionary pays for itself. Of two with one name the later one counts.
+        var sorted: [FieldChange] = []
+        sorted.reserveCapacity(changes.count)
+        for change in changes {
+            var place = sorted.count
+            while place > 0, change.name < sorted[place - 1].name { place -= 1 }
+            if place > 0, sorted[place - 1].name == change.name {
+                sorted[place - 1] = change
+            } else {
+                sorted.insert(change, at: place)
+            }
+        }
+        return sorted
     }
 
     /// One field: `{"value": …, "type": …, "isEncrypted": …}`; null, or without value, it is removed.

@@ -56,7 +56,8 @@ struct SetIndexCommand: AsyncParsableCommand {
             try await DataFolder.with(folder.data) { folder in
                 let schema = try await folder.cloud.schema(place.containerID, place.environment)
                 try await folder.cloud.setIndex(
-                    chosen, on: key(in: schema[recordType]), ofType: recordType, in: place.containerID, place.environment)
+                    chosen, on: key(in: schema[recordType]), ofType: recordType, in: place.containerID,
+                    place.environment)
             }
         } catch let failure as RequestFailure {
             throw SchemaError(failure: failure)

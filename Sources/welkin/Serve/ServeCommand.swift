@@ -3,6 +3,7 @@ import CloudKitDevice
 import CloudKitHTTP
 import Hummingbird
 import Logging
+import NIOCore
 import ServiceLifecycle
 
 /// Runs a cloud until it is told to stop.
@@ -51,6 +52,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Rules and store have threads of their own; a loop for every core would only take turns with them.
+        NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
         try await DataFolder.with(folder.data) { folder in
             let logger = makeLogger()
@@ -74,7 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
                 try await ServiceGroup(configuration: services).run()
             } catch is CancellationError {
                 logger.warning("stopped with requests unfinished")
-            } catch where String(describing: error).contains("errno: 98") {
+            } catch  where String(describing: error).contains("errno: 98") {
                 throw PortTakenError(host: host, port: port)
             }
         }
