@@ -1,3 +1,5 @@
+// The notification's name is Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 import CloudKitDevice
 import Foundation
 
