@@ -155,4 +155,19 @@ import Testing
             #expect(deleted.values.allSatisfy { code($0) == nil })
         }
     }
+
+    @Test func `What this version cannot carry is refused with its name, and nothing is saved`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
+            let photo = CKRecord(recordType: "Photo")
+            photo["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere/photo.jpg"))
+            await expect(.invalidArguments) { try await database.save(photo) }
+            let diary = CKRecord(recordType: "Diary")
+            diary.encryptedValues["text"] = "secret"
+            await expect(.invalidArguments) { try await database.save(diary) }
+            for record in [photo, diary] {
+                await expect(.unknownItem) { _ = try await database.record(for: record.recordID) }
+            }
+        }
+    }
 }

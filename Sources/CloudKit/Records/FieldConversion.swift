@@ -79,7 +79,9 @@ struct FieldConversion {
 
     private func asset(_ asset: CKAsset, key: String) throws(CKError) -> AssetValue {
         guard let value = uploaded(asset) else {
-            throw CKError.failure(.assetFileNotFound, reason: "Field '\(key)': the file of the asset was not uploaded")
+            throw CKError.failure(
+                .assetFileNotFound,
+                reason: "Field '\(key)': the file of the asset was not uploaded; this version does not carry assets yet")
         }
         return value
     }

@@ -86,14 +86,19 @@ struct RecordItem: Sendable {
         if recordType == Validity.shareRecordType {
             throw RequestFailure(.badRequest, "this server does not share records yet")
         }
+        if fields.contains(where: { $0.type.base == .asset }) {
+            throw RequestFailure(
+                .badRequest, "could not decode asset object",
+                remedy: "This server does not store assets yet; leave the field out.")
+        }
         guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
         let encrypted = fields.lazy.filter(\.type.isEncrypted)
         if place.scope == .public, !encrypted.isEmpty {
             throw RequestFailure(.badRequest, "encrypted fields are not supported in the public database")
         }
-        // What refers or is uploaded must be seen by the server (B-ENC-01).
-        if encrypted.contains(where: { $0.type.base == .reference || $0.type.base == .asset }) {
-            throw RequestFailure(.badRequest, "references and assets cannot be encrypted fields")
+        // What refers must be seen by the server (B-ENC-01).
+        if encrypted.contains(where: { $0.type.base == .reference }) {
+            throw RequestFailure(.badRequest, "references cannot be encrypted fields")
         }
     }
 }
