@@ -1,5 +1,6 @@
 // The notification's name is Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import CloudKitDevice
 import Foundation
 

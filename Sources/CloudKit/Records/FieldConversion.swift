@@ -81,7 +81,8 @@ struct FieldConversion {
         guard let value = uploaded(asset) else {
             throw CKError.failure(
                 .assetFileNotFound,
-                reason: "Field '\(key)': the file of the asset was not uploaded; this version does not carry assets yet")
+                reason: "Field '\(key)': the file of the asset was not uploaded; "
+                    + "this version does not carry assets yet")
         }
         return value
     }
