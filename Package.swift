@@ -91,21 +91,29 @@ let package = Package(
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
 
         // Proof, from pure rules up to a process that is killed.
-        .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes"], swiftSettings: strict),
+        .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
+        .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
-            name: "OrderedStoreTests", dependencies: ["OrderedStore", "OrderedStoreSQLite", "CSQLite"],
+            name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
             swiftSettings: strict),
-        .testTarget(name: "CloudKitModelTests", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
-        .testTarget(name: "CloudKitWireTests", dependencies: ["CloudKitModel", "CloudKitWire"], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitWireTests", dependencies: ["SeededChance", "CloudKitModel", "CloudKitWire"],
+            swiftSettings: strict),
         .testTarget(
             name: "CloudKitSchemaTests", dependencies: ["CloudKitModel", "CloudKitSchema"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitRecordLayerTests",
-            dependencies: ["CloudKitModel", "CloudKitRecordLayer", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
+            dependencies: [
+                "SeededChance", "CloudKitModel", "CloudKitRecordLayer", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "CloudKitServerTests",
             dependencies: [
+                "SeededChance",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "CSQLite", crypto,
             ], swiftSettings: strict),
@@ -113,7 +121,10 @@ let package = Package(
         .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitTests",
-            dependencies: ["CloudKit", "CloudKitDevice", "CloudKitModel", "CloudKitWire", "CoreLocation", "JSONBytes"],
+            dependencies: [
+                "SeededChance", "CloudKit", "CloudKitDevice", "CloudKitModel", "CloudKitWire", "CoreLocation",
+                "JSONBytes",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "CloudKitHTTPTests",
@@ -130,6 +141,7 @@ let package = Package(
             ], swiftSettings: strict),
         // A cloud in a process of its own, spoken to in plain HTTP.
         .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),
-        .testTarget(name: "DurabilityTests", dependencies: ["CloudUnderTest", "welkin"], swiftSettings: strict),
+        .testTarget(
+            name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),
     ]
 )

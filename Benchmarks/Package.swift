@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest` and `CSQLite` are links to the
-// rooms of the same names; the server under test is the `welkin` process that the package above builds.
+// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest`, `SeededChance` and `CSQLite` are links
+// to the rooms of the same names; the server under test is the `welkin` process that the package above builds.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -19,6 +19,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "SeededChance", swiftSettings: strict),
         .target(name: "CloudUnderTest", swiftSettings: strict),
         .executableTarget(
             name: "bare-echo",
@@ -26,6 +27,7 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
-        .executableTarget(name: "welkin-bench", dependencies: ["CloudUnderTest", "CSQLite"], swiftSettings: strict),
+        .executableTarget(
+            name: "welkin-bench", dependencies: ["CloudUnderTest", "SeededChance", "CSQLite"], swiftSettings: strict),
     ]
 )

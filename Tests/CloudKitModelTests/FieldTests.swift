@@ -1,5 +1,6 @@
 import CloudKitModel
 import JSONBytes
+import SeededChance
 import Testing
 
 /// A field as it would come on the wire.
@@ -123,7 +124,7 @@ struct FieldTests {
     }
 
     @Test func `values of every type come back`() throws {
-        var random = SeededRandom(seed: 11)
+        var random = SplitMix64(seed: 11)
         for base in FieldType.Base.allCases where base != .unknown {
             for _ in 0..<60 {
                 let value = randomValue(base, &random)
@@ -176,17 +177,17 @@ struct FieldTests {
     }
 }
 
-private func randomText(_ random: inout SeededRandom) -> String {
+private func randomText(_ random: inout SplitMix64) -> String {
     let pieces = ["a", "\"", "\\", "/", "\n", "\u{0}", "é", "😀", "日本", "\u{7F}", "longer text without escapes "]
     return (0..<Int.random(in: 0...6, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
 }
 
-private func randomDouble(_ random: inout SeededRandom) -> Double {
+private func randomDouble(_ random: inout SplitMix64) -> Double {
     let value = Double(bitPattern: random.next())
     return value.isFinite ? value : 12.340000000000002
 }
 
-private func randomValue(_ base: FieldType.Base, _ random: inout SeededRandom) -> FieldValue {
+private func randomValue(_ base: FieldType.Base, _ random: inout SplitMix64) -> FieldValue {
     let integer = Int64(bitPattern: random.next()) >> Int64.random(in: 0...60, using: &random)
     switch base {
     case .string, .unknown: return .string(randomText(&random))

@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitWire
+import SeededChance
 import Testing
 
 /// Damages valid bodies in thousands of ways: every reader gives a value or a `RequestFailure`, and never traps.
@@ -8,7 +9,7 @@ struct MutationTests {
 
     @Test(arguments: seeds)
     func `damaged bodies never trap`(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         let bodies = try Self.bodies()
         for round in 0..<900 {
             var body = bodies[round % bodies.count]
@@ -17,7 +18,7 @@ struct MutationTests {
         }
     }
 
-    private static func damage(_ body: inout [UInt8], _ random: inout SeededRandom) {
+    private static func damage(_ body: inout [UInt8], _ random: inout SplitMix64) {
         let tokens = [
             "{", "}", "[", "]", ",", ":", "\"", "\\", "null", "true", "-", "1e9", "\\u12", "\\ud800", "0.5", "\n",
         ]

@@ -1,4 +1,5 @@
 import CloudUnderTest
+import SeededChance
 
 /// A reader of one zone's feed: keeps a copy as a device does, and remembers some of the tokens it was given together
 /// with the copy they stood for.

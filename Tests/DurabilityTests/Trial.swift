@@ -1,5 +1,6 @@
 import CloudUnderTest
 import Foundation
+import SeededChance
 
 /// A server that is killed again and again under the load of several clients, and the bookkeeping that judges it.
 struct Trial {

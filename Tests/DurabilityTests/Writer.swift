@@ -1,4 +1,5 @@
 import CloudUnderTest
+import SeededChance
 
 /// One client that creates, changes and deletes records of its own, one request at a time, and counts on a shared record.
 struct Writer {

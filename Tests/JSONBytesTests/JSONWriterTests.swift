@@ -1,4 +1,5 @@
 import JSONBytes
+import SeededChance
 import Testing
 
 struct JSONWriterTests {
@@ -52,7 +53,7 @@ struct Base64Tests {
     }
 
     @Test func `random bytes come back`() {
-        var random = SeededRandom(seed: 3)
+        var random = SplitMix64(seed: 3)
         for count in 0..<200 {
             let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
             let text = Base64.encode(bytes)

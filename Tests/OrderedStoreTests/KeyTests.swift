@@ -1,4 +1,5 @@
 import OrderedStore
+import SeededChance
 import Testing
 
 @Suite("Keys")
@@ -11,7 +12,7 @@ struct KeyTests {
         case integer(Int64)
         case double(Double)
 
-        static func random(using generator: inout SeededGenerator) -> Self {
+        static func random(using generator: inout SplitMix64) -> Self {
             switch Int.random(in: 0..<9, using: &generator) {
             case 0: .null
             case 1, 2: .bytes(randomBytes(using: &generator))
@@ -23,19 +24,19 @@ struct KeyTests {
             }
         }
 
-        private static func randomBytes(using generator: inout SeededGenerator) -> Bytes {
+        private static func randomBytes(using generator: inout SplitMix64) -> Bytes {
             let letters: Bytes = [0, 0, 1, 97, 254, 255, 255]
             return (0..<Int.random(in: 0...4, using: &generator)).map { _ in
                 letters.randomElement(using: &generator) ?? 0
             }
         }
 
-        private static func randomInteger(using generator: inout SeededGenerator) -> Int64 {
+        private static func randomInteger(using generator: inout SplitMix64) -> Int64 {
             let value = Int64(truncatingIfNeeded: generator.next() >> UInt64.random(in: 0..<64, using: &generator))
             return Bool.random(using: &generator) ? value : 0 &- value
         }
 
-        private static func randomDouble(using generator: inout SeededGenerator) -> Double {
+        private static func randomDouble(using generator: inout SplitMix64) -> Double {
             let value = Double(bitPattern: generator.next())
             // Not-a-number equals nothing; it has a test of its own.
             return value.isNaN ? 0 : Bool.random(using: &generator) ? value : value.rounded()
@@ -64,7 +65,7 @@ struct KeyTests {
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `elements come out as they went in, and keys order as elements do`(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var previous: [Element] = []
         for _ in 0..<5000 {
             var elements = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
@@ -163,7 +164,7 @@ struct KeyTests {
 
     @Test(arguments: [5, 6] as [UInt64])
     func `random bytes are read without a trap, and what is read is what a builder makes`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         for _ in 0..<20_000 {
             let codes: Bytes = [0, 1, 2, 0x0C, 0x13, 0x14, 0x15, 0x1C, 0x21, 0xFF]
             let key = (0..<Int.random(in: 0...12, using: &generator)).map { _ in

@@ -1,4 +1,5 @@
 import OrderedStore
+import SeededChance
 import Synchronization
 import Testing
 
@@ -15,13 +16,13 @@ struct ModelSimulation {
     }
 
     private let seed: UInt64
-    private var generator: SeededGenerator
+    private var generator: SplitMix64
     private var model: Model = [:]
     private let partitions = [home, other, Partition("third")]
 
     init(seed: UInt64) {
         self.seed = seed
-        generator = SeededGenerator(seed: seed)
+        generator = SplitMix64(seed: seed)
     }
 
     /// One transaction, which gives up at its end now and then.

@@ -1,11 +1,12 @@
 import OrderedStore
+import SeededChance
 import Testing
 
 @Suite("Sorted map")
 struct SortedMapTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `random operations agree with a dictionary`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var map = SortedMap<Int>()
         var model: [Bytes: Int] = [:]
         for step in 0..<6000 {
@@ -37,7 +38,7 @@ struct SortedMapTests {
         #expect(copy[[3, 231]] == 999)
     }
 
-    private static func compare(_ map: SortedMap<Int>, _ model: [Bytes: Int], _ generator: inout SeededGenerator) {
+    private static func compare(_ map: SortedMap<Int>, _ model: [Bytes: Int], _ generator: inout SplitMix64) {
         let range = KeyRange(lower: key(&generator), upper: key(&generator))
         let expected = model.filter { range.contains($0.key) }.map(\.key).sorted { $0.lexicographicallyPrecedes($1) }
         #expect(map.entries(in: range).map(\.key) == expected)
@@ -54,7 +55,7 @@ struct SortedMapTests {
         }
     }
 
-    private static func key(_ generator: inout SeededGenerator) -> Bytes {
+    private static func key(_ generator: inout SplitMix64) -> Bytes {
         (0..<Int.random(in: 1...2, using: &generator)).map { _ in UInt8.random(in: 0...60, using: &generator) }
     }
 }

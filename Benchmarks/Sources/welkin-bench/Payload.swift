@@ -1,5 +1,6 @@
 import CloudUnderTest
 import Foundation
+import SeededChance
 
 /// The records that are saved: a name, a whole number, a date and bytes, 1 KiB of field values together.
 enum Payload {

@@ -24,8 +24,11 @@ extension Cloud {
         }
         if grown.isEmpty { return now }
         for partition in try await registry.databases(of: place.address.container, place.address.environment) {
-            for zone in try await zones(of: partition, demanding: now.version) {
-                for indexes in grown { try await cover(indexes, zone, in: partition) }
+            for zone in try await demandSchema(now.version, in: partition) {
+                for indexes in grown {
+                    try await buildIndexes(
+                        of: indexes.fields, recordType: indexes.recordType, in: partition, zone)
+                }
             }
         }
         return try await schemas.change(place.schemaPartition) { schema in
@@ -36,29 +39,5 @@ extension Cloud {
             }
             return Set(grown.map(\.recordType))
         }
-    }
-
-    /// The zones there are; writers that do not know the fields yet are sent to read the schema first.
-    private func zones(
-        of partition: StoragePartition, demanding version: UInt64
-    ) async throws -> [ZoneHeader] {
-        try await store.write(partition) { transaction in
-            var header = try await transaction.databaseHeader()
-            header.schemaFloor = max(header.schemaFloor, version)
-            transaction.set(header)
-            let zones = try await transaction.zones(limit: .max).filter { $0.state == .live }
-            return zones.contains(where: \.isDefaultZone) ? zones : [.implicitDefault] + zones
-        }
-    }
-
-    private func cover(_ indexes: RecordIndexes, _ zone: ZoneHeader, in partition: StoragePartition) async throws {
-        var last: String?
-        repeat {
-            last = try await store.write(partition) { [last] transaction -> String? in
-                guard try await transaction.zone(named: zone.name)?.number == zone.number else { return nil }
-                return try await transaction.buildIndexes(
-                    of: indexes.fields, recordType: indexes.recordType, zone: zone.number, after: last)
-            }
-        } while last != nil
     }
 }

@@ -12,7 +12,11 @@ extension Cloud {
     ) async throws {
         for partition in try await registry.databases(of: container, environment) {
             for zone in try await demandSchema(schemaVersion, in: partition) {
-                try await buildIndexes(of: field, recordType: recordType, in: partition, zone)
+                try await store.write(partition) { transaction in
+                    transaction.clearIndexes(of: field.name, recordType: recordType, zone: zone.number)
+                }
+                if field.marks.isEmpty { continue }
+                try await buildIndexes(of: [field], recordType: recordType, in: partition, zone)
             }
         }
     }
@@ -37,7 +41,7 @@ extension Cloud {
     /// Makes a database refuse writers that have an older schema: they would leave records out of the new index.
     ///
     /// - Returns: The zones there are; later ones begin with the new schema.
-    private func demandSchema(
+    func demandSchema(
         _ version: UInt64, in partition: StoragePartition
     ) async throws -> [ZoneHeader] {
         try await store.write(partition) { transaction in
@@ -49,20 +53,17 @@ extension Cloud {
         }
     }
 
-    private func buildIndexes(
-        of field: IndexedField, recordType: String, in partition: StoragePartition, _ zone: ZoneHeader
+    /// Writes the entries that the records of one zone have in these fields; those that are there stay as they are.
+    func buildIndexes(
+        of fields: [IndexedField], recordType: String, in partition: StoragePartition, _ zone: ZoneHeader
     ) async throws {
-        try await store.write(partition) { transaction in
-            transaction.clearIndexes(of: field.name, recordType: recordType, zone: zone.number)
-        }
-        if field.marks.isEmpty { return }
         var last: String?
         repeat {
             last = try await store.write(partition) { [last] transaction -> String? in
                 // A zone that has gone meanwhile must not get entries that nobody would clear.
                 guard try await transaction.zone(named: zone.name)?.number == zone.number else { return nil }
                 return try await transaction.buildIndexes(
-                    of: [field], recordType: recordType, zone: zone.number, after: last)
+                    of: fields, recordType: recordType, zone: zone.number, after: last)
             }
         } while last != nil
     }

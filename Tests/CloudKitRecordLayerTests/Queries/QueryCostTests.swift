@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 import OrderedStore
+import SeededChance
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@ import CloudKitRecordLayer
 import Foundation
 import OrderedStore
 import OrderedStoreSQLite
+import SeededChance
 import Testing
 
 /// Random songs, random queries, random pages, held against the naive reading of the query.

@@ -2,6 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitServer
 import OrderedStore
+import SeededChance
 import Testing
 
 /// Random batches against a cloud and against a model of it that is too simple to be wrong.

@@ -1,20 +1,8 @@
 import CloudKitModel
+import SeededChance
 import Testing
 
 @testable import CloudKit
-
-/// The generator whose runs a seed repeats.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
 
 @Suite struct PredicateFuzzTests {
     private static let seeds = [
@@ -33,7 +21,7 @@ private struct SplitMix: RandomNumberGenerator {
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `no format and no arguments end the process`(_ seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix64(seed: seed)
         let arguments: [Any?] = [
             "x", 5, CLLocation(latitude: .nan, longitude: 1), nil, ["a", 1] as [Any],
             Date(timeIntervalSince1970: .infinity),
@@ -58,7 +46,7 @@ private struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    private func mutate(_ format: inout String, _ random: inout SplitMix) {
+    private func mutate(_ format: inout String, _ random: inout SplitMix64) {
         var characters = Array(format.unicodeScalars)
         let place = Int.random(in: 0...characters.count, using: &random)
         switch Int.random(in: 0..<4, using: &random) {
