@@ -19,17 +19,13 @@ extension JSONReader {
     }
 
     private static func sortedByName(_ changes: [FieldChange]) -> [FieldChange] {
-        // Few, and each compared with few: no dictionary pays for itself. Of two with one name the later one counts.
+        // By place as well, so that of two with one name the later one comes last.
+        let order = changes.indices.sorted { (changes[$0].name, $0) < (changes[$1].name, $1) }
         var sorted: [FieldChange] = []
         sorted.reserveCapacity(changes.count)
-        for change in changes {
-            var place = sorted.count
-            while place > 0, change.name < sorted[place - 1].name { place -= 1 }
-            if place > 0, sorted[place - 1].name == change.name {
-                sorted[place - 1] = change
-            } else {
-                sorted.insert(change, at: place)
-            }
+        for place in order {
+            if sorted.last?.name == changes[place].name { sorted.removeLast() }
+            sorted.append(changes[place])
         }
         return sorted
     }

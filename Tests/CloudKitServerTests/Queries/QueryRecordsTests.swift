@@ -23,6 +23,14 @@ import Testing
             continuationMarker: marker, desiredKeys: keys)
     }
 
+    /// Two public records: "a" by Ada, "b" by Bob.
+    private func fillPublic(_ test: TestCloud) async throws {
+        try await test.modify([create("a", "Note", number("plays", 1))], zone: "_defaultZone", in: .public)
+        try await test.modify(
+            [create("b", "Note", number("plays", 1))], zone: "_defaultZone", in: .public,
+            by: Caller(user: TestCloud.bob))
+    }
+
     private func fill(_ test: TestCloud, zone: String = "Z", count: Int = 5) async throws {
         if zone != ZoneID.defaultZoneName { try await test.makeZone(zone) }
         let prefix = zone == ZoneID.defaultZoneName ? "D" : zone
@@ -157,10 +165,7 @@ import Testing
     @Test func `B-QRY-13 records are found by who created them, the caller as itself`() async throws {
         try await withCloud { test in
             let open = TestCloud.address(.public)
-            try await test.modify([create("a", "Note", number("plays", 1))], zone: "_defaultZone", in: .public)
-            try await test.modify(
-                [create("b", "Note", number("plays", 1))], zone: "_defaultZone", in: .public,
-                by: Caller(user: TestCloud.bob))
+            try await fillPublic(test)
             try await test.cloud.setIndex(
                 .queryable, on: .system(.createdUserRecordName), ofType: "Note", in: TestCloud.container, .development)
             let mine = QueryFilter(
@@ -175,10 +180,7 @@ import Testing
     @Test func `B-DB-07 in the public database a query finds what its caller may read`() async throws {
         try await withCloud { test in
             let open = TestCloud.address(.public)
-            try await test.modify([create("a", "Note", number("plays", 1))], zone: "_defaultZone", in: .public)
-            try await test.modify(
-                [create("b", "Note", number("plays", 1))], zone: "_defaultZone", in: .public,
-                by: Caller(user: TestCloud.bob))
+            try await fillPublic(test)
             let all = request([plays(.equals, 1)], zone: nil)
             let everything = try await test.cloud.queryRecords(all, in: open, by: .anonymous)
             #expect(names(everything) == ["a", "b"])
