@@ -57,11 +57,12 @@ let package = Package(
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
 
-        // Floor 2: records on an ordered store; bodies on the wire; a device's credentials.
+        // Floor 2: records on an ordered store; bodies on the wire; keys and sealing; a device's credentials.
         .target(
             name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore"], swiftSettings: strict),
         .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
-        .target(name: "CloudKitDevice", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
+        .target(name: "CloudKitEncryption", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
+        .target(name: "CloudKitDevice", dependencies: ["CloudKitEncryption"], swiftSettings: strict),
 
         // Floor 3: the rules of the cloud; the framework that apps import.
         .target(
@@ -69,7 +70,8 @@ let package = Package(
             dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: strict),
         .target(
             name: "CloudKit",
-            dependencies: ["CloudKitModel", "CloudKitWire", "CloudKitDevice", "CoreLocation"], swiftSettings: strict),
+            dependencies: ["CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation"],
+            swiftSettings: strict),
 
         // Floor 4: the cloud over HTTP.
         .target(
@@ -117,6 +119,9 @@ let package = Package(
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "CSQLite", crypto,
             ], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitEncryptionTests", dependencies: ["CloudKitEncryption", "SeededChance"], swiftSettings: strict
+        ),
         .testTarget(name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice"], swiftSettings: strict),
         .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),
         .testTarget(

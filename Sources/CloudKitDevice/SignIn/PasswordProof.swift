@@ -1,11 +1,9 @@
-import Crypto
-import CryptoExtras
-import Foundation
+import CloudKitEncryption
 
 /// Proves that someone knows an account's password, without showing it.
 ///
-/// PBKDF2 over SHA-256 makes guessing expensive and exists in browsers too; HKDF then parts what proves the account from
-/// what may one day wrap the account's keys. The cloud stores a hash of the proof.
+/// `PasswordRoot` makes guessing expensive and parts the proof from what wraps the account's keys. The cloud stores a hash of
+/// the proof.
 package struct PasswordProof: Hashable, Sendable {
     /// 32 bytes.
     package var bytes: [UInt8]
@@ -19,14 +17,10 @@ package struct PasswordProof: Hashable, Sendable {
     package static let roundsMax = 10_000_000
 
     /// Derives the proof; takes as long as `rounds` say.
-    ///
-    /// The password's spelling is normalised (NFKC), so that keyboards which compose accents differently agree.
     package init(password: String, salt: [UInt8], rounds: Int) throws {
-        let root = try KDF.Insecure.PBKDF2.deriveKey(
-            from: Array(password.precomposedStringWithCompatibilityMapping.utf8), salt: salt, using: .sha256,
-            outputByteCount: 32, unsafeUncheckedRounds: rounds)
-        let proof = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: root, info: Array("welkin account proof 1".utf8), outputByteCount: 32)
-        bytes = proof.withUnsafeBytes { Array($0) }
+        self.init(try PasswordRoot(password: password, salt: salt, rounds: rounds))
     }
+
+    /// The proof of a root that gives the wrapping key as well.
+    package init(_ root: PasswordRoot) { bytes = root.proof }
 }

@@ -1,0 +1,14 @@
+import Crypto
+import Foundation
+
+/// The SHA-256 of a plain file, piece by piece.
+package struct AssetChecksum: Sendable {
+    private var hash = SHA256()
+
+    package init() {}
+
+    package mutating func update(_ piece: some DataProtocol) { hash.update(data: piece) }
+
+    /// 32 bytes; more pieces may follow.
+    package var sha256: [UInt8] { Array(hash.finalize()) }
+}

@@ -1,0 +1,38 @@
+import Crypto
+import Synchronization
+
+/// Where keys and nonces come from: the system's generator, or in a test a seeded one.
+package struct Randomness: Sendable {
+    private let fill: @Sendable (Int) -> [UInt8]
+
+    /// The system's cryptographic generator.
+    package static let system = Randomness { count in
+        var generator = SystemRandomNumberGenerator()
+        return generator.bytes(count)
+    }
+
+    /// Bytes of this generator, each drawn once; for tests and vectors, whose keys protect nothing.
+    package init(_ generator: some RandomNumberGenerator & Sendable) {
+        let owned = Mutex(generator)
+        fill = { count in owned.withLock { $0.bytes(count) } }
+    }
+
+    private init(fill: @escaping @Sendable (Int) -> [UInt8]) { self.fill = fill }
+
+    package func bytes(_ count: Int) -> [UInt8] { fill(count) }
+
+    func key() -> KeyMaterial { KeyMaterial(bytes(KeyMaterial.byteCount)) }
+}
+
+extension RandomNumberGenerator {
+    fileprivate mutating func bytes(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity((count + 7) / 8 * 8)
+        while bytes.count < count {
+            let word: UInt64 = next()
+            withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}

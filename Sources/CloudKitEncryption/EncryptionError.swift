@@ -1,0 +1,83 @@
+/// Why something sealed could not be made, read or trusted.
+///
+/// A value that does not open is always one of these, never nil and never garbage (B-TM-12). No case holds a secret or a
+/// field's value.
+package enum EncryptionError: Error, Hashable, Sendable {
+    /// What an error speaks of.
+    package enum Item: Hashable, Sendable {
+        case accountSecret, password, recoveryKey, identity, identityPins
+        case field(String)
+        case assetKey(field: String)
+        case asset
+        case recordKey(record: String)
+        case protection
+        case zoneKey(zone: String)
+        case shareKey(share: String)
+        case invitation(share: String)
+        case link
+    }
+
+    /// The key is another one, the bytes were changed, or they lie in a place where they were not sealed; which of these it
+    /// is cannot be told.
+    case doesNotOpen(Item)
+    /// Sealed by a newer client, or not sealed at all.
+    case unknownVersion(Item, UInt8)
+    /// Bytes are missing.
+    case truncated(Item)
+    /// The bytes or the arguments cannot be right; the reason is a fixed sentence.
+    case malformed(Item, reason: String)
+    /// The header names another epoch than the key's: a mix of old and new that no honest cloud serves.
+    case wrongEpoch(Item, found: UInt32, expected: UInt32)
+    /// The cloud offers an epoch below one that this device has seen: it went back in time.
+    case epochWentBack(Item, offered: UInt32, seen: UInt32)
+    /// None of the keys at hand opens this; another record or a share has to be fetched, or access was never given.
+    case noKey(Item)
+    /// A signature is not by the identity that it names.
+    case badSignature(Item)
+    /// The user's public identity is another one than the one this device knows.
+    case identityReplaced(user: String, pinned: Fingerprint, offered: Fingerprint)
+    /// More than this format holds.
+    case tooMany(Item, limit: Int)
+}
+
+extension EncryptionError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .doesNotOpen(let item): "\(item) does not open: the key is another one, or the bytes were changed or moved"
+        case .unknownVersion(let item, let version):
+            "\(item) has format version \(version), which this version does not know: update this app"
+        case .truncated(let item): "\(item) is cut short"
+        case .malformed(let item, let reason): "\(item) is malformed: \(reason)"
+        case .wrongEpoch(let item, let found, let expected):
+            "\(item) was sealed in key epoch \(found) where \(expected) is expected: the cloud mixed old and new"
+        case .epochWentBack(let item, let offered, let seen):
+            "the cloud offers \(item) in key epoch \(offered), this device has seen \(seen): the cloud went back in time"
+        case .noKey(let item): "no key at hand opens \(item)"
+        case .badSignature(let item): "the signature of \(item) is not by who it claims"
+        case .identityReplaced(let user, let pinned, let offered):
+            "the public key of \(user) is \(offered), this device knows \(pinned): compare fingerprints with them first"
+        case .tooMany(let item, let limit): "\(item) holds at most \(limit) entries"
+        }
+    }
+}
+
+extension EncryptionError.Item: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .accountSecret: "the account secret"
+        case .password: "the password"
+        case .recoveryKey: "the recovery key"
+        case .identity: "the public identity"
+        case .identityPins: "the list of known identities"
+        case .field(let name): "the encrypted field '\(name)'"
+        case .assetKey(let field): "the asset key in field '\(field)'"
+        case .asset: "the asset"
+        case .recordKey(let record): "the key of record '\(record)'"
+        case .protection: "the record's protection"
+        case .zoneKey(let zone): "the key of zone '\(zone)'"
+        case .shareKey(let share): "the key of share '\(share)'"
+        case .invitation(let share): "the invitation to share '\(share)'"
+        case .link: "the link"
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// Whose public identity this device knows, by user: believed at first sight, and a change is an error (B-TM-08).
+///
+/// A small value that a file in the profile's folder holds.
+package struct IdentityPins: Hashable, Codable, Sendable {
+    private var known: [String: Fingerprint] = [:]
+
+    package init() {}
+
+    /// Compares with what is known of this user, or remembers what is seen for the first time.
+    /// - Parameter user: a name that is unique on this device, such as container and user record name.
+    /// - Returns: whether this is the first time, so that the pins have to be written.
+    /// - Throws: `identityReplaced` if the user had other keys before.
+    @discardableResult
+    package mutating func check(_ identity: PublicIdentity, of user: String) throws(EncryptionError) -> Bool {
+        guard let pinned = known[user] else {
+            known[user] = identity.fingerprint
+            return true
+        }
+        guard pinned == identity.fingerprint else {
+            throw .identityReplaced(user: user, pinned: pinned, offered: identity.fingerprint)
+        }
+        return false
+    }
+
+    /// What this device knows of the user.
+    package func fingerprint(of user: String) -> Fingerprint? { known[user] }
+
+    /// Believes new keys, after people compared fingerprints.
+    package mutating func replace(with identity: PublicIdentity, of user: String) { known[user] = identity.fingerprint }
+
+    package mutating func forget(_ user: String) { known[user] = nil }
+}
