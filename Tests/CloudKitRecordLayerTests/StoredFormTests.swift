@@ -16,7 +16,7 @@ import Testing
             name: "R", recordType: "Note", version: 12, feedVersion: 12,
             created: Stamp(timestamp: -5, user: UserID("_a"), deviceID: "d"),
             modified: Stamp(timestamp: .max, user: UserID("_b")), parent: parent, share: nil, shortGUID: "g",
-            fields: fields)
+            protection: Protection(epoch: 9, keys: [4, 5]), fields: fields)
     }
 
     @Test func `a record comes back as it was stored`() throws {
@@ -35,6 +35,26 @@ import Testing
         #expect(try read.fields(["b", "z"]).map(\.name) == ["b"])
         #expect(try read.fields([]) == [])
         #expect(try read.fields(ofType: .reference).map(\.name) == ["r"])
+    }
+
+    @Test func `records, zones and databases stored before there were keys are still read`() throws {
+        var plain = record()
+        plain.protection = nil
+        // Format 1 had no byte that says whether there is a protection; it stood before the fields.
+        let fieldBytes = 2 + fields.reduce(0) { $0 + 8 + $1.name.utf8.count + $1.json.count }
+        var old = plain.encoded
+        old[0] = 1
+        old.remove(at: old.count - fieldBytes - 1)
+        let read = try StoredRecord(name: "R", decoding: old)
+        #expect(try read.fields() == fields && read.protection == nil && read.shortGUID == "g")
+        #expect(read.encoded == plain.encoded)
+
+        var zone = ZoneHeader(name: "Z", number: 7, since: 3, feedVersion: 4)
+        zone.clientChangeToken = [1]
+        #expect(try ZoneHeader(name: "Z", decoding: [1] + zone.encoded.dropFirst().dropLast(4)) == zone)
+        var database = DatabaseHeader()
+        database.schemaFloor = 8
+        #expect(try DatabaseHeader(decoding: [1] + database.encoded.dropFirst().dropLast(4)) == database)
     }
 
     @Test func `another tag leaves the fields alone`() throws {
@@ -72,6 +92,7 @@ import Testing
         #expect(database.takeVersions(1) == 4)
         database.recordBytes = 9
         database.schemaFloor = 8
+        database.keyEpochFloor = 5
         #expect(try DatabaseHeader(decoding: database.encoded) == database)
         for state in [
             ZoneHeader.State.live, .purged, .keysReset, .deleted(.deleted), .deleted(.purged),
@@ -80,6 +101,7 @@ import Testing
             var zone = ZoneHeader(name: "Z", number: 7, since: 3, feedVersion: 4)
             zone.state = state
             zone.clientChangeToken = state == .live ? nil : []
+            zone.keyEpoch = 70_000
             #expect(try ZoneHeader(name: "Z", decoding: zone.encoded) == zone)
         }
     }

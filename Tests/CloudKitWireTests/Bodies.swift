@@ -34,11 +34,14 @@ func sampleFields() throws -> [Field] {
             name: "place",
             value: .location(LocationValue(latitude: 48.2, longitude: 16.37, timestamp: 1_700_000_000_000))),
         Field(name: "ref", value: .reference(ReferenceValue(recordName: "R0", action: .deleteSelf))),
-        Field(name: "secret", value: .bytes([9]), isEncrypted: true),
+        Field(name: "secret", type: .bytes, sealed: sealedBytes),
         Field(name: "text", value: .string("a \"b\"\n😀")),
-        Field(name: "texts", value: .list(.string, [.string("x")]), isEncrypted: true),
+        Field(name: "texts", type: .string.list, sealed: sealedBytes),
     ]
 }
+
+/// The form of a sealed value, epoch 0; nobody can open it.
+let sealedBytes: [UInt8] = [1, 0, 0, 0, 0] + Array(repeating: 7, count: 30)
 
 /// The reason of the failure that `body` throws.
 func failure(_ body: () throws -> Void) -> RequestFailure? {

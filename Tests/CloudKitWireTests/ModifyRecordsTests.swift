@@ -80,6 +80,22 @@ struct ModifyRecordsTests {
         #expect(types == [FieldType(.string, isEncrypted: true), FieldType(.bytes, isEncrypted: true)])
     }
 
+    @Test func `sealed values travel as base64 whatever their type, with the protection of their record`() throws {
+        let read = try request(
+            #"{"operations":[{"operationType":"forceUpdate","record":{"recordName":"R","fields":{"#
+                + #""a":{"isEncrypted":true,"value":"AQI=","type":"INT64_LIST"},"b":{"value":"AQI=","type":"ENCRYPTED_DOUBLE"},"#
+                + #""c":{"isEncrypted":true,"value":"AQI="}},"protection":{"epoch":3,"keys":"AA=="}}}]}"#)
+        let change = read.operations[0].change
+        #expect(change.protection == Protection(epoch: 3, keys: [0]))
+        for case .set(let field) in change.fields { #expect(field.sealed == [1, 2], "\(field.name)") }
+        #expect(try ModifyRecordsRequest(wire: read.wire(), limits: .web) == read)
+        for bad in [#"{"epoch":-1}"#, #"{"epoch":4294967296}"#, #"{"epoch":0,"keys":"?"}"#, "[]", #"{"epoch":"0"}"#] {
+            let body =
+                #"{"operations":[{"operationType":"forceUpdate","record":{"recordName":"R","protection":\#(bad)}}]}"#
+            #expect(failure(of: body)?.code == .badRequest, "\(bad)")
+        }
+    }
+
     @Test func `B-LIM-01 too many operations are counted and refused`() {
         let operation = #"{"operationType":"forceDelete","record":{"recordName":"R"}}"#
         let body = #"{"operations":[\#(Array(repeating: operation, count: 401).joined(separator: ","))]}"#

@@ -107,7 +107,7 @@ struct QueryTests {
     }
 
     @Test func `queries come back as they were printed`() throws {
-        let values = try sampleFields().filter { !$0.isEmptyList }.map { try $0.value() }
+        let values = try sampleFields().filter { !$0.isEmptyList && !$0.type.isEncrypted }.map { try $0.value() }
         var filters = values.map { QueryFilter(key: .field("f"), comparator: .equals, value: $0) }
         filters.append(QueryFilter(key: .anySearchable, comparator: .containsAllTokens, value: .string("a b")))
         filters.append(QueryFilter(key: .anySearchable, comparator: .never, value: .list(.unknown, [])))

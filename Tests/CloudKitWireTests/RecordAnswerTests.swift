@@ -5,13 +5,13 @@ import Testing
 struct RecordAnswerTests {
     @Test func `a record as web services print it`() throws {
         let record = try sampleRecord(fields: [
-            Field(name: "plays", value: .int64(7)), Field(name: "secret", value: .string("s"), isEncrypted: true),
+            Field(name: "plays", value: .int64(7)), Field(name: "secret", type: .string, sealed: [0, 1, 2]),
             Field(name: "title", value: .string("x")),
         ])
         let zone = #"{"zoneName":"Z","ownerRecordName":"\#(me)","zoneType":"REGULAR_CUSTOM_ZONE"}"#
         let expected =
             #"{"records":[{"recordName":"R1","recordType":"Note","fields":{"plays":{"value":7,"type":"INT64"},"#
-            + #""secret":{"value":"s","type":"STRING","isEncrypted":true},"title":{"value":"x","type":"STRING"}},"#
+            + #""secret":{"value":"AAEC","type":"STRING","isEncrypted":true},"title":{"value":"x","type":"STRING"}},"#
             + #""pluginFields":{},"recordChangeTag":"jx3","#
             + #""created":{"timestamp":1700000000000,"userRecordName":"\#(me)","deviceID":"2"},"#
             + #""modified":{"timestamp":1700000000001,"userRecordName":"\#(other)"},"deleted":false,"zoneID":\#(zone),"#
@@ -67,6 +67,9 @@ struct RecordAnswerTests {
     @Test func `numbers come as strings when asked for`() throws {
         var style = webStyle
         style.numbersAsStrings = true
+        let secret = [RecordOutcome.record(try sampleRecord(fields: [Field(name: "s", type: .int64, sealed: [1])]))]
+        #expect(
+            text(secret.wireAnswer(style: style)).contains(#""s":{"value":"AQ==","type":"INT64","isEncrypted":true}"#))
         let answer = text([RecordOutcome.record(try sampleRecord())].wireAnswer(style: style))
         #expect(answer.contains(#""int":{"value":"9223372036854775807","type":"INT64"}"#))
         #expect(answer.contains(#""ints":{"value":["1","2"],"type":"INT64_LIST"}"#))
@@ -74,6 +77,28 @@ struct RecordAnswerTests {
         #expect(answer.contains(#""date":{"value":1700000000000,"type":"TIMESTAMP"}"#))
         let read = try [RecordOutcome](wireAnswer: bytes(answer), zoneID: .default)
         #expect(try read == [.record(sampleRecord())])
+    }
+
+    @Test func `how values are keyed is told on the native surface alone`() throws {
+        var record = try sampleRecord()
+        record.protection = Protection(epoch: .max, keys: [1, 2])
+        let answer = [RecordOutcome.record(record)].wireAnswer(style: nativeStyle)
+        #expect(text(answer).contains(#""protection":{"epoch":4294967295,"keys":"AQI="}"#))
+        guard case .record(let read)? = try [RecordOutcome](wireAnswer: answer, zoneID: .default).first else { return }
+        #expect(read.protection == record.protection)
+        #expect(!text([RecordOutcome.record(record)].wireAnswer(style: webStyle)).contains("protection"))
+    }
+
+    @Test func `a value that is not sealed does not make the answer unreadable`() throws {
+        let answer =
+            #"{"records":[{"recordName":"R","recordType":"T","fields":{"s":{"value":[5, {}],"type":"STRING","#
+            + #""isEncrypted":true},"t":{"value":"x","type":"STRING"}}}]}"#
+        guard case .record(let read)? = try [RecordOutcome](wireAnswer: bytes(answer), zoneID: .default).first else {
+            Issue.record("unreadable")
+            return
+        }
+        #expect(read.fields.map(\.name) == ["s", "t"])
+        #expect(read.fields[0].sealed == nil && read.fields[0].sealedEpoch == nil)
     }
 
     @Test func `answers come back as they were printed`() throws {

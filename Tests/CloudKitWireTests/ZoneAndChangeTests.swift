@@ -17,6 +17,8 @@ struct ZoneTests {
         let operations = try [ZoneOperation](wire: bytes(body), limits: .web)
         #expect(operations == [.create(ZoneID(zoneName: "A")), .delete(ZoneID(zoneName: "B"))])
         #expect(try [ZoneOperation](wire: operations.wire(), limits: .web) == operations)
+        let raise = [ZoneOperation.raiseKeyEpoch(ZoneID(zoneName: "A"), to: 7)]
+        #expect(try [ZoneOperation](wire: raise.wire(), limits: .native) == raise)
         #expect(throws: RequestFailure.self) {
             try [ZoneOperation](wire: bytes(#"{"operations":[{"operationType":"create"}]}"#), limits: .web)
         }
@@ -26,7 +28,7 @@ struct ZoneTests {
 
     @Test func `zones as they are printed`() throws {
         let outcomes: [ZoneOutcome] = [
-            .zone(Zone(id: ZoneID(zoneName: "Z"), capabilities: .custom, syncToken: "t")),
+            .zone(Zone(id: ZoneID(zoneName: "Z"), capabilities: .custom, syncToken: "t", keyEpoch: 3)),
             .zone(Zone(id: .default, capabilities: [])), .deleted(ZoneID(zoneName: "Y", owner: other)),
             .failed(ZoneID(zoneName: "X"), RequestFailure(.zonePurged, "Zone was purged by user")),
         ]
@@ -36,7 +38,9 @@ struct ZoneTests {
             web.hasPrefix(
                 #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"\#(me)","zoneType":"REGULAR_CUSTOM_ZONE"},"#
                     + #""syncToken":"t","atomic":true}"#))
-        #expect(!web.contains("capabilities") && !web.contains("native") && web.contains("ZONE_NOT_FOUND"))
+        #expect(
+            !web.contains("capabilities") && !web.contains("keyEpoch") && !web.contains("native")
+                && web.contains("ZONE_NOT_FOUND"))
         let read = try [ZoneOutcome](wireAnswer: bytes(web))
         #expect(read.first == .zone(Zone(id: ZoneID(zoneName: "Z", owner: me), capabilities: .custom, syncToken: "t")))
     }

@@ -62,6 +62,7 @@ extension CKDatabase {
                 switch outcome.operation {
                 case .create: saveResults[id] = outcome.result.asZone(id, .savingZone(id))
                 case .delete: deleteResults[id] = outcome.result.map { _ in () }.asError(.deletingZone(id))
+                case .raiseKeyEpoch: break
                 }
             }
             return (saveResults, deleteResults)

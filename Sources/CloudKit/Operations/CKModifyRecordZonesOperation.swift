@@ -42,6 +42,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         switch outcome.operation {
         case .create: reportSave(id, outcome.result.asZone(id, .savingZone(id)))
         case .delete: reportDeletion(id, outcome.result.map { _ in () }.asError(.deletingZone(id)))
+        case .raiseKeyEpoch: break
         }
     }
 

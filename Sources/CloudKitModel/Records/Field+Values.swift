@@ -4,11 +4,11 @@ extension Field {
     /// A field that holds `value`, of the type that the value has.
     ///
     /// - Throws: `badRequest` if the value is not one that a field can hold (`FieldValue.json()`).
-    package init(name: String, value: FieldValue, isEncrypted: Bool = false) throws(RequestFailure) {
-        self.init(name: name, type: value.type(isEncrypted: isEncrypted), json: try value.json())
+    package init(name: String, value: FieldValue) throws(RequestFailure) {
+        self.init(name: name, type: value.type, json: try value.json())
     }
 
-    /// Reads a value as it came on the wire into canonical JSON.
+    /// Reads a value as it came on the wire into canonical JSON. That of an encrypted type stays as it is: `sealed`.
     ///
     /// - Parameters:
     ///   - tag: What the client calls the type; nil: it left it out, and the type becomes a guess from the JSON
@@ -22,6 +22,10 @@ extension Field {
         } else {
             type = try FieldType(guessedFrom: value)
         }
+        if type.isEncrypted {
+            self.init(name: name, type: type, json: Self.sealedJSON(value))
+            return
+        }
         var json: [UInt8] = []
         json.reserveCapacity(value.bytes.count)
         if type.isList {
@@ -34,8 +38,10 @@ extension Field {
 
     /// The value, taken out of its JSON.
     ///
-    /// - Throws: `internalError` if the bytes are not canonical JSON of the field's type: they were damaged.
+    /// - Throws: `internalError` if the bytes are not canonical JSON of the field's type: they were damaged. Also for an
+    ///   encrypted field, whose value only devices see.
     package func value() throws(RequestFailure) -> FieldValue {
+        guard !type.isEncrypted else { throw RequestFailure(.internalError, "An encrypted field has no plain value.") }
         if !type.isList, let simple = simpleValue { return simple }
         do {
             return try withJSON(json) { reader in
@@ -84,9 +90,9 @@ extension Field {
     /// list of anything. Without a tag the schema decides as far as the JSON allows (web-services.md §4.1): whole numbers
     /// are doubles or timestamps, base64 strings are bytes, digits in a string are numbers.
     package func coerced(to target: FieldType) -> Field? {
-        guard type.isList == target.isList else { return nil }
-        // Without a tag the schema says whether a value is encrypted, but one that is marked so cannot become plain.
-        guard type.isEncrypted == target.isEncrypted || (type.isGuess && target.isEncrypted) else { return nil }
+        if target.isEncrypted { return sealed(as: target) }
+        // What is marked as encrypted cannot become plain.
+        guard !type.isEncrypted, type.isList == target.isList else { return nil }
         var target = target
         target.isGuess = false
         if type.base == target.base || isEmptyList { return Field(name: name, type: target, json: json) }
@@ -97,7 +103,7 @@ extension Field {
     }
 
     /// Whether this is a list without elements, whose type nobody can tell from its JSON.
-    package var isEmptyList: Bool { type.isList && json.count == 2 }
+    package var isEmptyList: Bool { type.isList && (type.isEncrypted ? type.base == .unknown : json.count == 2) }
 
     private func canTry(_ target: FieldType.Base) -> Bool {
         switch (type.base, target) {

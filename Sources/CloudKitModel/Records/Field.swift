@@ -1,7 +1,8 @@
 /// One field of a record in the form in which it is stored and in which it leaves on the wire.
 ///
 /// `json` is the canonical JSON of the bare value (web-services form: a string, a number, base64, an object, an array);
-/// reading a record is splicing these bytes, not parsing and printing them.
+/// reading a record is splicing these bytes, not parsing and printing them. Of an encrypted type it is always a base64
+/// string: what a device has sealed.
 package struct Field: Hashable, Sendable {
     package var name: String
     package var type: FieldType

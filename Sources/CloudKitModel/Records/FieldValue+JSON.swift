@@ -2,11 +2,11 @@ import JSONBytes
 
 extension FieldValue {
     /// The type of a field that holds this value.
-    package func type(isEncrypted: Bool = false) -> FieldType {
+    package var type: FieldType {
         if case .list(let base, let values) = self {
-            return FieldType(values.isEmpty ? base : values[0].base, isList: true, isEncrypted: isEncrypted)
+            return FieldType(values.isEmpty ? base : values[0].base, isList: true)
         }
-        return FieldType(base, isEncrypted: isEncrypted)
+        return FieldType(base)
     }
 
     /// The type of a single value; of a list, that of its elements.

@@ -44,10 +44,12 @@ package struct Record: Hashable, Sendable {
     /// The record name of the share whose root this record is.
     package var share: String?
     package var shortGUID: String?
+    /// How its sealed values are keyed; nil where it never had any.
+    package var protection: Protection?
 
     package init(
         id: RecordID, recordType: String, fields: [Field], changeTag: ChangeTag, created: Stamp, modified: Stamp,
-        parent: String? = nil, share: String? = nil, shortGUID: String? = nil
+        parent: String? = nil, share: String? = nil, shortGUID: String? = nil, protection: Protection? = nil
     ) {
         self.id = id
         self.recordType = recordType
@@ -58,5 +60,6 @@ package struct Record: Hashable, Sendable {
         self.parent = parent
         self.share = share
         self.shortGUID = shortGUID
+        self.protection = protection
     }
 }

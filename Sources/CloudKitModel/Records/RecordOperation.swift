@@ -28,12 +28,15 @@ package struct RecordChange: Hashable, Sendable {
     package var changeTag: ChangeTag?
     package var parent: ParentChange
     package var createShortGUID: Bool
+    /// How the sealed values of the record are keyed from now on; nil: as before.
+    package var protection: Protection?
     /// The fields wanted back; nil: all, or what the request says.
     package var desiredKeys: [String]?
 
     package init(
         recordName: String?, recordType: String? = nil, fields: [FieldChange] = [], changeTag: ChangeTag? = nil,
-        parent: ParentChange = .keep, createShortGUID: Bool = false, desiredKeys: [String]? = nil
+        parent: ParentChange = .keep, createShortGUID: Bool = false, protection: Protection? = nil,
+        desiredKeys: [String]? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -41,6 +44,7 @@ package struct RecordChange: Hashable, Sendable {
         self.changeTag = changeTag
         self.parent = parent
         self.createShortGUID = createShortGUID
+        self.protection = protection
         self.desiredKeys = desiredKeys
     }
 }

@@ -37,10 +37,14 @@ package struct Zone: Hashable, Sendable {
     package var capabilities: ZoneCapabilities
     /// The token of the zone's newest change; custom zones only.
     package var syncToken: String?
+    /// The epoch of the zone's key under which values have to be sealed now; it only grows, also when the zone is made
+    /// anew.
+    package var keyEpoch: UInt32
 
-    package init(id: ZoneID, capabilities: ZoneCapabilities, syncToken: String? = nil) {
+    package init(id: ZoneID, capabilities: ZoneCapabilities, syncToken: String? = nil, keyEpoch: UInt32 = 0) {
         self.id = id
         self.capabilities = capabilities
         self.syncToken = syncToken
+        self.keyEpoch = keyEpoch
     }
 }

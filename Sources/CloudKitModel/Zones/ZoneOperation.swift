@@ -2,10 +2,12 @@
 package enum ZoneOperation: Hashable, Sendable {
     case create(ZoneID)
     case delete(ZoneID)
+    /// Begins a new epoch of the zone's key, the one after the present: compare and set.
+    case raiseKeyEpoch(ZoneID, to: UInt32)
 
     package var zoneID: ZoneID {
         switch self {
-        case .create(let id), .delete(let id): id
+        case .create(let id), .delete(let id), .raiseKeyEpoch(let id, _): id
         }
     }
 }

@@ -16,6 +16,9 @@ package struct DatabaseHeader: Hashable, Sendable {
     package var horizon: UInt64
     /// The schema's version when an index was last built here: who writes with an older schema would miss the index.
     package var schemaFloor: UInt64
+    /// The highest key epoch of a zone that was forgotten altogether: a new zone begins with it, since devices remember
+    /// the epochs they have seen.
+    package var keyEpochFloor: UInt32
 
     package init() {
         version = 0
@@ -25,6 +28,7 @@ package struct DatabaseHeader: Hashable, Sendable {
         recordBytes = 0
         horizon = 0
         schemaFloor = 0
+        keyEpochFloor = 0
     }
 
     /// The default zone's number; it needs no creation.
@@ -40,10 +44,11 @@ package struct DatabaseHeader: Hashable, Sendable {
 }
 
 extension DatabaseHeader {
-    private static let format: UInt8 = 1
+    /// 1: without floor of key epochs.
+    private static let format: UInt8 = 2
 
     package var encoded: Bytes {
-        var value = ValueWriter(capacity: 49)
+        var value = ValueWriter(capacity: 53)
         value.add(byte: Self.format)
         value.add(version)
         value.add(nextZoneNumber)
@@ -52,12 +57,14 @@ extension DatabaseHeader {
         value.add(recordBytes)
         value.add(horizon)
         value.add(schemaFloor)
+        value.add(keyEpochFloor)
         return value.bytes
     }
 
     package init(decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .databaseHeader)
-        guard try value.byte() == Self.format else { throw DamagedValue(.databaseHeader) }
+        let format = try value.byte()
+        guard (1...Self.format).contains(format) else { throw DamagedValue(.databaseHeader) }
         version = try value.number()
         nextZoneNumber = try value.number()
         zoneCount = try value.number()
@@ -65,6 +72,7 @@ extension DatabaseHeader {
         recordBytes = try value.number()
         horizon = try value.number()
         schemaFloor = try value.number()
+        keyEpochFloor = format >= 2 ? try value.number() : 0
     }
 }
 

@@ -18,6 +18,8 @@ package struct StoredRecord: Hashable, Sendable {
     package var parent: String?
     package var share: String?
     package var shortGUID: String?
+    /// How its sealed values are keyed; nil where it never had any.
+    package var protection: Protection?
     /// Bytes it takes in the store; 0 before it was there.
     package private(set) var storedBytes = 0
     private var packed: PackedFields
@@ -36,7 +38,7 @@ extension StoredRecord {
     /// - Parameter fields: Sorted by name, each name once.
     package init(
         name: String, recordType: String, version: UInt64, feedVersion: UInt64, created: Stamp, modified: Stamp,
-        parent: String?, share: String?, shortGUID: String?, fields: [Field]
+        parent: String?, share: String?, shortGUID: String?, protection: Protection? = nil, fields: [Field]
     ) {
         self.name = name
         self.recordType = recordType
@@ -48,6 +50,7 @@ extension StoredRecord {
         self.parent = parent
         self.share = share
         self.shortGUID = shortGUID
+        self.protection = protection
         packed = PackedFields(packing: fields)
     }
 
@@ -61,6 +64,7 @@ extension StoredRecord {
         parent = nil
         share = nil
         shortGUID = nil
+        protection = nil
         packed = PackedFields(packing: [])
     }
 
@@ -93,7 +97,7 @@ extension StoredRecord {
         Record(
             id: RecordID(recordName: name, zoneID: zoneID), recordType: recordType, fields: fields,
             changeTag: changeTag, created: created, modified: modified, parent: parent, share: share,
-            shortGUID: shortGUID)
+            shortGUID: shortGUID, protection: protection)
     }
 }
 
@@ -146,8 +150,8 @@ extension PackedFields {
 }
 
 extension StoredRecord {
-    private static let format: UInt8 = 1
-    private static let tagOffset = 2
+    /// 1: without protection.
+    private static let format: UInt8 = 2
 
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 192 + packed.contents.count)
@@ -165,13 +169,19 @@ extension StoredRecord {
         value.add(parent)
         value.add(share)
         value.add(shortGUID)
+        value.add(byte: protection == nil ? 0 : 1)
+        if let protection {
+            value.add(protection.epoch)
+            value.add(protection.keys)
+        }
         value.append(packed.contents)
         return value.bytes
     }
 
     package init(name: String, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .record)
-        guard try value.byte() == Self.format else { throw DamagedValue(.record) }
+        let format = try value.byte()
+        guard (1...Self.format).contains(format) else { throw DamagedValue(.record) }
         self.name = name
         isTombstone = try value.byte() & 1 != 0
         tagVersion = try value.number()
@@ -186,6 +196,9 @@ extension StoredRecord {
         parent = try value.optionalText()
         share = try value.optionalText()
         shortGUID = try value.optionalText()
+        if format >= 2, try value.byte() == 1 {
+            protection = Protection(epoch: try value.number(), keys: try value.string())
+        }
         storedBytes = bytes.count
         packed = PackedFields(bytes: bytes, offset: value.position)
     }

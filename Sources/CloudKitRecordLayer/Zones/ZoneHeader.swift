@@ -29,6 +29,8 @@ package struct ZoneHeader: Hashable, Sendable {
     package var recordBytes: UInt64
     /// What the last save sent along (B-BAT-11).
     package var clientChangeToken: Bytes?
+    /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made anew.
+    package var keyEpoch: UInt32
 
     package init(name: String, number: UInt32, since: Int64, feedVersion: UInt64 = 0) {
         self.name = name
@@ -41,6 +43,7 @@ package struct ZoneHeader: Hashable, Sendable {
         recordCount = 0
         recordBytes = 0
         clientChangeToken = nil
+        keyEpoch = 0
     }
 
     /// The default zone before anything was written to it: it needs no creation.
@@ -92,7 +95,8 @@ extension ZoneHeader.State {
 }
 
 extension ZoneHeader {
-    private static let format: UInt8 = 1
+    /// 1: without key epoch.
+    private static let format: UInt8 = 2
 
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 96)
@@ -107,12 +111,14 @@ extension ZoneHeader {
         value.add(recordBytes)
         value.add(byte: clientChangeToken == nil ? 0 : 1)
         value.add(clientChangeToken ?? [])
+        value.add(keyEpoch)
         return value.bytes
     }
 
     package init(name: String, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .zone)
-        guard try value.byte() == Self.format else { throw DamagedValue(.zone) }
+        let format = try value.byte()
+        guard (1...Self.format).contains(format) else { throw DamagedValue(.zone) }
         self.name = name
         state = try State(code: value.byte())
         number = try value.number()
@@ -125,6 +131,7 @@ extension ZoneHeader {
         let hasToken = try value.byte() == 1
         let token = try value.string()
         clientChangeToken = hasToken ? token : nil
+        keyEpoch = format >= 2 ? try value.number() : 0
     }
 }
 

@@ -10,7 +10,7 @@ package enum FieldFit: Hashable, Sendable {
 
     /// Weighs a field against its definition.
     ///
-    /// Rules B-REC-11, B-REC-12, B-SCH-02, B-LIM-12, B-LIM-14.
+    /// Rules B-REC-11, B-REC-12, B-ENC-03, B-SCH-02, B-LIM-12, B-LIM-14.
     package init(_ field: Field, of recordType: String, defined: FieldDefinition?, in environment: Environment) {
         if let defined {
             self = Self(field, of: recordType, defined: defined.type)
@@ -46,6 +46,12 @@ package enum FieldFit: Hashable, Sendable {
             self = .fits(field)
         } else if let fitting = field.coerced(to: defined) {
             self = .fits(fitting)
+        } else if field.type.isEncrypted, !defined.isEncrypted {
+            // B-ENC-03; web-services.md §4.3.
+            self = .refuse(
+                RequestFailure(
+                    .schemaMismatch, "Attempt to save encrypted data in non encrypted field type",
+                    remedy: "A field that is not encrypted stays so: use another field, '\(field.name)' is taken."))
         } else {
             self = .refuse(
                 RequestFailure(

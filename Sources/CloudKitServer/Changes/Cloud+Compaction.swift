@@ -57,6 +57,7 @@ extension Cloud {
             for var zone in try await transaction.zones(limit: .max) {
                 guard case .deleted = zone.state, zone.since < cutoff else { continue }
                 header.horizon = max(header.horizon, zone.feedVersion)
+                header.keyEpochFloor = max(header.keyEpochFloor, zone.keyEpoch)
                 transaction.removeFromDatabaseFeed(&zone)
                 transaction.clearZone(named: zone.name)
             }

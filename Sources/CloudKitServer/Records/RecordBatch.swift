@@ -34,7 +34,7 @@ struct RecordBatch: Sendable {
         let held = try await held(in: zone, transaction)
 
         var drafting = RecordDrafting(
-            batch: self, database: headers.database,
+            batch: self, database: headers.database, zone: zone,
             growth: SchemaGrowth(schema, environment: place.address.environment, fieldsMax: limits.fieldsMax))
         var drafts = try items.map { try drafting.draft($0, held: held[$0.name]) }
         if drafting.growth.isGrown, !(isAtomic && drafts.contains { $0.failure != nil }) {

@@ -20,6 +20,7 @@ struct SaveDraft: Sendable {
     let fields: [Field]
     let parent: String?
     let shortGUID: String?
+    let protection: Protection?
     /// References that the operation sets, and all of them before and after it.
     let set: [BackReference]
     let before: Set<BackReference>
@@ -31,7 +32,10 @@ struct SaveDraft: Sendable {
     var added: Set<BackReference> { after.subtracting(before) }
 
     /// What it takes in the store, nearly: the header is not counted to the byte.
-    var bytes: Int { Validity.recordBytes(fields) + 8 * fields.count + 128 }
+    var bytes: Int { contentBytes + 8 * fields.count + 128 }
+
+    /// Bytes that count as the record's content (B-LIM-05).
+    var contentBytes: Int { Validity.recordBytes(fields) + (protection?.keys.count ?? 0) }
 }
 
 /// A record that will go.

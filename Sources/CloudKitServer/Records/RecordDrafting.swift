@@ -4,16 +4,18 @@ import CloudKitSchema
 
 /// Decides the records of a batch one after the other, each by itself: what it comes to without its references.
 ///
-/// Checked in this order: what the request alone shows, existence and change tag, the type's grants, the schema, size,
-/// quota.
+/// Checked in this order: what the request alone shows, existence and change tag, the type's grants, the schema, the keys
+/// of sealed values, size, quota.
 struct RecordDrafting {
     private let batch: RecordBatch
+    private let keyEpoch: UInt32
     private(set) var growth: SchemaGrowth
     /// Stored bytes of the database with what was drafted so far.
     private var databaseBytes: UInt64
 
-    init(batch: RecordBatch, database: DatabaseHeader, growth: SchemaGrowth) {
+    init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, growth: SchemaGrowth) {
         self.batch = batch
+        keyEpoch = zone.keyEpoch
         self.growth = growth
         databaseBytes = database.recordBytes
     }
@@ -66,7 +68,8 @@ struct RecordDrafting {
         let fields = try growth.admit(item.fields, of: recordType)
         let draft = SaveDraft(
             previous: previous, recordType: recordType, fields: fields, parent: item.newParent,
-            shortGUID: item.shortGUID, set: item.references, before: [], after: Set(item.references))
+            shortGUID: item.shortGUID, protection: try protection(item, fields, merged: fields, held: nil),
+            set: item.references, before: [], after: Set(item.references))
         try checkRoom(draft)
         return draft
     }
@@ -79,13 +82,28 @@ struct RecordDrafting {
         let parent = item.parent(keeping: held.parent)
         let draft = SaveDraft(
             previous: held, recordType: held.recordType, fields: fields, parent: parent,
-            shortGUID: held.shortGUID ?? item.shortGUID, set: item.references,
+            shortGUID: held.shortGUID ?? item.shortGUID,
+            protection: try protection(item, set, merged: fields, held: held.protection), set: item.references,
             before: try held.backReferences(),
             after: Set(
                 try RecordItem.references(
                     of: fields, parent.map(ParentChange.set(recordName:)) ?? .keep, holder: item.name)))
         try checkRoom(draft)
         return draft
+    }
+
+    /// How the record's sealed values are keyed after the save.
+    private func protection(
+        _ item: RecordItem, _ set: [Field], merged: [Field], held: Protection?
+    ) throws(RequestFailure) -> Protection? {
+        // A value without a tag is known as encrypted only now.
+        try RecordItem.checkEncrypted(set, in: batch.place)
+        switch ProtectionDecision(
+            set: set, merged: merged, sent: item.protection, held: held, zoneEpoch: keyEpoch)
+        {
+        case .store(let protection): return protection
+        case .refuse(let failure): throw failure
+        }
     }
 
     /// The public database's roles (B-DB-06, B-DB-08); in a private one its owner may do everything.
@@ -102,7 +120,7 @@ struct RecordDrafting {
 
     /// Size of the record (B-LIM-05) and quota of the user (B-THR-01).
     private mutating func checkRoom(_ draft: SaveDraft) throws(RequestFailure) {
-        guard Validity.recordBytes(draft.fields) <= batch.limits.recordBytesMax else { throw .recordTooLarge }
+        guard draft.contentBytes <= batch.limits.recordBytesMax else { throw .recordTooLarge }
         guard batch.place.scope == .private, let quota = batch.limits.quotaBytes else { return }
         let growth = draft.bytes - (draft.held?.storedBytes ?? 0)
         guard growth > 0 else { return }

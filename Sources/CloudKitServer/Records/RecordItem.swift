@@ -14,6 +14,8 @@ struct RecordItem: Sendable {
     /// References among `fields` and the new parent that the store has to know of.
     let references: [BackReference]
     let shortGUID: String?
+    /// How the sealed values are keyed from now on; nil: as before.
+    let protection: Protection?
     /// The fields wanted back; nil: all.
     let desired: Set<String>?
     /// Why the operation cannot be done, whatever the store holds.
@@ -32,6 +34,8 @@ struct RecordItem: Sendable {
         desired = (change.desiredKeys ?? desiredKeys).map(Set.init)
         shortGUID = change.createShortGUID ? surroundings.randomHex(bytes: 16) : nil
         parent = kind.isDelete ? .keep : change.parent
+        // Web services know nothing of keys.
+        protection = place.caller.surface == .native && place.scope != .public ? change.protection : nil
         removed = Set(change.fields.compactMap { if case .remove(let name) = $0 { name } else { nil } })
         do throws(RequestFailure) {
             let fields = kind.isDelete ? [] : try Self.fields(of: change, in: place, zoneName)
@@ -49,7 +53,7 @@ struct RecordItem: Sendable {
         var fields: [Field] = []
         fields.reserveCapacity(change.fields.count)
         for case .set(let field) in change.fields {
-            guard field.type.base == .reference else {
+            guard field.type.base == .reference, !field.type.isEncrypted else {
                 fields.append(field)
                 continue
             }
@@ -66,7 +70,7 @@ struct RecordItem: Sendable {
         if case .set(let target) = parent {
             references.append(BackReference(target: target, kind: .parent, holder: holder, field: nil))
         }
-        for field in fields where field.type.base == .reference {
+        for field in fields where field.type.base == .reference && !field.type.isEncrypted {
             for reference in try field.references() {
                 guard let kind = BackReference.Kind(reference.action) else { continue }
                 references.append(
@@ -86,19 +90,22 @@ struct RecordItem: Sendable {
         if recordType == Validity.shareRecordType {
             throw RequestFailure(.badRequest, "this server does not share records yet")
         }
+        try checkEncrypted(fields, in: place)
         if fields.contains(where: { $0.type.base == .asset }) {
             throw RequestFailure(
                 .badRequest, "could not decode asset object",
                 remedy: "This server does not store assets yet; leave the field out.")
         }
         guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
-        let encrypted = fields.lazy.filter(\.type.isEncrypted)
-        if place.scope == .public, !encrypted.isEmpty {
-            throw RequestFailure(.badRequest, "encrypted fields are not supported in the public database")
-        }
-        // What refers must be seen by the server (B-ENC-01).
-        if encrypted.contains(where: { $0.type.base == .reference }) {
-            throw RequestFailure(.badRequest, "references cannot be encrypted fields")
+    }
+}
+
+extension RecordItem {
+    /// Rules B-ENC-01 and B-ENC-02.
+    static func checkEncrypted(_ fields: [Field], in place: DatabasePlace) throws(RequestFailure) {
+        for field in fields where field.type.isEncrypted {
+            if place.scope == .public { throw .encryptedInPublic }
+            guard field.type.isSealable else { throw .notSealable(field.type) }
         }
     }
 }

@@ -66,7 +66,8 @@ struct RecordWriting {
         let stored = StoredRecord(
             name: item.name, recordType: draft.recordType, version: version,
             feedVersion: zone.isCustom ? version : 0, created: held?.created ?? stamp, modified: stamp,
-            parent: draft.parent, share: held?.share, shortGUID: draft.shortGUID, fields: draft.fields)
+            parent: draft.parent, share: held?.share, shortGUID: draft.shortGUID, protection: draft.protection,
+            fields: draft.fields)
         let size = transaction.set(stored, zone: zone.number)
         moveInFeed(stored, previous: draft.previous, size: size, &transaction)
         count(records: held == nil ? 1 : 0, bytes: size - (held?.storedBytes ?? 0))

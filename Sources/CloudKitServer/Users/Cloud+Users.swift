@@ -56,7 +56,8 @@ extension RecordBatch {
         guard headers.database.schemaFloor <= schema.version else { return false }
         if try await transaction.userRecord(user) != nil { return true }
         let draft = SaveDraft(
-            previous: nil, recordType: RecordTypeDefinition.usersName, fields: [], parent: nil, shortGUID: nil, set: [],
+            previous: nil, recordType: RecordTypeDefinition.usersName, fields: [], parent: nil, shortGUID: nil,
+            protection: nil, set: [],
             before: [], after: [])
         var writing = RecordWriting(
             batch: self, database: headers.database, zone: headers.zone ?? .implicitDefault, schema: schema)

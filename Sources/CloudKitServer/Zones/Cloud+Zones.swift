@@ -40,7 +40,8 @@ extension Cloud {
             try await view.zones(limit: .max)
         }
         let custom = zones.filter { $0.isCustom && $0.state == .live }
-        return ([.implicitDefault] + custom).map { $0.zone(in: place, tokens) }
+        let standard = zones.first(where: \.isDefaultZone) ?? .implicitDefault
+        return ([standard] + custom).map { $0.zone(in: place, tokens) }
     }
 
     /// The zones asked for, each found or not on its own.
@@ -78,9 +79,10 @@ extension ZoneHeader {
     /// The zone as answers carry it.
     func zone(in place: DatabasePlace, _ tokens: SyncTokenSeal) -> Zone {
         let id = place.zoneID(name)
-        guard isCustom else { return Zone(id: id, capabilities: []) }
+        guard isCustom else { return Zone(id: id, capabilities: [], keyEpoch: keyEpoch) }
         let token = SyncToken.zone(number, at: latestVersion)
-        return Zone(id: id, capabilities: .custom, syncToken: tokens.seal(token, for: place.partition))
+        return Zone(
+            id: id, capabilities: .custom, syncToken: tokens.seal(token, for: place.partition), keyEpoch: keyEpoch)
     }
 }
 
@@ -115,7 +117,7 @@ private struct ZoneWriting {
             return .failed(operation.zoneID, error)
         }
         let held = try await transaction.zone(named: name)
-        switch decision(on: operation, held, limits) {
+        switch decision(on: operation, held, in: place, limits) {
         case .create:
             return .zone(create(name, in: &transaction, replacing: held))
         case .keep:
@@ -130,16 +132,24 @@ private struct ZoneWriting {
                 transaction.set(held)
             }
             return .deleted(place.zoneID(name))
+        case .raise(var zone):
+            zone.keyEpoch += 1
+            transaction.set(zone)
+            return .zone(zone)
         case .refuse(let failure):
             return .failed(operation.zoneID, failure)
         }
     }
 
-    private func decision(on operation: ZoneOperation, _ held: ZoneHeader?, _ limits: Limits) -> ZoneDecision {
+    private func decision(
+        on operation: ZoneOperation, _ held: ZoneHeader?, in place: DatabasePlace, _ limits: Limits
+    ) -> ZoneDecision {
         switch operation {
         case .create(let id):
             ZoneDecision(creating: id, held: held, zoneCount: Int(header.zoneCount), zonesMax: limits.zonesMax)
         case .delete(let id): ZoneDecision(deleting: id, held: held)
+        case .raiseKeyEpoch(_, let epoch):
+            ZoneDecision(raisingKeyEpochTo: epoch, held: held, surface: place.caller.surface)
         }
     }
 
@@ -151,6 +161,7 @@ private struct ZoneWriting {
         var zone = ZoneHeader(name: name, number: header.nextZoneNumber, since: now)
         zone.latestVersion = version
         zone.feedVersion = held?.feedVersion ?? 0
+        zone.keyEpoch = held?.keyEpoch ?? header.keyEpochFloor
         transaction.moveInDatabaseFeed(&zone, to: version)
         transaction.set(zone)
         header.nextZoneNumber += 1

@@ -11,6 +11,8 @@ package enum ZoneDecision: Hashable, Sendable {
     case delete
     /// The zone was gone already, and the client has taken note of why (B-ZN-11).
     case acknowledge(ZoneDeletionReason)
+    /// The zone's key gets its next epoch.
+    case raise(ZoneHeader)
     case refuse(RequestFailure)
 
     /// Weighs the saving of a zone.
@@ -44,6 +46,22 @@ package enum ZoneDecision: Hashable, Sendable {
         case .live: self = .delete
         case .purged: self = .acknowledge(.purged)
         case .keysReset: self = .acknowledge(.encryptedDataReset)
+        }
+    }
+
+    /// Weighs the beginning of a new key epoch: compare and set, so that of two devices one does it and the other learns
+    /// of it.
+    ///
+    /// - Parameter epoch: The epoch after the one the device knows.
+    package init(raisingKeyEpochTo epoch: UInt32, held: ZoneHeader?, surface: Caller.Surface) {
+        do throws(RequestFailure) {
+            // Who holds no keys has no use for a new one.
+            guard surface == .native else { throw .unexpectedInput }
+            let zone = try ZoneAccess.live(held)
+            guard zone.keyEpoch < UInt32.max, epoch == zone.keyEpoch + 1 else { throw .staleKeyEpoch }
+            self = .raise(zone)
+        } catch {
+            self = .refuse(error)
         }
     }
 

@@ -32,7 +32,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
         case .itemNotFound, .endpointNotFound, .typeNotFound: self = .notFound
         case .quotaExceeded: self = .quotaExceeded
         case .throttled: self = .throttled
-        case .tryAgainLater, .zoneBusy: self = .tryAgainLater
+        case .tryAgainLater, .zoneBusy, .staleKeyEpoch: self = .tryAgainLater
         case .referenceViolation: self = .validatingReferenceError
         case .zoneNotFound, .zonePurged, .zoneKeysReset: self = .zoneNotFound
         }

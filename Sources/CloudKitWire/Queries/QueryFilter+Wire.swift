@@ -50,7 +50,7 @@ extension QueryFilter {
             writer.key("fieldValue")
             writer.splice(#"{"value":"#)
             writer.splice(json)
-            writer.writeTag(value.type())
+            writer.writeTag(value.type)
             writer.splice("}")
         }
         if let distance {

@@ -35,6 +35,10 @@ extension JSONReader {
         if try readNull() { return .remove(name: name) }
         let (value, tag) = try taggedValue()
         guard let value, !value.isNull else { return .remove(name: name) }
+        if var type = tag.type, tag.isEncrypted {
+            type.isEncrypted = true
+            return .set(try Field(name: name, tag: type, value: value))
+        }
         return .set(try Field(name: name, tag: tag.type, value: value).encrypted(tag.isEncrypted))
     }
 
@@ -71,6 +75,7 @@ extension JSONReader {
 }
 
 extension Field {
+    /// The field as one that came marked but without a tag.
     fileprivate func encrypted(_ isEncrypted: Bool) -> Field {
         guard isEncrypted, !type.isEncrypted else { return self }
         var result = self

@@ -138,6 +138,7 @@ extension RecordChange {
             case "recordChangeTag": changeTag = try reader.stringIfAny().map { ChangeTag($0) }
             case "parent": parent = try ParentChange(reading: &reader)
             case "createShortGUID": createShortGUID = try reader.boolIfAny() ?? false
+            case "protection": protection = try reader.readNull() ? nil : try Protection(reading: &reader)
             case "desiredKeys": desiredKeys = try reader.stringsIfAny()
             case "zoneID": zone = try reader.zoneIDIfAny()
             default: try reader.skipValue()
@@ -167,6 +168,7 @@ extension RecordChange {
             writer.object { $0.pair("recordName", recordName) }
         }
         if createShortGUID { writer.pair("createShortGUID", true) }
+        writer.pair("protection", protection)
         writer.endObject()
     }
 }

@@ -62,13 +62,14 @@ struct RecordPrinter {
             writeZoneID(record.id.zoneID, to: &writer)
             writer.endObject()
         }
+        if style.isNative { writer.pair("protection", record.protection) }
         writer.endObject()
     }
 
     private func write(_ field: Field, to writer: inout JSONWriter) {
         writer.key(field.name)
         writer.splice(#"{"value":"#)
-        if style.numbersAsStrings, field.type.base == .int64 || field.type.base == .double {
+        if style.numbersAsStrings, !field.type.isEncrypted, field.type.base == .int64 || field.type.base == .double {
             Self.writeQuoted(field.json, to: &writer)
         } else {
             writer.splice(field.json)

@@ -14,6 +14,7 @@ struct RecordItem {
     private var parent: String?
     private var share: String?
     private var shortGUID: String?
+    private var protection: Protection?
     private var error = ErrorKeys()
 
     /// - Parameter zoneID: The zone of an item that names none.
@@ -40,6 +41,7 @@ struct RecordItem {
         case "parent": parent = try reader.recordNameOfObject()
         case "share": share = try reader.recordNameOfObject()
         case "shortGUID": shortGUID = try reader.string()
+        case "protection": protection = try Protection(reading: &reader)
         default: if try !error.read(key, &reader, zoneID: zoneID) { try reader.skipValue() }
         }
     }
@@ -55,7 +57,7 @@ struct RecordItem {
         return Record(
             id: RecordID(recordName: recordName, zoneID: zoneID ?? .default), recordType: recordType, fields: fields,
             changeTag: ChangeTag(changeTag ?? ""), created: created, modified: modified, parent: parent, share: share,
-            shortGUID: shortGUID)
+            shortGUID: shortGUID, protection: protection)
     }
 
     var outcome: RecordOutcome? {

@@ -38,7 +38,10 @@ extension ZoneOutcome {
             writer.zoneID(zone.id, style: style)
             writer.pair("syncToken", zone.syncToken)
             writer.pair("atomic", zone.capabilities.contains(.atomic))
-            if style.isNative { writer.pair("capabilities", Int64(clamping: zone.capabilities.rawValue)) }
+            if style.isNative {
+                writer.pair("capabilities", Int64(clamping: zone.capabilities.rawValue))
+                writer.pair("keyEpoch", Int64(zone.keyEpoch))
+            }
         case .deleted(let zoneID):
             writer.zoneID(zoneID, style: style)
             writer.pair("deleted", true)
@@ -64,6 +67,9 @@ extension ZoneOutcome {
             case "syncToken": zone.syncToken = try reader.string()
             case "atomic": isAtomic = try reader.bool()
             case "capabilities": capabilities = UInt(clamping: try reader.int64())
+            case "keyEpoch":
+                guard let epoch = UInt32(exactly: try reader.int64()) else { throw RequestFailure.unexpectedInput }
+                zone.keyEpoch = epoch
             case "deleted": isDeleted = try reader.bool()
             default: if try !error.read(key, &reader, zoneID: zone.id) { try reader.skipValue() }
             }

@@ -53,9 +53,14 @@ extension Array where Element == ZoneOperation {
         for operation in self {
             writer.beginObject()
             writer.key("operationType")
-            if case .create = operation { writer.word("create") } else { writer.word("delete") }
+            switch operation {
+            case .create: writer.word("create")
+            case .delete: writer.word("delete")
+            case .raiseKeyEpoch: writer.word("raiseKeyEpoch")
+            }
             writer.key("zone")
             writer.object { $0.pair("zoneID", operation.zoneID) }
+            if case .raiseKeyEpoch(_, let epoch) = operation { writer.pair("keyEpoch", Int64(epoch)) }
             writer.endObject()
         }
         writer.endArray()
@@ -66,16 +71,18 @@ extension Array where Element == ZoneOperation {
 
 extension ZoneOperation {
     private enum Kind: String {
-        case create, delete
+        case create, delete, raiseKeyEpoch
     }
 
     fileprivate init(reading reader: inout JSONReader) throws {
         var kind: Kind?
         var zoneID: ZoneID?
+        var keyEpoch: Int64?
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "operationType": kind = try reader.word(Kind.init(rawValue:))
+            case "keyEpoch": keyEpoch = try reader.int64IfAny()
             case "zone": zoneID = try reader.readNull() ? nil : try reader.zone()
             default: try reader.skipValue()
             }
@@ -85,6 +92,10 @@ extension ZoneOperation {
         switch kind {
         case .create: self = .create(zoneID)
         case .delete: self = .delete(zoneID)
+        case .raiseKeyEpoch:
+            guard let keyEpoch else { throw RequestFailure.missing("keyEpoch") }
+            guard let epoch = UInt32(exactly: keyEpoch) else { throw RequestFailure.unexpectedInput }
+            self = .raiseKeyEpoch(zoneID, to: epoch)
         }
     }
 }

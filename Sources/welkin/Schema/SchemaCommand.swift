@@ -110,6 +110,7 @@ private struct FieldLine: Encodable {
 
     private static func word(_ type: FieldType) -> String {
         let base = String(describing: type.base).uppercased()
-        return (type.isEncrypted ? "ENCRYPTED " : "") + (type.isList ? "LIST<\(base)>" : base)
+        let word = (type.isEncrypted ? "ENCRYPTED " : "") + base
+        return type.isList ? "LIST<\(word)>" : word
     }
 }

@@ -1,0 +1,90 @@
+import CloudKitModel
+
+/// How a record's sealed values are keyed after a save, or why they cannot be saved.
+///
+/// The server cannot open what it stores; these rules keep the parts of a record together: every value in sealed form, one
+/// record, one key, one epoch.
+package enum ProtectionDecision: Hashable, Sendable {
+    case store(Protection?)
+    case refuse(RequestFailure)
+
+    /// Checked in this order: form of the values, protection sent with them, its size, the zone's epoch, the values'
+    /// epoch, and that a record whose key changes was sealed anew as a whole.
+    ///
+    /// - Parameters:
+    ///   - set: The fields of the save as the schema has them.
+    ///   - merged: All fields of the record after it.
+    ///   - sent: The protection that came with the save; nil: none.
+    ///   - held: The record's own; nil: none, or no record.
+    ///   - zoneEpoch: The epoch under which values have to be sealed now.
+    package init(set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32) {
+        do throws(RequestFailure) {
+            self = .store(try Self.weigh(set, merged, sent, held, zoneEpoch))
+        } catch {
+            self = .refuse(error)
+        }
+    }
+
+    private static func weigh(
+        _ set: [Field], _ merged: [Field], _ sent: Protection?, _ held: Protection?, _ zoneEpoch: UInt32
+    ) throws(RequestFailure) -> Protection? {
+        var epochs: Set<UInt32> = []
+        for field in set where field.type.isEncrypted {
+            guard let epoch = field.sealedEpoch else { throw .notSealed(field.name) }
+            epochs.insert(epoch)
+        }
+        guard let sent else {
+            if !epochs.isEmpty { throw .unprotected }
+            return held
+        }
+        guard sent.keys.count <= Protection.keysBytesMax else { throw .protectionTooLarge }
+        if sent.epoch < zoneEpoch { throw .staleKeyEpoch }
+        guard sent.epoch == zoneEpoch, epochs.isSubset(of: [sent.epoch]) else { throw .otherKeyEpoch }
+        if sent != held, !isSealedAnew(merged, by: set) { throw .staleKeyEpoch }
+        return sent
+    }
+
+    /// Whether every sealed value that the record will have comes with this save.
+    private static func isSealedAnew(_ merged: [Field], by set: [Field]) -> Bool {
+        let names = Set(set.lazy.filter(\.type.isEncrypted).map(\.name))
+        return merged.allSatisfy { !$0.type.isEncrypted || names.contains($0.name) }
+    }
+}
+
+extension RequestFailure {
+    /// A web client must not believe that what it sent in clear is encrypted now.
+    package static func notSealed(_ field: String) -> RequestFailure {
+        RequestFailure(
+            .badRequest, "Invalid value, expected sealed data in encrypted field '\(field)'",
+            remedy: "Encrypted fields are sealed on the user's devices; save them from an app there.")
+    }
+
+    package static let unprotected = RequestFailure(
+        .badRequest, "encrypted fields came without the record's protection",
+        remedy: "Encrypted fields are sealed on the user's devices; save them from an app there.")
+
+    package static let protectionTooLarge = RequestFailure(
+        .sizeLimitExceeded, "the keys of a record take more than \(Protection.keysBytesMax) bytes")
+
+    package static let otherKeyEpoch = RequestFailure(
+        .badRequest, "encrypted fields are sealed for another key epoch than the record's",
+        remedy: "Seal all encrypted fields of a record under the key of one epoch, the zone's.")
+
+    package static let staleKeyEpoch = RequestFailure(
+        .staleKeyEpoch, "the keys of the zone or of the record have changed",
+        remedy: "Fetch the zone and the record, seal all encrypted fields of the record anew and save again.")
+
+    /// B-ENC-01.
+    static func notSealable(_ type: FieldType) -> RequestFailure {
+        RequestFailure(
+            .badRequest,
+            type.base == .asset ? "assets cannot be encrypted fields" : "references cannot be encrypted fields",
+            remedy: type.base == .asset
+                ? "Save the asset in a field of its own; in private databases assets are encrypted anyway." : nil)
+    }
+
+    /// B-ENC-02.
+    static let encryptedInPublic = RequestFailure(
+        .badRequest, "encrypted fields are not supported in the public database",
+        remedy: "Keep what must stay secret in the private database.")
+}

@@ -1,0 +1,230 @@
+import CloudKitModel
+import CloudKitServer
+import Testing
+
+/// The form of a sealed value; nobody can open it.
+func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0, size: Int = 24) -> Field {
+    let head = [UInt8(1)] + withUnsafeBytes(of: epoch.bigEndian) { Array($0) }
+    return Field(name: name, type: type, sealed: head + Array(repeating: 7, count: size + 12))
+}
+
+@Suite struct EncryptedFieldTests {
+    private let device = Caller(user: TestCloud.ada, deviceID: "d", surface: .native)
+
+    private func secret(
+        _ kind: RecordOperation.Kind, _ name: String, tag: ChangeTag? = nil, _ fields: [FieldChange],
+        _ protection: Protection? = Protection(epoch: 0)
+    ) -> RecordOperation {
+        RecordOperation(
+            kind,
+            RecordChange(
+                recordName: name, recordType: "Diary", fields: fields, changeTag: tag, protection: protection))
+    }
+
+    private func save(
+        _ test: TestCloud, _ operation: RecordOperation, zone: String = "Z", in scope: DatabaseScope = .private
+    ) async throws -> RecordOutcome {
+        try await test.modify([operation], zone: zone, in: scope, by: device)[0]
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ENC-01 sealed values and protection are stored and come back by every way`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            let protection = Protection(epoch: 0, keys: [1, 2, 3])
+            let fields = [
+                sealedField("data", .bytes), sealedField("day", .timestamp), sealedField("half", .double),
+                sealedField("list", .location.list), sealedField("number", .int64), sealedField("text", .string),
+            ]
+            let saved = try await save(test, secret(.create, "R", fields.map { .set($0) }, protection)).record
+            #expect(saved?.fields == fields && saved?.protection == protection)
+            let found = try await test.record("R")
+            #expect(found?.fields == fields && found?.protection == protection)
+            let partial = try await test.lookup(["R"], desiredKeys: ["text"])[0].record
+            #expect(partial?.fields.map(\.name) == ["text"] && partial?.protection == protection)
+            guard case .changed(let changed)? = try await test.changes().events.first else {
+                Issue.record("no change")
+                return
+            }
+            #expect(changed.protection == protection)
+            let schema = try await test.cloud.schema(TestCloud.container, .development)
+            #expect(schema["Diary"]?.fields["list"]?.type.description == "ENCRYPTED_LOCATION_LIST")
+            #expect(schema["Diary"]?.fields["text"]?.indexes == [])
+            let conflict = try await save(test, secret(.create, "R", []))
+            #expect(conflict.failure?.serverRecord?.value.protection == protection)
+        }
+    }
+
+    @Test func `B-ENC-03 plain fields cannot become encrypted, nor encrypted ones plain or another type`() async throws
+    {
+        try await withCloud { test in
+            try await test.makeZone()
+            _ = try await save(test, secret(.create, "R", [.set(sealedField("secret")), text("title", "x")]))
+            func reason(_ change: FieldChange) async throws -> String? {
+                try await save(test, secret(.forceUpdate, "R", [change])).failure?.reason
+            }
+            #expect(
+                try await reason(.set(sealedField("title")))
+                    == "Attempt to save encrypted data in non encrypted field type")
+            #expect(
+                try await reason(.set(sealedField("secret", .bytes)))
+                    == "invalid attempt to set value type ENCRYPTED_BYTES for field 'secret' for type 'Diary', "
+                    + "defined to be: ENCRYPTED_STRING")
+            #expect(
+                try await reason(text("secret", "clear"))
+                    == "invalid attempt to set value type STRING for field 'secret' for type 'Diary', "
+                    + "defined to be: ENCRYPTED_STRING")
+            #expect(
+                try await reason(.set(sealedField("new", FieldType(.unknown, isList: true))))
+                    == "cannot use an empty list to initialize a new field")
+            #expect(try await test.record("R")?.json("title") == #""x""#)
+        }
+    }
+
+    @Test func `B-ENC-01 B-ENC-02 no references, no assets, not in public`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            func reason(_ type: FieldType, _ scope: DatabaseScope = .private) async throws -> String? {
+                let zone = scope == .public ? "_defaultZone" : "Z"
+                return try await save(
+                    test, secret(.create, "R", [.set(sealedField("f", type))]), zone: zone, in: scope
+                ).failure?.reason
+            }
+            #expect(try await reason(.reference) == "references cannot be encrypted fields")
+            #expect(try await reason(.reference.list) == "references cannot be encrypted fields")
+            #expect(try await reason(.asset) == "assets cannot be encrypted fields")
+            #expect(try await reason(.string, .public) == "encrypted fields are not supported in the public database")
+            // A value without a tag, in a field that the schema knows as encrypted.
+            _ = try await save(test, secret(.create, "S", [.set(sealedField("known"))]))
+            var untagged = sealedField("known")
+            untagged.type = FieldType(.string, isGuess: true)
+            let refused = try await save(
+                test, secret(.create, "P", [.set(untagged)]), zone: "_defaultZone", in: .public)
+            #expect(refused.failure?.reason == "encrypted fields are not supported in the public database")
+            #expect(
+                try await save(test, secret(.create, "T", [.set(untagged)])).record?.fields == [sealedField("known")])
+        }
+    }
+
+    @Test func `a web client cannot believe that what it sent in clear is encrypted`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            let clear = Field(name: "s", type: FieldType(.string, isEncrypted: true), json: Array(#""hello""#.utf8))
+            let web = Caller(user: TestCloud.ada)
+            let refused = try await test.modify([secret(.create, "R", [.set(clear)])], by: web)[0]
+            #expect(refused.failure?.reason == "Invalid value, expected sealed data in encrypted field 's'")
+            let unkeyed = try await test.modify([secret(.create, "R", [.set(sealedField("s"))])], by: web)[0]
+            #expect(unkeyed.failure?.reason == "encrypted fields came without the record's protection")
+            _ = try await save(test, secret(.create, "R", [.set(sealedField("s"))]))
+            // Other fields are anybody's.
+            let tag = try await test.record("R")?.changeTag
+            let plain = try await test.modify([secret(.update, "R", tag: tag, [text("t", "x")], nil)], by: web)[0]
+            #expect(plain.record?.protection == Protection(epoch: 0))
+        }
+    }
+
+    @Test func `B-ENC-04 encrypted fields are not indexed, asked for or sorted by`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            _ = try await save(test, secret(.create, "R", [.set(sealedField("secret")), text("title", "x")]))
+            func failure(_ query: Query) async -> RequestFailure? {
+                await CloudKitServerTests.failure {
+                    _ = try await test.cloud.queryRecords(
+                        QueryRecordsRequest(query: query, zoneID: ZoneID(zoneName: "Z")),
+                        in: TestCloud.address(.private), by: device)
+                }
+            }
+            var query = Query(recordType: "Diary")
+            query.filters = [QueryFilter(key: .field("secret"), comparator: .equals, value: .string("x"))]
+            #expect(
+                await failure(query)?.reason
+                    == "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using filter type EQUALS"
+            )
+            query.filters = [QueryFilter(key: .field("title"), comparator: .equals, value: .string("x"))]
+            query.sorts = [QuerySort(key: .field("secret"))]
+            #expect(await failure(query)?.reason == "Field 'secret' is not marked sortable")
+            await expect(.badRequest) {
+                try await test.cloud.setIndex(
+                    .queryable, on: .field("secret"), ofType: "Diary", in: TestCloud.container, .development)
+            }
+        }
+    }
+
+    @Test func `B-LIM-05 sealed values and wrapped keys count as the record's size`() async throws {
+        var limits = Limits()
+        limits.recordBytesMax = 1000
+        try await withCloud(limits: limits) { test in
+            try await test.makeZone()
+            let large = try await save(test, secret(.create, "R", [.set(sealedField("s", size: 800))]))
+            #expect(large.code == .sizeLimitExceeded)
+            let keys = Protection(epoch: 0, keys: Array(repeating: 1, count: 960))
+            #expect(
+                try await save(test, secret(.create, "R", [.set(sealedField("s"))], keys)).code == .sizeLimitExceeded)
+            #expect(try await save(test, secret(.create, "R", [.set(sealedField("s"))])).record != nil)
+        }
+    }
+
+    // MARK: Epochs
+
+    private func zone(_ test: TestCloud, _ operation: ZoneOperation, by caller: Caller? = nil) async throws
+        -> ZoneOutcome
+    {
+        try await test.cloud.modifyZones(
+            [operation], in: TestCloud.address(.private), by: caller ?? device)[0]
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-TM-05 a key epoch is raised by one device, and never goes back`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            let id = ZoneID(zoneName: "Z")
+            #expect(try await zone(test, .raiseKeyEpoch(id, to: 1)).zone?.keyEpoch == 1)
+            #expect(try await zone(test, .raiseKeyEpoch(id, to: 1)).failure?.code == .staleKeyEpoch)
+            #expect(try await zone(test, .raiseKeyEpoch(id, to: 3)).failure?.code == .staleKeyEpoch)
+            let web = Caller(user: TestCloud.ada)
+            #expect(try await zone(test, .raiseKeyEpoch(id, to: 2), by: web).failure?.code == .badRequest)
+            let missing = ZoneID(zoneName: "Nowhere")
+            #expect(try await zone(test, .raiseKeyEpoch(missing, to: 1)).failure?.code == .zoneNotFound)
+            // The default zone has keys, too.
+            #expect(try await zone(test, .raiseKeyEpoch(.default, to: 1)).zone?.keyEpoch == 1)
+            let listed = try await test.cloud.listZones(in: TestCloud.address(.private), by: device)
+            #expect(listed.map(\.keyEpoch) == [1, 1])
+            // A zone made anew goes on where the old one was, even when that is forgotten.
+            _ = try await zone(test, .delete(id))
+            #expect(try await zone(test, .create(id)).zone?.keyEpoch == 1)
+            _ = try await zone(test, .delete(id))
+            test.time.advance(1000)
+            try await test.cloud.forgetDeletedZones(
+                before: test.time.now, of: TestCloud.ada, in: TestCloud.container, .development)
+            #expect(try await zone(test, .create(id)).zone?.keyEpoch == 1)
+        }
+    }
+
+    @Test func `B-TM-05 a stale save changes nothing, and goes through when the record is sealed anew`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            let first = try await save(
+                test, secret(.create, "R", [.set(sealedField("a")), .set(sealedField("b"))])
+            ).record
+            _ = try await zone(test, .raiseKeyEpoch(ZoneID(zoneName: "Z"), to: 1))
+            let old = try await save(test, secret(.update, "R", tag: first?.changeTag, [.set(sealedField("a"))]))
+            #expect(old.code == .staleKeyEpoch)
+            let next = Protection(epoch: 1)
+            let half = try await save(
+                test, secret(.update, "R", tag: first?.changeTag, [.set(sealedField("a", epoch: 1))], next))
+            #expect(half.code == .staleKeyEpoch)
+            #expect(try await test.record("R")?.changeTag == first?.changeTag)
+            // Removing a value is as good as sealing it.
+            let whole = try await save(
+                test,
+                secret(
+                    .update, "R", tag: first?.changeTag, [.set(sealedField("a", epoch: 1)), .remove(name: "b")], next))
+            #expect(whole.record?.protection == next)
+            // Saves of plain fields go on in any epoch.
+            let plain = try await save(test, secret(.forceUpdate, "R", [text("t", "x")], nil))
+            #expect(plain.record?.protection == next)
+        }
+    }
+}
