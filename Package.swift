@@ -94,6 +94,7 @@ let package = Package(
 
         // Proof, from pure rules up to a process that is killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
+        .target(name: "FaultyNetwork", dependencies: ["CloudKit"], path: "Tests/FaultyNetwork", swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
@@ -127,8 +128,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitTests",
             dependencies: [
-                "SeededChance", "CloudKit", "CloudKitDevice", "CloudKitModel", "CloudKitWire", "CoreLocation",
-                "JSONBytes",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitModel", "CloudKitWire",
+                "CoreLocation", "JSONBytes",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -141,8 +142,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer",
-                "OrderedStore", lifecycle, logging,
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel",
+                "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", lifecycle, logging,
             ], swiftSettings: strict),
         // A cloud in a process of its own, spoken to in plain HTTP.
         .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),

@@ -61,7 +61,17 @@ struct ThrowawayCloud: Sendable {
     }
 
     /// Signs a new device of a user in and gives its container.
-    func device(of user: User, named name: String = "device") async throws -> CKContainer {
+    func device(
+        of user: User, named name: String = "device", over transport: any Transport = URLSessionTransport.shared,
+        timekeeping: Timekeeping = .system
+    ) async throws -> CKContainer {
+        CKContainer(
+            identifier: container, endpoint: endpoint, account: try await credentials(of: user, named: name),
+            transport: transport, timekeeping: timekeeping)
+    }
+
+    /// Signs a new device of a user in and gives its credentials.
+    func credentials(of user: User, named name: String = "device") async throws -> SignedInDevice {
         guard let row = try await APITokens(book: book, surroundings: cloud.surroundings).find(apiToken) else {
             throw CancellationError()
         }
@@ -69,7 +79,7 @@ struct ThrowawayCloud: Sendable {
         let grant = try await DeviceSignIn(book: book, surroundings: cloud.surroundings).create(
             email: user.email, proof: user.proof, deviceName: name, lifetime: .device, place: place,
             address: "127.0.0.1")
-        return self.container(SignedInDevice(apiToken: apiToken, token: grant.webAuthToken, email: user.email))
+        return SignedInDevice(apiToken: apiToken, token: grant.webAuthToken, email: user.email)
     }
 
     /// A device on which nobody is signed in.

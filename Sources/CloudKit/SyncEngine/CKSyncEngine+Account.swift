@@ -1,0 +1,79 @@
+import CloudKitDevice
+import Foundation
+
+/// What tells whether a device's account may have changed since the engine looked.
+typealias AccountStamp = AccountState
+
+/// What a change of the account comes to (B-SYN-12).
+enum AccountTransition: Hashable, Sendable {
+    case none
+    case signIn(String)
+    case signOut(String)
+    case switchAccounts(String, String)
+
+    init(previous: String?, current: String?) {
+        switch (previous, current) {
+        case (nil, nil): self = .none
+        case (nil, let current?): self = .signIn(current)
+        case (let previous?, nil): self = .signOut(previous)
+        case (let previous?, let current?):
+            self = previous == current ? .none : .switchAccounts(previous, current)
+        }
+    }
+
+    var event: CKSyncEngine.Event.AccountChange.ChangeType? {
+        func id(_ name: String) -> CKRecord.ID { CKRecord.ID(named: name, in: .default) }
+        return switch self {
+        case .none: nil
+        case .signIn(let current): .signIn(currentUser: id(current))
+        case .signOut(let previous): .signOut(previousUser: id(previous))
+        case .switchAccounts(let previous, let current):
+            .switchAccounts(previousUser: id(previous), currentUser: id(current))
+        }
+    }
+}
+
+extension SyncState {
+    /// Takes over a change of the account: everything known belongs to somebody else.
+    ///
+    /// What an app added before its engine's very first sync belongs to nobody else, and stays.
+    mutating func follow(_ transition: AccountTransition) -> Bool {
+        switch transition {
+        case .none:
+            return false
+        case .signIn(let current):
+            if wasSignedOut { self = SyncState(user: current) } else { user = current }
+        case .signOut:
+            self = SyncState()
+            wasSignedOut = true
+        case .switchAccounts(_, let current):
+            self = SyncState(user: current)
+        }
+        return true
+    }
+}
+
+extension CKSyncEngine {
+    /// Makes sure that the state belongs to whoever is signed in, and tells the delegate when that is somebody else.
+    ///
+    /// - Throws: `notAuthenticated` when nobody is signed in; what kept the engine from finding out who is.
+    func checkAccount() async throws {
+        let stamp = database.connection.account.state
+        guard verifiedAccount.withLock({ $0 != stamp }) else { return }
+        let user = stamp == .noAccount ? nil : try await currentUser()
+        let transition = AccountTransition(previous: state.value.user, current: user)
+        if let change = transition.event {
+            await post(.accountChange(Event.AccountChange(changeType: change)), preparing: { $0.follow(transition) })
+        }
+        guard user != nil else { throw CKError(.notSignedIn) }
+        verifiedAccount.withLock { $0 = stamp }
+    }
+
+    private func currentUser() async throws -> String {
+        do {
+            return try await database.requests().currentUser().recordName
+        } catch {
+            throw CKError.any(error)
+        }
+    }
+}

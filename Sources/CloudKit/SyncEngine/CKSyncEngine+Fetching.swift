@@ -1,0 +1,190 @@
+import Foundation
+
+extension CKSyncEngine {
+    /// One fetch from the first event to the last.
+    func fetch(_ context: FetchChangesContext) async throws {
+        try await checkAccount()
+        await post(.willFetchChanges(Event.WillFetchChanges(context: context)))
+        let result = await Result(catching: { () async throws(CKError) in try await fetchAll(context) })
+        await post(.didFetchChanges(Event.DidFetchChanges(context: context)))
+        try result.get()
+    }
+
+    private func fetchAll(_ context: FetchChangesContext) async throws(CKError) {
+        try await fetchDatabaseChanges(context)
+        try await fetchZones(context)
+    }
+
+    // MARK: Which zones have changed
+
+    private func fetchDatabaseChanges(_ context: FetchChangesContext) async throws(CKError) {
+        var token = state.value.databaseToken
+        // Read from the beginning, the feed no longer tells of zones that are gone (B-CHG-08): what it does not name is.
+        var unseen = token == nil ? Set(state.value.zones.keys) : []
+        while true {
+            let options = await nextOptions(context)
+            do {
+                let page = try await database.configured(options.operationGroup).databaseChanges(
+                    since: token.map { CKServerChangeToken($0) })
+                unseen.subtract(page.modifications.map(\.zoneID))
+                unseen.subtract(page.deletions.map(\.zoneID))
+                let gone = page.moreComing ? [] : unseen.sorted { $0.zoneName < $1.zoneName }
+                await report(
+                    page.modifications, page.deletions + gone.map { .init(zoneID: $0, reason: .deleted) },
+                    token: page.changeToken.token)
+                token = page.changeToken.token
+                guard page.moreComing else { return }
+            } catch {
+                let error = CKError.any(error)
+                guard error.code == .changeTokenExpired, token != nil else { throw error }
+                token = nil
+                unseen = Set(state.value.zones.keys)
+            }
+        }
+    }
+
+    private func report(
+        _ modifications: [CKDatabase.DatabaseChange.Modification], _ deletions: [CKDatabase.DatabaseChange.Deletion],
+        token: String
+    ) async {
+        let isEmpty = modifications.isEmpty && deletions.isEmpty
+        await post(
+            isEmpty
+                ? nil
+                : .fetchedDatabaseChanges(
+                    Event.FetchedDatabaseChanges(modifications: modifications, deletions: deletions)),
+            then: {
+                $0.noteDatabaseChanges(
+                    modified: modifications.map(\.zoneID), deleted: deletions.map(\.zoneID), token: token)
+            })
+    }
+
+    // MARK: Which records have changed
+
+    /// Fetches every zone with news; one that fails does not stop the others (B-CHG-13).
+    private func fetchZones(_ context: FetchChangesContext) async throws(CKError) {
+        var done: Set<CKRecordZone.ID> = []
+        var errors: [AnyHashable: any Error] = [:]
+        while true {
+            let options = await nextOptions(context)
+            guard let zone = state.value.zonesToFetch(options, except: done).first else { break }
+            done.insert(zone)
+            guard let error = await fetch(zone, context) else { continue }
+            if error.endsSync { throw error }
+            errors[zone] = error
+        }
+        if !errors.isEmpty { throw CKError.partialFailure(errors, deed: "fetch some record zone changes") }
+    }
+
+    /// Fetches one zone, twice if its token has expired.
+    ///
+    /// - Returns: Why the zone was not fetched.
+    private func fetch(_ zone: CKRecordZone.ID, _ context: FetchChangesContext) async -> CKError? {
+        while true {
+            await post(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zone)))
+            let hadToken = state.value.zones[zone]?.token != nil
+            var undelivered: [AnyHashable: any Error] = [:]
+            var failure: CKError?
+            do throws(CKError) {
+                try await fetchPages(of: zone, context, &undelivered)
+            } catch {
+                failure = error
+            }
+            let isExpired = failure?.code == .changeTokenExpired && hadToken
+            let isGone = failure?.code == .zoneNotFound || failure?.code == .userDeletedZone
+            let told = failure ?? CKError.partial(undelivered, deed: "fetch some records")
+            await post(
+                .didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zone, error: told)),
+                then: { state in
+                    if isExpired { state.forgetToken(of: zone) }
+                    if isGone { state.forget(zone) }
+                    return isExpired || isGone
+                })
+            guard isExpired else { return isGone ? nil : failure }
+        }
+    }
+
+    private func fetchPages(
+        of zone: CKRecordZone.ID, _ context: FetchChangesContext, _ undelivered: inout [AnyHashable: any Error]
+    ) async throws(CKError) {
+        var isLast = false
+        var isFirst = true
+        while !isLast {
+            // Before the first page the question was which zone; from then on it is how to go on.
+            let options = isFirst ? context.options : await nextOptions(context)
+            isFirst = false
+            do {
+                let token = state.value.zones[zone]?.token
+                let page = try await database.configured(options.operationGroup).recordZoneChanges(
+                    inZoneWith: zone, since: token.map { CKServerChangeToken($0) })
+                var modifications: [CKDatabase.RecordZoneChange.Modification] = []
+                for (id, result) in page.modificationResultsByID {
+                    switch result {
+                    case .success(let modification): modifications.append(modification)
+                    case .failure(let error): undelivered[id] = error
+                    }
+                }
+                isLast = !page.moreComing
+                await report(zone, modifications.oldestFirst, page.deletions, token: page.changeToken.token, isLast)
+            } catch {
+                throw CKError.any(error)
+            }
+        }
+    }
+
+    private func report(
+        _ zone: CKRecordZone.ID, _ modifications: [CKDatabase.RecordZoneChange.Modification],
+        _ deletions: [CKDatabase.RecordZoneChange.Deletion], token: String, _ isLast: Bool
+    ) async {
+        let isEmpty = modifications.isEmpty && deletions.isEmpty
+        await post(
+            isEmpty
+                ? nil
+                : .fetchedRecordZoneChanges(
+                    Event.FetchedRecordZoneChanges(modifications: modifications, deletions: deletions)),
+            then: { $0.noteZoneChanges(zone, token: token, isLast: isLast) })
+    }
+
+    /// What the delegate wants of the next request (B-SYN-13).
+    private func nextOptions(_ context: FetchChangesContext) async -> FetchChangesOptions {
+        await events.take {
+            await asking { await $0.nextFetchChangesOptions(context, syncEngine: self) }
+        } ?? context.options
+    }
+}
+
+extension CKDatabase {
+    /// The database with calls that belong to a group of operations.
+    func configured(_ group: CKOperationGroup) -> CKDatabase {
+        configuredWith(group: group) { $0 }
+    }
+}
+
+extension CKError {
+    /// Whether the next request would come to the same.
+    var endsSync: Bool {
+        switch code {
+        case .zoneBusy: false
+        default: SendFate(code) == .retry
+        }
+    }
+}
+
+extension [CKDatabase.RecordZoneChange.Modification] {
+    /// The usual order of a feed (B-CHG-14).
+    fileprivate var oldestFirst: Self {
+        map { ($0.record.modificationDate ?? .distantPast, $0.record.recordID.recordName, $0) }
+            .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+            .map(\.2)
+    }
+}
+
+extension Result where Failure == CKError {
+    init(catching body: nonisolated(nonsending) () async throws(CKError) -> Success) async {
+        do throws(CKError) {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

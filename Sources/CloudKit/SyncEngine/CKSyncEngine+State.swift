@@ -1,0 +1,111 @@
+import Synchronization
+
+extension CKSyncEngine {
+    /// What waits to be sent, and what the engine knows of the server.
+    ///
+    /// After each change the delegate gets a `stateUpdate`; what it stores then is all that the next engine needs.
+    public final class State: Sendable {
+        /// What an engine hears when its state changes.
+        enum Change {
+            /// There is something to store.
+            case changed
+            /// There is something to store, and something to send.
+            case added
+        }
+
+        private struct Content {
+            var state: SyncState
+            /// Counts what is worth storing.
+            var version = 0
+            var versionReported = 0
+        }
+
+        private let content: Mutex<Content>
+        private let observer = Mutex<(@Sendable (Change) -> Void)?>(nil)
+
+        init(_ state: SyncState) { content = Mutex(Content(state: state)) }
+
+        // MARK: What waits to be sent
+
+        /// The records that wait to be sent, in the order in which they were added.
+        public var pendingRecordZoneChanges: [PendingRecordZoneChange] { value.recordChanges.changes }
+
+        /// The zones that wait to be sent, in the order in which they were added.
+        public var pendingDatabaseChanges: [PendingDatabaseChange] { value.databaseChanges.changes }
+
+        /// Whether the app has changes of its own bookkeeping to send. The engine then asks for batches, and sets this
+        /// to false once the delegate had nothing more.
+        public var hasPendingUntrackedChanges: Bool {
+            get { value.hasUntrackedChanges }
+            set { update(newValue ? .added : .changed) { $0.setUntracked(newValue) } }
+        }
+
+        /// Zones that have changed on the server and were not fetched yet.
+        public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] { value.unfetched }
+
+        /// Adds records to send; a later change of a record replaces an earlier one (B-SYN-05).
+        public func add(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
+            update(.added) { $0.add(pendingRecordZoneChanges) }
+        }
+
+        /// Takes records back that were not sent yet.
+        public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
+            update(.changed) { $0.remove(pendingRecordZoneChanges) }
+        }
+
+        /// Adds zones to send; a later change of a zone replaces an earlier one (B-SYN-05).
+        public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
+            update(.added) { $0.add(pendingDatabaseChanges) }
+        }
+
+        /// Takes zones back that were not sent yet.
+        public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
+            update(.changed) { $0.remove(pendingDatabaseChanges) }
+        }
+
+        // MARK: For the engine
+
+        /// The state as it is now.
+        var value: SyncState { content.withLock { $0.state } }
+
+        func observe(_ body: @escaping @Sendable (Change) -> Void) { observer.withLock { $0 = body } }
+
+        /// Changes the state without telling the engine, who does it.
+        ///
+        /// - Parameter body: Says whether there is something new to store.
+        func revise(_ body: (inout SyncState) -> Bool) {
+            content.withLock { content in
+                if body(&content.state) { content.version += 1 }
+            }
+        }
+
+        /// The state, when it is not what the delegate was told last.
+        func takeUnreported() -> Serialization? {
+            content.withLock { content in
+                guard content.version != content.versionReported else { return nil }
+                content.versionReported = content.version
+                return Serialization(state: content.state)
+            }
+        }
+
+        private func update(_ change: Change, _ body: (inout SyncState) -> Bool) {
+            revise(body)
+            observer.withLock { $0 }?(change)
+        }
+
+        /// A state to store, and to start the next engine with. Opaque; holds no field values.
+        public struct Serialization: Codable, Sendable {
+            let state: SyncState
+
+            init(state: SyncState) { self.state = state }
+
+            public init(from decoder: any Decoder) throws {
+                state = try SyncStateArchive(from: decoder).state(decoder.codingPath)
+            }
+
+            public func encode(to encoder: any Encoder) throws {
+                try SyncStateArchive(state).encode(to: encoder)
+            }
+        }
+    }
+}

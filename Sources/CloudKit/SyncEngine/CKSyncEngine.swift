@@ -1,0 +1,189 @@
+import CloudKitModel
+import Foundation
+import Synchronization
+
+/// Keeps an app's records in step with a private or shared database (B-SYN).
+///
+/// The app says what it has changed (`state.add`), hands records out when asked and hears what others have changed. The
+/// engine schedules, batches, retries, remembers how far it has read, and follows the account. See <doc:SyncEngine>.
+public final class CKSyncEngine: CustomStringConvertible, Sendable {
+    public let database: CKDatabase
+    public let state: State
+
+    /// One sync at a time.
+    let syncs = Turns()
+    /// One event at a time (B-SYN-02).
+    let events = Turns()
+    let delegate: DelegateBox
+    let automation: SyncAutomation?
+    let subscriptionID: String?
+    /// The account whose user the state is known to belong to.
+    let verifiedAccount = Mutex<AccountStamp?>(nil)
+    private let running = Mutex<[UUID: Task<Void, any Error>]>([:])
+    private let isTelling = Mutex(false)
+
+    /// Starts an engine. Nobody being signed in is no error: it waits (B-SYN-12).
+    public init(_ configuration: Configuration) {
+        database = configuration.database
+        state = State(configuration.stateSerialization?.state ?? SyncState())
+        delegate = DelegateBox(configuration.delegate)
+        subscriptionID = configuration.subscriptionID
+        automation =
+            configuration.automaticallySync && configuration.database.scope != .public
+            ? SyncAutomation(configuration.database.connection.timekeeping) : nil
+        state.observe { [weak self] change in self?.stateChanged(change) }
+        automation?.start(self)
+    }
+
+    deinit { automation?.stop() }
+
+    public var description: String {
+        "CKSyncEngine(\(database.scope.word), \(state.value.recordChanges.entries.count) records pending)"
+    }
+
+    /// Fetches what others have changed, now.
+    ///
+    /// - Throws: What kept a zone or all of them from being fetched; `notAuthenticated` when nobody is signed in;
+    ///   `invalidArguments` inside a delegate's function (B-SYN-02).
+    /// - Note: Returns after the delegate has handled the events (B-SYN-13).
+    public func fetchChanges(_ options: FetchChangesOptions = .init()) async throws {
+        try await run { try await $0.fetch(FetchChangesContext(reason: .manual, options: options)) }
+    }
+
+    /// Sends what is pending, now.
+    ///
+    /// - Throws: What kept changes from being sent: `partialFailure` when it differs from one to the other, and the events
+    ///   have said which. `notAuthenticated` when nobody is signed in; `invalidArguments` inside a delegate's function
+    ///   (B-SYN-02), and for a batch with changes outside of the scope (B-SYN-06).
+    /// - Note: Returns after the delegate has handled the events (B-SYN-13).
+    public func sendChanges(_ options: SendChangesOptions = .init()) async throws {
+        try await run { try await $0.send(SendChangesContext(reason: .manual, options: options)) }
+    }
+
+    /// Cancels what is running or waiting. What was not sent stays pending; what is on its way may still arrive.
+    public func cancelOperations() async {
+        automation?.clear()
+        for task in running.withLock({ Array($0.values) }) { task.cancel() }
+    }
+
+    /// Says that the database has changed on the server, as a notification does; an automatic engine fetches.
+    func remoteChanged() { automation?.wantFetch() }
+
+    // MARK: One sync at a time
+
+    /// Runs a sync when its turn comes, in a task that `cancelOperations` can reach.
+    func run(_ body: @escaping @Sendable (CKSyncEngine) async throws -> Void) async throws {
+        guard !EventScope.isCurrent(self) else {
+            throw CKError.invalidArguments(
+                "fetchChanges and sendChanges cannot be awaited inside a function of the sync engine's delegate")
+        }
+        try database.scope.checkSyncs()
+        let task = Task { [self] in
+            try await syncs.take { [self] in
+                try Task.checkCancellation()
+                try await body(self)
+            }
+        }
+        let id = UUID()
+        running.withLock { $0[id] = task }
+        defer { running.withLock { $0[id] = nil } }
+        do {
+            try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            throw task.isCancelled && !(error is CKError) ? CKError(.cancelled) : CKError.any(error)
+        }
+    }
+
+    // MARK: Events
+
+    /// Hands an event to the delegate, then the state if that is different now.
+    ///
+    /// - Parameters:
+    ///   - prepare: What the state must look like while the delegate works; runs when the event's turn has come.
+    ///   - commit: What only holds once the delegate has the event's data (B-SYN-01).
+    func post(
+        _ event: Event?, preparing prepare: (inout SyncState) -> Bool = { _ in false },
+        then commit: (inout SyncState) -> Bool = { _ in false }
+    ) async {
+        await events.take {
+            state.revise(prepare)
+            if let event { await handle(event) }
+            state.revise(commit)
+            if let serialization = state.takeUnreported() {
+                await handle(.stateUpdate(Event.StateUpdate(stateSerialization: serialization)))
+            }
+        }
+    }
+
+    private func handle(_ event: Event) async {
+        await asking { await $0.handleEvent(event, syncEngine: self) }
+    }
+
+    /// Calls one function of the delegate, if that still lives. The caller has the turn.
+    func asking<Answer: Sendable>(_ question: (any CKSyncEngineDelegate) async -> Answer) async -> Answer? {
+        guard let delegate = delegate.value else { return nil }
+        return await EventScope.run(in: self) { await question(delegate) }
+    }
+
+    private func stateChanged(_ change: State.Change) {
+        if change == .added { automation?.wantSend() }
+        // One task tells of as many changes as there are until it runs.
+        let isFirst = isTelling.withLock { isTelling in
+            defer { isTelling = true }
+            return !isTelling
+        }
+        guard isFirst else { return }
+        Task { [weak self] in
+            self?.isTelling.withLock { $0 = false }
+            await self?.post(nil)
+        }
+    }
+}
+
+/// Keeps a delegate without keeping it alive.
+final class DelegateBox: Sendable {
+    private struct Weak: Sendable { weak var value: (any CKSyncEngineDelegate)? }
+
+    private let content: Mutex<Weak>
+
+    init(_ delegate: any CKSyncEngineDelegate) { content = Mutex(Weak(value: delegate)) }
+
+    var value: (any CKSyncEngineDelegate)? { content.withLock { $0.value } }
+}
+
+/// Knows whether code runs inside a delegate's function, where waiting for a sync would wait for itself.
+final class EventScope: Sendable {
+    @TaskLocal private static var current: EventScope?
+
+    private let engine: ObjectIdentifier
+    private let task: Int?
+
+    private init(engine: ObjectIdentifier) {
+        self.engine = engine
+        task = Self.currentTask
+    }
+
+    static func run<Answer: Sendable>(in engine: CKSyncEngine, _ body: () async -> Answer) async -> Answer {
+        await $current.withValue(EventScope(engine: ObjectIdentifier(engine)), operation: body)
+    }
+
+    /// A task of its own that an event handler leaves behind inherits the scope, and may wait as long as it likes.
+    static func isCurrent(_ engine: CKSyncEngine) -> Bool {
+        guard let current, current.engine == ObjectIdentifier(engine) else { return false }
+        return current.task == currentTask
+    }
+
+    private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+}
+
+extension DatabaseScope {
+    /// Only databases with feeds can be synced (B-SYN-01).
+    func checkSyncs() throws {
+        guard self == .public else { return }
+        throw CKError.invalidArguments("A sync engine works on a private or shared database, not on the public one")
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Synchronization
+
+/// Lets an engine sync by itself: waits for what the schedule says, does it, tells the schedule how it went.
+///
+/// Time, waiting and chance come from the connection, so that a test's clock decides when anything happens (B-SYN-11).
+final class SyncAutomation: Sendable {
+    private let schedule = Mutex(SyncSchedule())
+    private let timekeeping: Timekeeping
+    private let bell: AsyncStream<Void>
+    private let ring: AsyncStream<Void>.Continuation
+    private let running = Mutex<Task<Void, Never>?>(nil)
+    private let accountObserver = Mutex<AccountObserver?>(nil)
+
+    init(_ timekeeping: Timekeeping) {
+        self.timekeeping = timekeeping
+        (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Starts with a fetch, which also finds out who is signed in. The engine is not kept alive; it stops this when it goes.
+    func start(_ engine: CKSyncEngine) {
+        let hasWork = engine.state.value.hasWork
+        plan { schedule, now in
+            schedule.wantFetch(at: now)
+            if hasWork { schedule.wantSend(at: now) }
+        }
+        let observer = AccountObserver { [weak self] in self?.accountChanged() }
+        accountObserver.withLock { $0 = observer }
+        let engine = WeakEngine(value: engine)
+        let task = Task.detached(priority: .utility) { [self] in
+            await run { work in await engine.value?.syncBySchedule(work) }
+        }
+        running.withLock { $0 = task }
+    }
+
+    func stop() {
+        running.withLock { $0 }?.cancel()
+        accountObserver.withLock { $0 = nil }
+    }
+
+    func wantFetch() { plan { $0.wantFetch(at: $1) } }
+
+    func wantSend() { plan { $0.wantSend(at: $1) } }
+
+    /// Forgets what was planned; the next addition or notification plans anew.
+    func clear() { plan { schedule, _ in schedule.clear() } }
+
+    private func accountChanged() {
+        plan { schedule, now in
+            schedule.endQuiet(at: now)
+            schedule.wantFetch(at: now)
+        }
+    }
+
+    private func plan(_ change: (inout SyncSchedule, Duration) -> Void) {
+        let now = timekeeping.now()
+        schedule.withLock { change(&$0, now) }
+        ring.yield()
+    }
+
+    /// - Parameter sync: nil: the engine is gone.
+    private func run(
+        _ sync: @Sendable (SyncSchedule.Work) async -> (outcome: SyncOutcome, hasWork: Bool)?
+    ) async {
+        var bells = bell.makeAsyncIterator()
+        while !Task.isCancelled {
+            switch schedule.withLock({ $0.next(at: timekeeping.now()) }) {
+            case .idle:
+                _ = await bells.next()
+            case .wait(let duration):
+                let timer = Task { [timekeeping, ring] in
+                    try await timekeeping.sleep(duration)
+                    ring.yield()
+                }
+                _ = await bells.next()
+                timer.cancel()
+            case .work(let work):
+                schedule.withLock { $0.began(work) }
+                guard let (outcome, hasWork) = await sync(work) else { return }
+                let (now, random) = (timekeeping.now(), timekeeping.random())
+                schedule.withLock { $0.ended(work, outcome, hasWork: hasWork, at: now, random: random) }
+            }
+        }
+    }
+}
+
+/// Listens for `CKAccountChanged` as long as it lives.
+private final class AccountObserver: Sendable {
+    // Opaque, never changed, and given back to the center, which is safe from anywhere.
+    nonisolated(unsafe) private let token: any NSObjectProtocol
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        token = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) { _ in
+            body()
+        }
+    }
+
+    deinit { NotificationCenter.default.removeObserver(token) }
+}
+
+private struct WeakEngine: Sendable { weak var value: CKSyncEngine? }
+
+extension CKSyncEngine {
+    /// One piece of work of the engine's own; its errors have been told by events, and are the schedule's business.
+    func syncBySchedule(_ work: SyncSchedule.Work) async -> (outcome: SyncOutcome, hasWork: Bool) {
+        var outcome = SyncOutcome.done
+        do {
+            try await run { engine in
+                switch work {
+                case .fetch:
+                    try await engine.fetch(FetchChangesContext(reason: .scheduled, options: .init()))
+                case .send:
+                    guard engine.state.value.hasWork else { return }
+                    try await engine.send(SendChangesContext(reason: .scheduled, options: .init()))
+                }
+            }
+        } catch {
+            outcome = SyncOutcome(CKError.any(error))
+        }
+        return (outcome, state.value.hasWork)
+    }
+}

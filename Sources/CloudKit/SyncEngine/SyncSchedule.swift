@@ -1,0 +1,86 @@
+/// Decides what an engine does next by itself, and when: one thing at a time, fetches before sends (B-SYN-11).
+///
+/// A value that is told the time and draws no random numbers, so that a test can play any day through.
+struct SyncSchedule: Hashable, Sendable {
+    enum Work: Hashable, Sendable { case fetch, send }
+
+    enum Step: Hashable, Sendable {
+        case idle
+        case wait(Duration)
+        case work(Work)
+    }
+
+    /// How long additions are collected before they are sent.
+    static let sendDelay = Duration.milliseconds(20)
+    /// How often an engine asks without having been told of a change; notifications are best effort (B-PSH-02).
+    static let pollInterval = Duration.seconds(60)
+    static let firstDelay = Duration.seconds(1)
+    static let delayMax = Duration.seconds(600)
+
+    private(set) var fetchDue: Duration?
+    private(set) var sendDue: Duration?
+    /// Nothing happens before: the server or the network needs a pause.
+    private(set) var quietUntil = Duration.zero
+    /// In a row.
+    private(set) var failures = 0
+
+    mutating func wantFetch(at now: Duration) { fetchDue = min(fetchDue ?? now, now) }
+
+    mutating func wantSend(at now: Duration) {
+        let due = now + Self.sendDelay
+        sendDue = min(sendDue ?? due, due)
+    }
+
+    /// The network or the account is back: no reason to wait any longer.
+    mutating func endQuiet(at now: Duration) {
+        quietUntil = min(quietUntil, now)
+        failures = 0
+    }
+
+    mutating func clear() {
+        fetchDue = nil
+        sendDue = nil
+    }
+
+    func next(at now: Duration) -> Step {
+        let due = [fetchDue, sendDue].compactMap { $0.map { max($0, quietUntil) } }
+        guard let first = due.min() else { return .idle }
+        guard first <= now else { return .wait(first - now) }
+        guard let fetchDue, max(fetchDue, quietUntil) <= now else { return .work(.send) }
+        return .work(.fetch)
+    }
+
+    mutating func began(_ work: Work) {
+        switch work {
+        case .fetch: fetchDue = nil
+        case .send: sendDue = nil
+        }
+    }
+
+    /// - Parameters:
+    ///   - hasWork: Whether something waits to be sent.
+    ///   - random: From 0 to 1.
+    mutating func ended(_ work: Work, _ outcome: SyncOutcome, hasWork: Bool, at now: Duration, random: Double) {
+        switch outcome {
+        case .done:
+            failures = 0
+            if work == .fetch { fetchDue = min(fetchDue ?? .seconds(Int64.max), now + Self.pollInterval) }
+        case .failed(let wish):
+            failures += 1
+            quietUntil = max(quietUntil, now + max(wish ?? .zero, backoff(random)))
+            if work == .fetch { wantFetch(at: now) }
+        case .conflicted, .refused:
+            // The first time at once; an app that mends nothing must not keep the network busy.
+            if failures > 0 { quietUntil = max(quietUntil, now + backoff(random)) }
+            failures += 1
+            if outcome == .conflicted || work == .fetch { wantFetch(at: now) }
+        }
+        if hasWork { wantSend(at: now) }
+    }
+
+    /// Twice as long each time, up to ten minutes, with half of it to chance so that devices do not come back together.
+    private func backoff(_ random: Double) -> Duration {
+        let delay = min(Self.firstDelay * (1 << min(max(failures, 1) - 1, 16)), Self.delayMax)
+        return delay * (0.5 + random / 2)
+    }
+}

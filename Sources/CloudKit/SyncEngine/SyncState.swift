@@ -1,0 +1,123 @@
+/// What an engine knows: who is signed in, how far each feed was read, what waits to be sent.
+struct SyncState: Sendable {
+    /// The user's record name when the engine last looked; nil: nobody, or it never looked.
+    var user: String?
+    /// Somebody was signed in and is not any more: what was added since belongs to nobody (B-SYN-12).
+    var wasSignedOut = false
+    var databaseToken: String?
+    /// The zones that exist, as far as the feed told, each with how far it was read.
+    var zones: [CKRecordZone.ID: ZoneProgress] = [:]
+    /// Zones with news that were not fetched yet, in the order in which they were heard of.
+    private(set) var unfetched: [CKRecordZone.ID] = []
+    private(set) var databaseChanges = PendingList<CKRecordZone.ID, CKSyncEngine.PendingDatabaseChange>()
+    private(set) var recordChanges = PendingList<CKRecord.ID, CKSyncEngine.PendingRecordZoneChange>()
+    private(set) var hasUntrackedChanges = false
+    /// The database subscription that is known to exist.
+    var subscriptionID: String?
+    /// Counts everything that the app added, so that a send can tell what is newer than itself.
+    private(set) var revision: UInt64 = 0
+
+    struct ZoneProgress: Hashable, Sendable {
+        var token: String?
+    }
+
+    init(user: String? = nil) { self.user = user }
+
+    // MARK: What waits to be sent
+
+    mutating func add(_ changes: [CKSyncEngine.PendingRecordZoneChange]) -> Bool {
+        revision += 1
+        return changes.reduce(false) { recordChanges.add($1, for: $1.recordID, revision: revision) || $0 }
+    }
+
+    mutating func add(_ changes: [CKSyncEngine.PendingDatabaseChange]) -> Bool {
+        revision += 1
+        return changes.reduce(false) { databaseChanges.add($1, for: $1.zoneID, revision: revision) || $0 }
+    }
+
+    mutating func remove(_ changes: [CKSyncEngine.PendingRecordZoneChange]) -> Bool {
+        let unwanted = Set(changes)
+        return recordChanges.removeAll { unwanted.contains($0.change) }
+    }
+
+    mutating func remove(_ changes: [CKSyncEngine.PendingDatabaseChange]) -> Bool {
+        let unwanted = Set(changes)
+        return databaseChanges.removeAll { unwanted.contains($0.change) }
+    }
+
+    /// Removes what was decided, unless the app added it again after `revision`.
+    mutating func settle(_ changes: Set<CKSyncEngine.PendingRecordZoneChange>, until revision: UInt64) -> Bool {
+        recordChanges.removeAll { $0.revision <= revision && changes.contains($0.change) }
+    }
+
+    /// Removes what was decided, unless the app added it again after `revision`.
+    mutating func settle(_ changes: Set<CKSyncEngine.PendingDatabaseChange>, until revision: UInt64) -> Bool {
+        databaseChanges.removeAll { $0.revision <= revision && changes.contains($0.change) }
+    }
+
+    mutating func setUntracked(_ value: Bool) -> Bool {
+        revision += 1
+        defer { hasUntrackedChanges = value }
+        return hasUntrackedChanges != value
+    }
+
+    /// The delegate has nothing more to send: untracked changes are sent, unless some came after `revision`.
+    mutating func settleUntracked(until revision: UInt64) -> Bool {
+        guard hasUntrackedChanges, self.revision <= revision else { return false }
+        hasUntrackedChanges = false
+        return true
+    }
+
+    var hasWork: Bool { !databaseChanges.isEmpty || !recordChanges.isEmpty || hasUntrackedChanges }
+
+    // MARK: What was fetched
+
+    /// Notes one page of the database's feed.
+    ///
+    /// - Returns: Whether anything is different now.
+    mutating func noteDatabaseChanges(
+        modified: [CKRecordZone.ID], deleted: [CKRecordZone.ID], token: String
+    ) -> Bool {
+        for zone in deleted {
+            zones[zone] = nil
+            unfetched.removeAll { $0 == zone }
+        }
+        var waiting = Set(unfetched)
+        for zone in modified {
+            if zones[zone] == nil { zones[zone] = ZoneProgress() }
+            if waiting.insert(zone).inserted { unfetched.append(zone) }
+        }
+        defer { databaseToken = token }
+        return databaseToken != token || !modified.isEmpty || !deleted.isEmpty
+    }
+
+    /// Notes one page of a zone's feed.
+    mutating func noteZoneChanges(_ zone: CKRecordZone.ID, token: String, isLast: Bool) -> Bool {
+        let isNew = zones[zone]?.token != token || (isLast && unfetched.contains(zone))
+        zones[zone] = ZoneProgress(token: token)
+        if isLast { unfetched.removeAll { $0 == zone } }
+        return isNew
+    }
+
+    /// The zone's token is of no use any more: the zone has to be read from the beginning (B-CHG-09).
+    mutating func forgetToken(of zone: CKRecordZone.ID) {
+        zones[zone] = ZoneProgress()
+        if !unfetched.contains(zone) { unfetched.append(zone) }
+    }
+
+    /// The zone is not there; the database's feed will say why.
+    mutating func forget(_ zone: CKRecordZone.ID) {
+        zones[zone]?.token = nil
+        unfetched.removeAll { $0 == zone }
+    }
+
+    /// The zones to fetch next, those named first in front (B-SYN-13).
+    func zonesToFetch(_ options: CKSyncEngine.FetchChangesOptions, except done: Set<CKRecordZone.ID>) -> [CKRecordZone
+        .ID]
+    {
+        let wanted = unfetched.filter { options.scope.contains($0) && !done.contains($0) }
+        guard !options.prioritizedZoneIDs.isEmpty else { return wanted }
+        let first = options.prioritizedZoneIDs.filter(wanted.contains)
+        return first + wanted.filter { !first.contains($0) }
+    }
+}

@@ -1,0 +1,99 @@
+/// The form in which an engine's state is stored by an app: versioned, every zone named once.
+struct SyncStateArchive: Codable {
+    private struct Zone: Codable {
+        var name: String
+        var owner: String
+        var token: String?
+        var isKnown: Bool?
+    }
+
+    private struct Change: Codable {
+        var zone: Int
+        /// nil: the zone itself.
+        var record: String?
+        var isDelete: Bool?
+    }
+
+    /// What this version writes; it reads no later one.
+    private static let versionMax = 1
+
+    private var version = versionMax
+    private var user: String?
+    private var wasSignedOut: Bool?
+    private var databaseToken: String?
+    private var zones: [Zone] = []
+    private var unfetched: [Int] = []
+    private var databaseChanges: [Change] = []
+    private var recordChanges: [Change] = []
+    private var hasUntrackedChanges: Bool?
+    private var subscriptionID: String?
+
+    init(_ state: SyncState) {
+        user = state.user
+        wasSignedOut = state.wasSignedOut ? true : nil
+        databaseToken = state.databaseToken
+        subscriptionID = state.subscriptionID
+        hasUntrackedChanges = state.hasUntrackedChanges ? true : nil
+        var places: [CKRecordZone.ID: Int] = [:]
+        func place(_ id: CKRecordZone.ID) -> Int {
+            if let place = places[id] { return place }
+            places[id] = zones.count
+            let progress = state.zones[id]
+            zones.append(
+                Zone(
+                    name: id.zoneName, owner: id.ownerName, token: progress?.token,
+                    isKnown: progress == nil ? nil : true))
+            return zones.count - 1
+        }
+        for id in state.zones.keys.sorted(by: { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }) {
+            _ = place(id)
+        }
+        unfetched = state.unfetched.map(place)
+        databaseChanges = state.databaseChanges.changes.map { change in
+            if case .deleteZone(let id) = change { return Change(zone: place(id), isDelete: true) }
+            return Change(zone: place(change.zoneID))
+        }
+        recordChanges = state.recordChanges.changes.map { change in
+            switch change {
+            case .saveRecord(let id): Change(zone: place(id.zoneID), record: id.recordName)
+            case .deleteRecord(let id): Change(zone: place(id.zoneID), record: id.recordName, isDelete: true)
+            }
+        }
+    }
+
+    /// - Throws: `DecodingError` for what no engine has written: an app then starts without a state.
+    func state(_ path: [any CodingKey]) throws -> SyncState {
+        func check(_ isGood: Bool, _ reason: String) throws {
+            guard !isGood else { return }
+            throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: reason))
+        }
+        try check(version <= Self.versionMax, "The state was written by a later version of CloudKit")
+        try check(
+            zones.allSatisfy { !$0.name.isEmpty && !$0.owner.isEmpty }, "A zone of the state has no name")
+        let places = unfetched + databaseChanges.map(\.zone) + recordChanges.map(\.zone)
+        try check(places.allSatisfy(zones.indices.contains), "The state names a zone that it does not list")
+        try check(recordChanges.allSatisfy { $0.record?.isEmpty == false }, "A record of the state has no name")
+
+        let ids = zones.map { CKRecordZone.ID(zoneName: $0.name, ownerName: $0.owner) }
+        var state = SyncState(user: user)
+        state.wasSignedOut = wasSignedOut ?? false
+        state.subscriptionID = subscriptionID
+        _ = state.noteDatabaseChanges(modified: unfetched.map { ids[$0] }, deleted: [], token: "")
+        state.databaseToken = databaseToken
+        for (zone, id) in zip(zones, ids) where zone.isKnown == true {
+            state.zones[id] = SyncState.ZoneProgress(token: zone.token)
+        }
+        _ = state.add(
+            databaseChanges.map { change -> CKSyncEngine.PendingDatabaseChange in
+                change.isDelete == true
+                    ? .deleteZone(ids[change.zone]) : .saveZone(CKRecordZone(zoneID: ids[change.zone]))
+            })
+        _ = state.add(
+            recordChanges.map { change -> CKSyncEngine.PendingRecordZoneChange in
+                let id = CKRecord.ID(named: change.record ?? "", in: ids[change.zone])
+                return change.isDelete == true ? .deleteRecord(id) : .saveRecord(id)
+            })
+        if hasUntrackedChanges == true { _ = state.setUntracked(true) }
+        return state
+    }
+}

@@ -1,0 +1,133 @@
+import FaultyNetwork
+import Synchronization
+import Testing
+
+@testable import CloudKit
+
+/// Engines that sync by themselves, on clocks that their tests move.
+@Suite struct AutomaticSyncTests {
+    /// A device of a user with an engine of its own will.
+    private struct Device {
+        let app: Notebook
+        let clock: TestClock
+        let network: FaultyTransport
+
+        init(_ cloud: ThrowawayCloud, _ user: ThrowawayCloud.User) async throws {
+            clock = TestClock()
+            network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping)
+            let container = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
+            app = try Notebook(container.privateCloudDatabase, automaticallySync: true)
+        }
+
+        /// Lets the device's time pass until an event is handled.
+        func event(_ isWanted: @escaping @Sendable (CKSyncEngine.Event) -> Bool) async throws {
+            _ = await app.syncEngine
+            _ = try await clock.running { await app.events.first(where: isWanted) }
+        }
+
+        func sent() async throws {
+            try await event {
+                if case .sentRecordZoneChanges(let event) = $0 { !event.savedRecords.isEmpty } else { false }
+            }
+        }
+
+        func fetched(_ name: String) async throws {
+            try await event { event in
+                guard case .fetchedRecordZoneChanges(let event) = event else { return false }
+                return event.modifications.contains { $0.record.recordID.recordName == name }
+            }
+        }
+    }
+
+    @Test func `B-SYN-11 what one device writes is on the other without anybody asking`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let a = try await Device(cloud, user)
+            let b = try await Device(cloud, user)
+            await a.app.write("n", "one", edit: 1)
+            try await a.sent()
+            try await b.fetched("n")
+            #expect(await b.app.notes["n"]?.text == "one")
+            await b.app.write("n", "two", edit: 2)
+            try await b.sent()
+            await a.app.syncEngine.remoteChanged()
+            try await a.event { event in
+                guard case .fetchedRecordZoneChanges(let event) = event else { return false }
+                return event.modifications.contains { $0.record["text"] as? String == "two" }
+            }
+            #expect(await a.app.notes["n"]?.text == "two")
+        }
+    }
+
+    @Test func `B-SYN-08 B-THR-02 a server that asks for a pause is left alone for so long`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let a = try await Device(cloud, cloud.addUser("ada"))
+            let clock = a.clock
+            let attempts = Mutex<[Duration]>([])
+            a.network.decide { request in
+                guard request.url.path.hasSuffix("records/modify") else { return nil }
+                return attempts.withLock { attempts in
+                    attempts.append(clock.now)
+                    return attempts.count == 1 ? .refused(status: 503, retryAfter: 120) : nil
+                }
+            }
+            await a.app.write("n", "one", edit: 1)
+            try await a.sent()
+            let times = attempts.withLock { $0 }
+            #expect(times.count == 2)
+            #expect(times[1] - times[0] >= .seconds(120))
+            #expect(await a.app.failures == [.serviceUnavailable])
+        }
+    }
+
+    @Test func `B-SYN-08 hours offline end by themselves, and nothing is lost`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let a = try await Device(cloud, cloud.addUser("ada"))
+            let clock = a.clock
+            a.network.decide { _ in clock.now < .seconds(6 * 3600) ? .unreachable : nil }
+            for number in 0..<5 { await a.app.write("n\(number)", "offline", edit: number) }
+            try await a.sent()
+            #expect(a.clock.now >= .seconds(6 * 3600))
+            // Once a minute at first, once in ten at last: not a busy device.
+            #expect(a.network.happened.count < 60)
+            #expect(await a.app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `B-SYN-15 a conflict ends by itself, with a fetch first`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let a = try await Device(cloud, user)
+            await a.app.write("n", "mine", edit: 1)
+            try await a.sent()
+            let record = try await a.app.database.record(for: .init(recordName: "n", zoneID: Notebook.zone.zoneID))
+            record["text"] = "theirs"
+            record["edit"] = 5
+            try await a.app.database.save(record)
+            await a.app.write("n", "mine again", edit: 9)
+            try await a.sent()
+            #expect(await a.app.failures == [.serverRecordChanged])
+            let now = try await a.app.database.record(for: record.recordID)
+            #expect(now["text"] as? String == "mine again")
+        }
+    }
+
+    @Test func `An engine goes when nobody holds it any more`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let clock = TestClock()
+            let container = try await cloud.device(of: cloud.addUser("ada"), timekeeping: clock.timekeeping)
+            let delegate = Forgetful()
+            weak var engine: CKSyncEngine?
+            do {
+                let held = CKSyncEngine(
+                    .init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: delegate))
+                engine = held
+                try await held.fetchChanges()
+                // The engine's own fetch runs beside; it has ended when the engine waits for its next one.
+                _ = try await clock.nextSleep()
+            }
+            while engine != nil { await Task.yield() }
+            #expect(engine == nil)
+        }
+    }
+}

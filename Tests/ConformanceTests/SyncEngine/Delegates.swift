@@ -1,0 +1,72 @@
+import CloudKit
+import CloudKitDevice
+import Synchronization
+
+/// Hands out one batch, and keeps what became of it.
+actor OneBatch: CKSyncEngineDelegate {
+    private var batch: CKSyncEngine.RecordZoneChangeBatch?
+    private(set) var sent: [CKSyncEngine.Event.SentRecordZoneChanges] = []
+
+    init(_ batch: CKSyncEngine.RecordZoneChangeBatch) { self.batch = batch }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        if case .sentRecordZoneChanges(let event) = event { sent.append(event) }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        defer { batch = nil }
+        return batch
+    }
+}
+
+/// A class, not an actor, that has lost all its records.
+final class Forgetful: CKSyncEngineDelegate {
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {}
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        await CKSyncEngine.RecordZoneChangeBatch(
+            pendingChanges: syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+        ) { self.recordFor(id: $0) }
+    }
+
+    private func recordFor(id: CKRecord.ID) -> CKRecord? { nil }
+}
+
+/// Calls its engine back where it must not, and leaves a task behind that may.
+actor Reentrant: CKSyncEngineDelegate {
+    private(set) var codes: [CKError.Code] = []
+    private(set) var later: Task<Void, any Error>?
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        guard case .willFetchChanges = event, later == nil else { return }
+        do { try await syncEngine.fetchChanges() } catch { codes.append((error as? CKError)?.code ?? .internalError) }
+        do { try await syncEngine.sendChanges() } catch { codes.append((error as? CKError)?.code ?? .internalError) }
+        later = Task { try await syncEngine.fetchChanges() }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+}
+
+/// A device whose user changes.
+final class SwitchingAccount: DeviceAccount {
+    private let current: Mutex<SignedInDevice?>
+    let apiToken: String?
+
+    init(_ first: SignedInDevice) {
+        current = Mutex(first)
+        apiToken = first.apiToken
+    }
+
+    func become(_ next: SignedInDevice?) { current.withLock { $0 = next } }
+
+    var state: AccountState { current.withLock { $0 }?.state ?? .noAccount }
+    func webAuthToken() async throws -> String? { try await current.withLock { $0 }?.webAuthToken() }
+    func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
+    func keep(rotated token: String) { current.withLock { $0 }?.keep(rotated: token) }
+}

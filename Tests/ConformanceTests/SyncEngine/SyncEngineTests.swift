@@ -1,0 +1,385 @@
+import CloudKit
+import FaultyNetwork
+import Testing
+
+/// Devices that sync by an engine each, told to by hand, against a running cloud.
+@Suite struct SyncEngineTests {
+    @Test func `B-SYN-03 B-SYN-04 B-SYN-12 a first send tells of the account, saves zones, then records`() async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let device = try await cloud.device(of: cloud.addUser("ada"))
+            let app = try Notebook(device.privateCloudDatabase)
+            await app.write("a", "first", edit: 1)
+            try await app.syncEngine.sendChanges()
+            #expect(
+                await app.log.filter { $0 != "stateUpdate" } == [
+                    "accountChange(signIn)", "willSendChanges(manual)",
+                    "sentDatabaseChanges(1 saved, 0 deleted, 0 failed)",
+                    "sentRecordZoneChanges(1 saved, 0 deleted, 0 failed)", "didSendChanges(manual)",
+                ])
+            #expect(await app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(await app.syncEngine.state.pendingDatabaseChanges.isEmpty)
+        }
+    }
+
+    @Test func `B-SYN-01 B-SYN-03 a fetch tells of zones, then of each zone's records, and the state comes last`()
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let a = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            let b = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            await a.write("a", "first", edit: 1)
+            try await a.syncEngine.sendChanges()
+            // What is sent and known already is not the matter here.
+            try await b.syncEngine.sendChanges()
+            await b.forgetLog()
+            try await b.syncEngine.fetchChanges()
+            #expect(
+                await b.log == [
+                    "willFetchChanges(manual)", "fetchedDatabaseChanges(1 modified, 0 deleted)", "stateUpdate",
+                    "willFetchRecordZoneChanges(Notes)", "fetchedRecordZoneChanges(1 modified, 0 deleted)",
+                    "stateUpdate",
+                    "didFetchRecordZoneChanges(Notes)", "didFetchChanges(manual)",
+                ])
+            #expect(await b.notes["a"]?.text == "first")
+            await b.forgetLog()
+            try await b.syncEngine.fetchChanges()
+            #expect(await b.log == ["willFetchChanges(manual)", "didFetchChanges(manual)"])
+        }
+    }
+
+    @Test func `B-SYN-09 B-SYN-15 a conflict is told, ends the send, and what the app adds goes with the next one`()
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let a = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            let b = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            await a.write("n", "A1", edit: 1)
+            try await a.syncEngine.sendChanges()
+            try await b.syncEngine.fetchChanges()
+            await a.write("n", "A2", edit: 3)
+            await b.write("n", "B1", edit: 2)
+            try await b.syncEngine.sendChanges()
+            await expect(.partialFailure) { try await a.syncEngine.sendChanges() }
+            #expect(await a.failures == [.serverRecordChanged])
+            #expect(await a.syncEngine.state.pendingRecordZoneChanges.count == 1)
+            #expect(await b.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+            try await a.syncEngine.sendChanges()
+            try await b.syncEngine.fetchChanges()
+            #expect(await a.notes["n"]?.text == "A2")
+            #expect(await b.notes["n"]?.text == "A2")
+        }
+    }
+
+    @Test func `B-SYN-09 after zoneNotFound the app saves the zone again, after unknownItem the record`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let app = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            await app.write("n", "one", edit: 1)
+            try await app.syncEngine.sendChanges()
+            try await app.database.deleteRecordZone(withID: Notebook.zone.zoneID)
+            await app.write("n", "two", edit: 2)
+            await expect(.partialFailure) { try await app.syncEngine.sendChanges() }
+            try await app.syncEngine.sendChanges()
+            let id = CKRecord.ID(recordName: "n", zoneID: Notebook.zone.zoneID)
+            try await app.database.deleteRecord(withID: id)
+            await app.write("n", "three", edit: 3)
+            await expect(.partialFailure) { try await app.syncEngine.sendChanges() }
+            try await app.syncEngine.sendChanges()
+            #expect(await app.failures == [.zoneNotFound, .unknownItem])
+            #expect(try await app.database.record(for: id)["text"] as? String == "three")
+        }
+    }
+
+    @Test func `B-SYN-08 what the network kept from happening stays pending and is told`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: .system)
+            let device = try await cloud.device(of: cloud.addUser("ada"), over: network)
+            let app = try Notebook(device.privateCloudDatabase)
+            try await app.syncEngine.sendChanges()
+            await app.write("n", "one", edit: 1)
+            network.decide { _ in .unreachable }
+            await expect(.networkUnavailable) { try await app.syncEngine.sendChanges() }
+            network.decide { _ in .answerLost }
+            await expect(.serverResponseLost) { try await app.syncEngine.sendChanges() }
+            #expect(await app.failures == [.networkUnavailable, .serverResponseLost])
+            #expect(await app.syncEngine.state.pendingRecordZoneChanges.count == 1)
+            network.decide { _ in nil }
+            // The first attempt had arrived: the second one meets it, and the app merges the two.
+            await expect(.partialFailure) { try await app.syncEngine.sendChanges() }
+            try await app.syncEngine.sendChanges()
+            #expect(await app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `B-LIM-04 many changes go in batches of 250, one event each`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let a = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            let b = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            for number in 0..<444 { await a.write("n\(number)", "\(number)", edit: number) }
+            try await a.syncEngine.sendChanges()
+            #expect(
+                await a.log.filter { $0.hasPrefix("sentRecord") } == [
+                    "sentRecordZoneChanges(250 saved, 0 deleted, 0 failed)",
+                    "sentRecordZoneChanges(194 saved, 0 deleted, 0 failed)",
+                ])
+            try await b.syncEngine.fetchChanges()
+            #expect(await b.notes == a.notes)
+        }
+    }
+
+    @Test func `B-LIM-02 a batch that is too large for one request is sent in parts, parents first`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z"))
+            let root = CKRecord(recordType: "T", recordID: .init(recordName: "root", zoneID: zone.zoneID))
+            let children = (0..<500).map { number in
+                let child = CKRecord(recordType: "T", recordID: .init(recordName: "c\(number)", zoneID: zone.zoneID))
+                child.setParent(root)
+                return child
+            }
+            let delegate = OneBatch(CKSyncEngine.RecordZoneChangeBatch(recordsToSave: children + [root]))
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            engine.state.hasPendingUntrackedChanges = true
+            try await engine.sendChanges()
+            let sent = await delegate.sent
+            #expect(sent.map(\.savedRecords.count) == [501])
+            #expect(engine.state.hasPendingUntrackedChanges == false)
+        }
+    }
+
+    @Test func `B-SYN-07 an atomic batch with a conflict changes nothing in its zone`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z"))
+            let taken = CKRecord(recordType: "T", recordID: .init(recordName: "taken", zoneID: zone.zoneID))
+            try await database.save(taken)
+            let again = CKRecord(recordType: "T", recordID: taken.recordID)
+            let fresh = CKRecord(recordType: "T", recordID: .init(recordName: "fresh", zoneID: zone.zoneID))
+            let delegate = OneBatch(.init(recordsToSave: [again, fresh], atomicByZone: true))
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            await expect(.partialFailure) { try await engine.sendChanges() }
+            let failed = await delegate.sent.flatMap(\.failedRecordSaves)
+            #expect(Set(failed.map(\.error.code)) == [.serverRecordChanged, .batchRequestFailed])
+            await expect(.unknownItem) { _ = try await database.record(for: fresh.recordID) }
+        }
+    }
+
+    @Test func `B-SYN-06 a batch outside of the scope is refused, and nothing of it is sent`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z"))
+            let record = CKRecord(recordType: "T", recordID: .init(recordName: "r", zoneID: zone.zoneID))
+            let delegate = OneBatch(.init(recordsToSave: [record]))
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            await expect(.invalidArguments) {
+                try await engine.sendChanges(.init(scope: .allExcluding([zone.zoneID])))
+            }
+            await expect(.unknownItem) { _ = try await database.record(for: record.recordID) }
+        }
+    }
+
+    @Test func `B-SYN-06 a change whose record the app no longer has is dropped`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let app = try Notebook(await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase)
+            let id = CKRecord.ID(recordName: "never", zoneID: Notebook.zone.zoneID)
+            let delegate = Forgetful()
+            var configuration = CKSyncEngine.Configuration(
+                database: app.database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
+            try await engine.sendChanges()
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `B-SYN-13 the scope of a fetch is kept, and prioritised zones come first`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let database = try await cloud.device(of: user).privateCloudDatabase
+            let zones = ["One", "Two", "Three"].map { CKRecordZone(zoneName: $0) }
+            _ = try await database.modifyRecordZones(saving: zones, deleting: [])
+            for zone in zones {
+                try await database.save(
+                    CKRecord(recordType: "T", recordID: .init(recordName: "r", zoneID: zone.zoneID)))
+            }
+            let app = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            func fetched() async -> [String] {
+                await app.log.filter { $0.hasPrefix("willFetchRecord") }.map { String($0.dropFirst(27).dropLast()) }
+            }
+            try await app.syncEngine.fetchChanges(.init(scope: .zoneIDs([zones[1].zoneID])))
+            #expect(await fetched() == ["Two"])
+            #expect(
+                Set(await app.syncEngine.state.zoneIDsWithUnfetchedServerChanges) == [zones[0].zoneID, zones[2].zoneID])
+            await app.forgetLog()
+            var options = CKSyncEngine.FetchChangesOptions()
+            options.prioritizedZoneIDs = [zones[2].zoneID, zones[1].zoneID]
+            try await app.syncEngine.fetchChanges(options)
+            #expect(await fetched() == ["Three", "One"])
+        }
+    }
+
+    @Test func `B-SYN-14 a zone that is gone is told with its reason, and its token is forgotten`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let a = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            let b = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            await a.write("n", "one", edit: 1)
+            try await a.syncEngine.sendChanges()
+            try await b.syncEngine.fetchChanges()
+            await a.syncEngine.state.add(pendingDatabaseChanges: [.deleteZone(Notebook.zone.zoneID)])
+            try await a.syncEngine.sendChanges()
+            await b.forgetLog()
+            try await b.syncEngine.fetchChanges()
+            #expect(await b.log.contains("fetchedDatabaseChanges(0 modified, 1 deleted)"))
+            #expect(await b.notes.isEmpty)
+            await a.syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Notebook.zone)])
+            await a.write("m", "two", edit: 2)
+            try await a.syncEngine.sendChanges()
+            try await b.syncEngine.fetchChanges()
+            #expect(await b.notes.keys.sorted() == ["m"])
+        }
+    }
+
+    @Test func `B-SYN-02 a sync inside of a handler is refused instead of waiting for itself`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
+            let delegate = Reentrant()
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            try await engine.fetchChanges()
+            #expect(await delegate.codes == [.invalidArguments, .invalidArguments])
+            try await #require(await delegate.later).value
+        }
+    }
+
+    @Test func `B-SYN-12 without an account an engine sleeps, and keeps what is pending`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let app = try Notebook(cloud.strangersDevice().privateCloudDatabase)
+            await app.write("n", "one", edit: 1)
+            await expect(.notAuthenticated) { try await app.syncEngine.sendChanges() }
+            await expect(.notAuthenticated) { try await app.syncEngine.fetchChanges() }
+            #expect(await app.log.allSatisfy { $0 == "stateUpdate" })
+            #expect(await app.syncEngine.state.pendingRecordZoneChanges.count == 1)
+        }
+    }
+
+    @Test func `B-SYN-12 another user on the device resets the state, pending changes included`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let ada = try await cloud.credentials(of: cloud.addUser("ada"))
+            let bob = try await cloud.credentials(of: cloud.addUser("bob"))
+            let account = SwitchingAccount(ada)
+            let database = CKContainer(
+                identifier: cloud.container, endpoint: cloud.endpoint, account: account,
+                transport: URLSessionTransport.shared
+            ).privateCloudDatabase
+            let app = try Notebook(database)
+            await app.write("n", "one", edit: 1)
+            try await app.syncEngine.sendChanges()
+            await app.write("n", "two", edit: 2)
+            await app.forgetLog()
+            account.become(bob)
+            try await app.syncEngine.fetchChanges()
+            #expect(await app.log.first { $0 != "stateUpdate" } == "accountChange(switchAccounts)")
+            #expect(await app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(await app.notes.isEmpty)
+            account.become(nil)
+            await app.forgetLog()
+            await expect(.notAuthenticated) { try await app.syncEngine.fetchChanges() }
+            #expect(await app.log == ["accountChange(signOut)", "stateUpdate"])
+            account.become(ada)
+            await app.forgetLog()
+            try await app.syncEngine.fetchChanges()
+            #expect(await app.log.first == "accountChange(signIn)")
+            #expect(await app.notes["n"]?.text == "one")
+        }
+    }
+
+    @Test func `B-SYN-12 accounts that changed while the app was away are one event`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let ada = try await cloud.device(of: cloud.addUser("ada"))
+            let bob = try await cloud.device(of: cloud.addUser("bob"))
+            let app = try Notebook(ada.privateCloudDatabase)
+            try await app.syncEngine.sendChanges()
+            let again = try Notebook(bob.privateCloudDatabase, disk: await app.disk)
+            try await again.syncEngine.fetchChanges()
+            #expect(await again.log.first == "accountChange(switchAccounts)")
+        }
+    }
+
+    @Test func `B-SYN-01 private and shared databases have an engine each, the public one has none`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = try await cloud.device(of: cloud.addUser("ada"))
+            let mine = try Notebook(device.privateCloudDatabase)
+            let others = try Notebook(device.sharedCloudDatabase)
+            let everybodys = try Notebook(device.publicCloudDatabase)
+            async let first: Void = mine.syncEngine.fetchChanges()
+            async let second: Void = others.syncEngine.fetchChanges()
+            _ = try await (first, second)
+            await expect(.invalidArguments) { try await everybodys.syncEngine.fetchChanges() }
+            await expect(.invalidArguments) { try await everybodys.syncEngine.sendChanges() }
+        }
+    }
+
+    @Test func `B-SYN-05 an edit made while its record is being sent is sent as well`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let clock = TestClock()
+            let slow = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { request in
+                request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
+            }
+            let app = try Notebook(await cloud.device(of: cloud.addUser("ada"), over: slow).privateCloudDatabase)
+            await app.write("n", "one", edit: 1)
+            let sending = Task { try await app.syncEngine.sendChanges() }
+            _ = try await clock.nextSleep()
+            await app.write("n", "two", edit: 2)
+            clock.advance(by: .seconds(1))
+            _ = try await clock.nextSleep()
+            clock.advance(by: .seconds(1))
+            try await sending.value
+            let id = CKRecord.ID(recordName: "n", zoneID: Notebook.zone.zoneID)
+            #expect(try await app.database.record(for: id)["text"] as? String == "two")
+            #expect(await app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `Cancelling ends what runs and what waits, and loses nothing`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let clock = TestClock()
+            let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { request in
+                request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
+            }
+            let app = try Notebook(await cloud.device(of: cloud.addUser("ada"), over: network).privateCloudDatabase)
+            await app.write("n", "one", edit: 1)
+            let engine = await app.syncEngine
+            let sending = Task { try await engine.sendChanges() }
+            _ = try await clock.nextSleep()
+            let fetching = Task { try await engine.fetchChanges() }
+            sending.cancel()
+            await expect(.operationCancelled) { try await sending.value }
+            try await fetching.value
+            let again = Task { try await engine.sendChanges() }
+            _ = try await clock.nextSleep()
+            await engine.cancelOperations()
+            await expect(.operationCancelled) { try await again.value }
+            #expect(engine.state.pendingRecordZoneChanges.count == 1)
+            network.decide { _ in nil }
+            try await engine.sendChanges()
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+}
