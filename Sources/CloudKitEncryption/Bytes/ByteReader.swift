@@ -30,10 +30,19 @@ struct ByteReader {
     mutating func takeName() throws(EncryptionError) -> String {
         let count = try takeNumber(UInt16.self)
         guard let name = String(validating: try take(Int(count)), as: UTF8.self) else {
-            throw .malformed(item, reason: "a name is not UTF-8")
+            throw malformed("a name is not UTF-8")
         }
         return name
     }
+
+    /// A byte that is 0 or 1.
+    mutating func takeFlag() throws(EncryptionError) -> Bool {
+        let flag = try takeNumber(UInt8.self)
+        guard flag <= 1 else { throw malformed("a flag is 0 or 1") }
+        return flag == 1
+    }
+
+    func malformed(_ reason: String) -> EncryptionError { .malformed(item, reason: reason) }
 
     mutating func takeRest() -> ArraySlice<UInt8> {
         defer { rest = [] }
@@ -41,6 +50,6 @@ struct ByteReader {
     }
 
     func finish() throws(EncryptionError) {
-        guard rest.isEmpty else { throw .malformed(item, reason: "bytes follow the end") }
+        guard rest.isEmpty else { throw malformed("bytes follow the end") }
     }
 }

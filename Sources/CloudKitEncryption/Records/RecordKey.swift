@@ -1,5 +1,5 @@
 /// Where a record lies; part of every associated data of what is sealed in it.
-package struct RecordPlace: Hashable, Sendable {
+package struct RecordPlace: Hashable, Codable, Sendable {
     package var zone: ZonePlace
     package var name: String
 

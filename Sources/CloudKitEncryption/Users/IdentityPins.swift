@@ -6,8 +6,13 @@ package struct IdentityPins: Hashable, Codable, Sendable {
 
     package init() {}
 
+    /// The name under which a user whom one meets in a zone is known: their record name differs from container to container.
+    package static func name(of user: String, in zone: ZonePlace) -> String {
+        "\(zone.container)/\(zone.environment)/\(user)"
+    }
+
     /// Compares with what is known of this user, or remembers what is seen for the first time.
-    /// - Parameter user: a name that is unique on this device, such as container and user record name.
+    /// - Parameter user: a name that is unique on this device, as `name(of:in:)` makes it.
     /// - Returns: whether this is the first time, so that the pins have to be written.
     /// - Throws: `identityReplaced` if the user had other keys before.
     @discardableResult

@@ -40,11 +40,14 @@ package struct PublicIdentity: Sendable {
     }
 
     package var bytes: [UInt8] {
-        [1] + signing.rawRepresentation + agreement.rawRepresentation + signature
+        [1] + keyBytes + signature
     }
 
     /// What people compare, by telephone or side by side.
     package var fingerprint: Fingerprint { Fingerprint(of: keys("welkin fingerprint 1")) }
+
+    /// Signing and agreement key: 64 bytes.
+    var keyBytes: [UInt8] { Array(signing.rawRepresentation + agreement.rawRepresentation) }
 
     private func keys(_ purpose: String) -> [UInt8] {
         Self.keys(purpose, signing: signing.rawRepresentation, agreement: agreement.rawRepresentation)

@@ -1,8 +1,15 @@
-/// The highest key epoch that this device saw of each zone; a cloud that offers a lower one has gone back in time.
+/// The highest key epochs that this device saw, of zones and of shares; a cloud that offers a lower one has gone back in time.
 ///
 /// A small value that a file in the profile's folder holds.
 package struct EpochPins: Hashable, Codable, Sendable {
+    private struct ShareEpochs: Hashable, Codable {
+        var highest: UInt32
+        /// The highest that the owner began or invited in.
+        var ofOwner: UInt32
+    }
+
     private var highest: [ZonePlace: UInt32] = [:]
+    private var shares: [RecordPlace: ShareEpochs] = [:]
 
     package init() {}
 
@@ -19,6 +26,30 @@ package struct EpochPins: Hashable, Codable, Sendable {
 
     package func epoch(of zone: ZonePlace) -> UInt32? { highest[zone] }
 
+    package func epoch(ofShare share: RecordPlace) -> UInt32? { shares[share]?.highest }
+
     /// For a zone that was deleted: a new one of the same name begins at 0.
-    package mutating func forget(_ zone: ZonePlace) { highest[zone] = nil }
+    package mutating func forget(_ zone: ZonePlace) {
+        highest[zone] = nil
+        shares = shares.filter { $0.key.zone != zone }
+    }
+
+    /// For a share that ended.
+    package mutating func forget(share: RecordPlace) { shares[share] = nil }
+
+    /// Remembers an invitation whose signatures were verified.
+    /// - Throws: `epochWentBack` for a lower epoch than one seen, and for an administrator whose right is older than the owner's
+    ///   latest epoch.
+    mutating func see(_ invitation: ShareInvitation) throws(EncryptionError) {
+        let item = EncryptionError.Item.invitation(share: invitation.share.name)
+        var seen = shares[invitation.share] ?? ShareEpochs(highest: 0, ofOwner: 0)
+        guard invitation.epoch >= seen.highest else {
+            throw .epochWentBack(item, offered: invitation.epoch, seen: seen.highest)
+        }
+        let ofOwner = invitation.authority?.grant.epoch ?? invitation.epoch
+        guard ofOwner >= seen.ofOwner else { throw .epochWentBack(item, offered: ofOwner, seen: seen.ofOwner) }
+        seen.highest = invitation.epoch
+        seen.ofOwner = ofOwner
+        shares[invitation.share] = seen
+    }
 }

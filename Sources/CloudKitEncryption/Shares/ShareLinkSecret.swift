@@ -1,0 +1,94 @@
+import Foundation
+
+/// The secret part of a share's link: `https://…/share/…#k=AX…`. What follows the `#` reaches no server (B-TM-07).
+package struct ShareLinkSecret: Equatable, Sendable {
+    private let secret: KeyMaterial
+
+    /// A new link's.
+    package init(random: Randomness = .system) { secret = random.key() }
+
+    init(_ secret: KeyMaterial) { self.secret = secret }
+
+    var material: KeyMaterial { secret }
+
+    /// `k=` and base64url of version 1 and the secret's 32 bytes, without padding: 46 letters.
+    package var fragment: String {
+        let text = Data([1] + secret.bytes).base64EncodedString()
+        let letters = text.map { $0 == "+" ? "-" : $0 == "/" ? "_" : String($0) }
+        return "k=" + letters.joined().trimmingCharacters(in: ["="])
+    }
+
+    /// Reads a link's fragment, with or without the `#`; other parameters beside `k` are left alone.
+    /// - Throws: `noKey` if there is no `k`, `truncated` if the link was cut when it was copied.
+    package init(fragment: String) throws(EncryptionError) {
+        guard fragment.utf8.count <= 2048 else { throw .malformed(.link, reason: "it is too long") }
+        let parameters = fragment.drop { $0 == "#" }.split(separator: "&")
+        guard let text = parameters.first(where: { $0.hasPrefix("k=") })?.dropFirst(2) else { throw .noKey(.link) }
+        var letters = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : String($0) }.joined()
+        guard !letters.contains("=") else { throw .malformed(.link, reason: "its secret is no base64url") }
+        // A count of 1 above a multiple of 4 is impossible: a letter was lost.
+        guard letters.count % 4 != 1 else { throw .truncated(.link) }
+        letters += String(repeating: "=", count: (4 - letters.count % 4) % 4)
+        guard let bytes = Data(base64Encoded: letters) else {
+            throw .malformed(.link, reason: "its secret is no base64url")
+        }
+        var reader = ByteReader(Array(bytes), of: .link)
+        try reader.takeVersion()
+        secret = KeyMaterial(try reader.take(KeyMaterial.byteCount))
+        try reader.finish()
+        guard self.fragment.dropFirst(2) == text else { throw .malformed(.link, reason: "its secret is no base64url") }
+    }
+
+    /// The share's key for whoever has the link: what the cloud carries as `link`, or as the `wrap` of a one-time link's seat.
+    ///
+    /// Version 2 (so that it is told apart from an invitation), epoch, nonce, ciphertext, tag: 65 bytes.
+    /// - Parameter participant: The id of a one-time link's seat; nil for the link that anyone may use.
+    package func wrap(
+        _ key: ShareKey, participant: String? = nil, random: Randomness = .system
+    ) throws(EncryptionError) -> [UInt8] {
+        var header: [UInt8] = [Self.version]
+        header.appendBigEndian(key.epoch)
+        return try wrappingKey.seal(
+            key.material.bytes, header: header, authenticating: Self.place(key.place, key.epoch, participant),
+            item: .shareKey(share: key.place.name), random: random)
+    }
+
+    /// The share's key out of what `wrap` made.
+    package func open(
+        _ wrapped: [UInt8], share: RecordPlace, participant: String? = nil
+    ) throws(EncryptionError) -> ShareKey {
+        let item = EncryptionError.Item.shareKey(share: share.name)
+        var reader = ByteReader(wrapped, of: item)
+        try reader.takeVersion(Self.version)
+        let epoch = try reader.takeNumber(UInt32.self)
+        let material = try wrappingKey.unwrap(
+            reader.takeRest(), authenticating: Self.place(share, epoch, participant), item: item)
+        return ShareKey(place: share, epoch: epoch, material: material)
+    }
+
+    /// Whether a participant's `wrap` is of a one-time link, and not an invitation.
+    package static func isLinkWrap(_ wrap: [UInt8]) -> Bool { wrap.first == version }
+
+    private static let version: UInt8 = 2
+
+    private var wrappingKey: KeyMaterial { secret.derive(Frame("welkin share link 1")) }
+
+    private static func place(_ share: RecordPlace, _ epoch: UInt32, _ participant: String?) -> Frame {
+        var frame = Frame("welkin share key for link 1")
+        frame.append(share.frame)
+        frame.append(epoch)
+        frame.append(participant ?? "")
+        return frame
+    }
+}
+
+extension ContainerRoot {
+    /// The secret of a link to one of the account's own shares; every device of the owner derives the same, in each epoch.
+    /// - Parameter participant: The id of a one-time link's seat; nil for the link that anyone may use.
+    package func linkSecret(of share: RecordPlace, participant: String? = nil) -> ShareLinkSecret {
+        var info = Frame("welkin share link secret 1")
+        info.append(share.frame)
+        info.append(participant ?? "")
+        return ShareLinkSecret(material.derive(info))
+    }
+}

@@ -1,0 +1,127 @@
+import CloudKitEncryption
+import Foundation
+import Testing
+
+@Suite struct ShareInvitationTests {
+    private let fixtures = Fixtures()
+    private let owner: AccountIdentity
+    private let bob: AccountIdentity
+    private let eve: AccountIdentity
+    private let share: RecordPlace
+    private let key: ShareKey
+
+    init() throws {
+        owner = try fixtures.secret.identity()
+        bob = try AccountSecret(random: fixtures.random).identity()
+        eve = try AccountSecret(random: fixtures.random).identity()
+        share = RecordPlace(zone: fixtures.zoneKey().place, name: "share-1")
+        key = ShareKey(madeFor: share, epoch: 3, random: fixtures.random)
+    }
+
+    private func invite(administrator: Bool = false) throws -> ShareInvitation {
+        try ShareInvitation(
+            key, to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: owner, administrator: administrator)
+    }
+
+    private func open(
+        _ invitation: ShareInvitation, as participant: String = "p-bob", with identity: AccountIdentity? = nil,
+        pins: IdentityPins = IdentityPins(), epochs: EpochPins = EpochPins()
+    ) throws -> ShareKey {
+        var pins = pins
+        var epochs = epochs
+        return try invitation.open(as: participant, with: identity ?? bob, pins: &pins, epochs: &epochs)
+    }
+
+    @Test func `B-TM-06 a participant opens the invitation that was sealed to them, and nobody else does`() throws {
+        let travelled = try ShareInvitation(bytes: invite().bytes, share: share)
+        #expect(try open(travelled) == key)
+        #expect(throws: EncryptionError.doesNotOpen(.invitation(share: "share-1"))) { try open(travelled, with: eve) }
+        #expect(throws: EncryptionError.badSignature(.invitation(share: "share-1"))) {
+            try open(travelled, as: "p-eve")
+        }
+        #expect(travelled.bytes.count <= 1024)
+        #expect(!ShareLinkSecret.isLinkWrap(travelled.bytes))
+    }
+
+    @Test func `B-TM-04 an invitation is good for its own share only`() throws {
+        var other = share
+        other.name = "share-2"
+        let moved = try ShareInvitation(bytes: invite().bytes, share: other)
+        #expect(throws: EncryptionError.badSignature(.invitation(share: "share-2"))) { try open(moved) }
+    }
+
+    @Test func `B-TM-12 every changed or missing byte is an error`() throws {
+        let bytes = try invite(administrator: true).bytes
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            #expect(throws: EncryptionError.self) { try open(ShareInvitation(bytes: changed, share: share)) }
+            #expect(throws: EncryptionError.self) { try ShareInvitation(bytes: Array(bytes[..<index]), share: share) }
+        }
+    }
+
+    @Test func `B-TM-08 an invitation in the name of somebody known with other keys is refused`() throws {
+        var pins = IdentityPins()
+        try pins.check(owner.publicIdentity, of: IdentityPins.name(of: "_ada", in: share.zone))
+        let forged = try ShareInvitation(
+            ShareKey(madeFor: share, epoch: 4), to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: eve)
+        let before = pins
+        var epochs = EpochPins()
+        #expect(throws: EncryptionError.self) {
+            try forged.open(as: "p-bob", with: bob, pins: &pins, epochs: &epochs)
+        }
+        #expect(pins == before)
+        #expect(epochs == EpochPins())
+    }
+
+    @Test func `an administrator whom the owner made one invites others, and nobody else can`() throws {
+        let right = try #require(try invite(administrator: true).authority(for: bob.publicIdentity))
+        #expect(try invite().authority(for: bob.publicIdentity) == nil)
+        #expect(try invite(administrator: true).authority(for: eve.publicIdentity) == nil)
+        func byBob(_ authority: ShareAuthority?, _ inviter: AccountIdentity) throws -> ShareInvitation {
+            let invitation = try ShareInvitation(
+                key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: inviter, authority: authority)
+            return try ShareInvitation(bytes: invitation.bytes, share: share)
+        }
+        let invitation = try byBob(right, bob)
+        #expect(try open(invitation, as: "p-eve", with: eve) == key)
+        #expect(invitation.bytes.count <= 1024)
+        #expect(invitation.authority(for: eve.publicIdentity) == nil)
+        #expect(throws: EncryptionError.badSignature(.invitation(share: "share-1"))) {
+            try open(byBob(right, eve), as: "p-eve", with: eve)
+        }
+        #expect(throws: EncryptionError.self) { try byBob(nil, bob) }
+        #expect(throws: EncryptionError.self) {
+            try ShareInvitation(
+                key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: right,
+                administrator: true)
+        }
+    }
+
+    @Test
+    func `B-TM-05 epochs of a share do not go back, and an old administrator's right ends with the owner's epoch`()
+        throws
+    {
+        let right = try #require(try invite(administrator: true).authority(for: bob.publicIdentity))
+        var pins = IdentityPins()
+        var epochs = EpochPins()
+        let next = ShareKey(madeFor: share, epoch: 4, random: fixtures.random)
+        let toEve = try ShareInvitation(next, to: "p-eve", identity: eve.publicIdentity, by: "_ada", with: owner)
+        #expect(try toEve.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs) == next)
+        epochs = try JSONDecoder().decode(EpochPins.self, from: JSONEncoder().encode(epochs))
+        #expect(epochs.epoch(ofShare: share) == 4)
+        let old = try ShareInvitation(key, to: "p-eve", identity: eve.publicIdentity, by: "_ada", with: owner)
+        let item = EncryptionError.Item.invitation(share: "share-1")
+        #expect(throws: EncryptionError.epochWentBack(item, offered: 3, seen: 4)) {
+            try old.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
+        }
+        let later = ShareKey(madeFor: share, epoch: 5, random: fixtures.random)
+        let byBob = try ShareInvitation(
+            later, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: right)
+        #expect(throws: EncryptionError.epochWentBack(item, offered: 3, seen: 4)) {
+            try byBob.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
+        }
+        epochs.forget(share: share)
+        #expect(try byBob.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs) == later)
+    }
+}

@@ -1,0 +1,53 @@
+import CloudKitEncryption
+import Testing
+
+@Suite struct ShareLinkTests {
+    private let fixtures = Fixtures()
+    private let share: RecordPlace
+    private let key: ShareKey
+
+    init() {
+        share = RecordPlace(zone: fixtures.zoneKey().place, name: "share-1")
+        key = ShareKey(madeFor: share, epoch: 3, random: fixtures.random)
+    }
+
+    @Test func `B-TM-07 whoever has the link's fragment opens the share`() throws {
+        let link = fixtures.root.linkSecret(of: share)
+        let wrapped = try link.wrap(key)
+        #expect(ShareLinkSecret.isLinkWrap(wrapped))
+        for fragment in [link.fragment, "#" + link.fragment, "#title=Notes&" + link.fragment + "&x=y"] {
+            #expect(try ShareLinkSecret(fragment: fragment).open(wrapped, share: share) == key)
+        }
+        #expect(throws: EncryptionError.doesNotOpen(.shareKey(share: "share-1"))) {
+            try ShareLinkSecret(random: fixtures.random).open(wrapped, share: share)
+        }
+    }
+
+    @Test func `a one-time link opens its own seat only`() throws {
+        let seat = fixtures.root.linkSecret(of: share, participant: "p-1")
+        #expect(seat != fixtures.root.linkSecret(of: share))
+        #expect(seat != fixtures.root.linkSecret(of: share, participant: "p-2"))
+        let wrapped = try seat.wrap(key, participant: "p-1")
+        #expect(try seat.open(wrapped, share: share, participant: "p-1") == key)
+        #expect(throws: EncryptionError.self) { try seat.open(wrapped, share: share, participant: "p-2") }
+        #expect(throws: EncryptionError.self) { try seat.open(wrapped, share: share) }
+    }
+
+    @Test func `a link that was cut or changed says so`() throws {
+        let link = ShareLinkSecret(random: fixtures.random)
+        #expect(link.fragment.count == 46)
+        #expect(throws: EncryptionError.truncated(.link)) {
+            try ShareLinkSecret(fragment: String(link.fragment.dropLast(3)))
+        }
+        #expect(throws: EncryptionError.noKey(.link)) { try ShareLinkSecret(fragment: "#Title") }
+        #expect(throws: EncryptionError.self) { try ShareLinkSecret(fragment: "#k=") }
+        #expect(throws: EncryptionError.self) { try ShareLinkSecret(fragment: "#" + link.fragment + "A") }
+        #expect(throws: EncryptionError.self) {
+            try ShareLinkSecret(fragment: "#k=" + String(repeating: "é", count: 44))
+        }
+        #expect(throws: EncryptionError.unknownVersion(.link, 2)) {
+            try ShareLinkSecret(fragment: "k=Ag" + link.fragment.dropFirst(4))
+        }
+        #expect(throws: EncryptionError.self) { try ShareLinkSecret(fragment: String(repeating: "k", count: 5000)) }
+    }
+}
