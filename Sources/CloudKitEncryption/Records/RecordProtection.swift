@@ -6,8 +6,8 @@ package struct RecordProtection: Hashable, Sendable {
     package let origin: RecordKey.Origin
     package private(set) var wraps: [KeyWrap]
 
-    /// More than one wrap for every epoch in which the record was written is never needed.
-    package static let wrapsMax = 4096
+    /// More than one wrap for every epoch in which the record was written is never needed; the cloud stores 64 KiB.
+    package static let wrapsMax = 900
     /// Of a record's or share's name, in bytes of UTF-8.
     static let nameBytesMax = 1024
 

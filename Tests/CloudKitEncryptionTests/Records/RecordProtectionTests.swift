@@ -132,7 +132,7 @@ import Testing
         #expect(throws: EncryptionError.unknownVersion(.protection, 2)) {
             try RecordProtection(epoch: 0, keys: [2] + keys.dropFirst())
         }
-        #expect(throws: EncryptionError.tooMany(.protection, limit: 4096)) {
+        #expect(throws: EncryptionError.tooMany(.protection, limit: 900)) {
             try RecordProtection(epoch: 0, keys: [1, 0, 0xFF, 0xFF])
         }
         var doubled = keys

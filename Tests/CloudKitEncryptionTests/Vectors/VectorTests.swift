@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+
+@testable import CloudKitEncryption
+
+/// The formats of docs/encryption.md do not change unnoticed.
+///
+/// `WELKIN_WRITE_VECTORS=1 swift test --filter "makes the vectors"` writes the file anew, after a format was changed on purpose.
+@Suite struct VectorTests {
+    @Test func `the code makes the vectors of the file`() throws {
+        var book = try VectorMaker().book()
+        if ProcessInfo.processInfo.environment["WELKIN_WRITE_VECTORS"] != nil {
+            book["invitation"] = try VectorMaker().invitations()
+            try VectorFile.write(book)
+        }
+        let file = try VectorFile.read()
+        book["invitation"] = file["invitation"]
+        #expect(book.keys == file.keys)
+        for (section, vectors) in book {
+            #expect(vectors.count == file[section]?.count)
+            for (made, written) in zip(vectors, file[section] ?? []) { #expect(made == written, "\(section)") }
+        }
+    }
+
+    @Test func `B-TM-04 vectors open, and those that were changed or moved do not`() throws {
+        let openers: [String: (Vector) throws -> Bool] = [
+            "recovery": recovery, "accountSecret": accountSecret, "identity": identity, "field": field,
+            "assetKey": assetKey, "asset": asset, "protection": protection, "keyring": keyring, "link": link,
+            "invitation": invitation,
+        ]
+        let file = try VectorFile.read()
+        for (section, opener) in openers {
+            let vectors = try #require(file[section])
+            #expect(vectors.contains { $0.opens } && vectors.contains { !$0.opens })
+            for vector in vectors {
+                if vector.opens {
+                    #expect(try opener(vector), "\(section): \(vector.name)")
+                } else {
+                    #expect(throws: (any Error).self, "\(section): \(vector.name)") { try opener(vector) }
+                }
+            }
+        }
+    }
+
+    private func zone(_ vector: Vector) throws -> ZonePlace {
+        ZonePlace(
+            container: try vector.text("container"), environment: try vector.text("environment"),
+            owner: try vector.text("owner"), zone: try vector.text("zone"))
+    }
+
+    private func recovery(_ vector: Vector) throws -> Bool {
+        let key = try RecoveryKey(words: vector.text("words"))
+        return key == (try RecoveryKey(bytes: vector.bytes("key")))
+    }
+
+    private func accountSecret(_ vector: Vector) throws -> Bool {
+        let purpose = try #require(WrappingKey.Purpose(rawValue: vector.text("purpose")))
+        let key = WrappingKey(purpose: purpose, material: KeyMaterial(try vector.bytes("wrappingKey")))
+        let opened = try AccountSecret(sealed: vector.bytes("sealed"), under: key, account: vector.text("account"))
+        return opened.bytes == (try vector.bytes("secret"))
+    }
+
+    private func identity(_ vector: Vector) throws -> Bool {
+        let opened = try PublicIdentity(bytes: vector.bytes("identity"))
+        return opened.fingerprint.description == (try vector.text("shown"))
+    }
+
+    private func sealer(_ vector: Vector) throws -> RecordSealer {
+        let key = RecordKey(
+            place: RecordPlace(zone: try zone(vector), name: try vector.text("record")),
+            epoch: try vector.number("epoch"),
+            origin: .derived, material: KeyMaterial(try vector.bytes("recordKey")))
+        return RecordSealer(key, recordType: try vector.text("recordType"))
+    }
+
+    private func field(_ vector: Vector) throws -> Bool {
+        let sealed = try vector.bytes("sealed")
+        let opened = try sealer(vector).open(sealed, field: vector.text("field"), type: vector.text("fieldType"))
+        return opened == (try vector.bytes("plain"))
+    }
+
+    private func assetKey(_ vector: Vector) throws -> Bool {
+        let position = vector.numbers["position"].map(Int.init)
+        let opened = try sealer(vector).openAsset(
+            vector.bytes("sealed"), field: vector.text("field"), position: position)
+        return opened.bytes == (try vector.bytes("assetSecret"))
+    }
+
+    private func asset(_ vector: Vector) throws -> Bool {
+        guard vector.bytes["sealed"] != nil else { return true }
+        let sealed = try vector.bytes("sealed")
+        let opener = try AssetOpener(AssetSecret(bytes: vector.bytes("assetSecret")))
+        try opener.check(sealedSize: sealed.count)
+        var plain: [UInt8] = []
+        for index in 0..<opener.layout.chunkCount {
+            try opener.open(chunk: index, sealed[opener.layout.sealedRange(ofChunk: index)], into: &plain)
+        }
+        return plain == VectorMaker.file(plain.count)
+    }
+
+    private func protection(_ vector: Vector) throws -> Bool {
+        let zone = try zone(vector)
+        let record = try vector.text("record")
+        let epoch = try vector.number("epoch")
+        let other = KeyMaterial(try vector.bytes("openerKey"))
+        let otherEpoch = try vector.number("openerEpoch")
+        let otherPlace = RecordPlace(zone: zone, name: try vector.text("opener"))
+        let protection = try RecordProtection(epoch: epoch, keys: vector.bytes("keys"))
+        let opened: RecordKey
+        switch try vector.text("kind") {
+        case "parent":
+            let parent = RecordKey(place: otherPlace, epoch: otherEpoch, origin: .derived, material: other)
+            opened = try protection.key(of: record, parent: parent)
+        case "share":
+            opened = try protection.key(
+                of: record, share: ShareKey(place: otherPlace, epoch: otherEpoch, material: other))
+        default:
+            let place = RecordPlace(zone: zone, name: record)
+            let present = RecordKey(place: place, epoch: epoch, origin: .derived, material: other)
+            opened = try protection.earlierKey(otherEpoch, key: present)
+        }
+        let origin = try vector.number("origin")
+        return try opened.material.bytes == vector.bytes("key") && UInt32(protection.origin.rawValue) == origin
+    }
+
+    private func share(_ vector: Vector) throws -> RecordPlace {
+        RecordPlace(zone: try zone(vector), name: try vector.text("share"))
+    }
+
+    private func keyring(_ vector: Vector) throws -> Bool {
+        let ring = try ShareKeyring(bytes: vector.bytes("ring"), share: share(vector))
+        let key = ShareKey(
+            place: try share(vector), epoch: try vector.number("epoch"),
+            material: KeyMaterial(try vector.bytes("shareKey")))
+        let opened =
+            switch try vector.text("kind") {
+            case "earlier": try ring.earlierKeys(key).first?.material
+            case "zone": try ring.zoneKeys(key).first?.material
+            default: try ring.linkSecret(key)?.material
+            }
+        return opened?.bytes == (try vector.bytes("key"))
+    }
+
+    private func link(_ vector: Vector) throws -> Bool {
+        let seat = try vector.text("seat")
+        let opened = try ShareLinkSecret(fragment: vector.text("fragment")).open(
+            vector.bytes("wrapped"), share: share(vector), participant: seat.isEmpty ? nil : seat)
+        return opened.material.bytes == (try vector.bytes("key"))
+    }
+
+    private func invitation(_ vector: Vector) throws -> Bool {
+        let invitation = try ShareInvitation(bytes: vector.bytes("invitation"), share: share(vector))
+        let identity = try AccountSecret(bytes: vector.bytes("recipientSecret")).identity()
+        var pins = IdentityPins()
+        let owner = try PublicIdentity(bytes: vector.bytes("ownerIdentity"))
+        try pins.check(owner, of: IdentityPins.name(of: vector.text("owner"), in: zone(vector)))
+        var epochs = EpochPins()
+        let opened = try invitation.open(
+            as: vector.text("participant"), with: identity, pins: &pins, epochs: &epochs)
+        let epoch = try vector.number("epoch")
+        return try opened.material.bytes == vector.bytes("key") && opened.epoch == epoch
+    }
+}
