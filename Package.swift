@@ -128,7 +128,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitModel", "CloudKitWire",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
+                "CloudKitWire",
                 "CoreLocation", "JSONBytes",
             ],
             swiftSettings: strict),
@@ -142,7 +143,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitHTTP",
+                "CloudKitModel",
                 "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", lifecycle, logging,
             ], swiftSettings: strict),
         // A cloud in a process of its own, spoken to in plain HTTP.

@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitEncryption
 import Synchronization
 
 @testable import CloudKit
@@ -8,8 +9,15 @@ final class SignedInDevice: DeviceAccount {
     let apiToken: String?
     private let email: String
     private let token: Mutex<String?>
+    private let secret: AccountSecret?
+    let userRecordName: String?
 
-    init(apiToken: String, token: String?, email: String) {
+    /// - Parameter secret: nil: the account's keys are not on this device.
+    init(
+        apiToken: String, token: String?, email: String, userRecordName: String? = nil, secret: AccountSecret? = nil
+    ) {
+        self.userRecordName = userRecordName
+        self.secret = secret
         self.apiToken = apiToken
         self.email = email
         self.token = Mutex(token)
@@ -21,5 +29,10 @@ final class SignedInDevice: DeviceAccount {
 
     func webAuthToken() async throws -> String? { token.withLock { $0 } }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
+    func accountSecret() throws -> AccountSecret {
+        guard let secret else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
+        return secret
+    }
+
     func keep(rotated token: String) { self.token.withLock { $0 = token } }
 }

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitRecordLayer
@@ -60,18 +61,26 @@ struct ThrowawayCloud: Sendable {
         return User(email: email, proof: proof)
     }
 
+    /// Which keys a device has.
+    enum Keys {
+        case own, none, others
+    }
+
     /// Signs a new device of a user in and gives its container.
     func device(
         of user: User, named name: String = "device", over transport: any Transport = URLSessionTransport.shared,
-        timekeeping: Timekeeping = .system
+        timekeeping: Timekeeping = .system, keys: Keys = .own
     ) async throws -> CKContainer {
         CKContainer(
-            identifier: container, endpoint: endpoint, account: try await credentials(of: user, named: name),
-            transport: transport, timekeeping: timekeeping)
+            identifier: container, endpoint: endpoint,
+            account: try await credentials(of: user, named: name, keys: keys), transport: transport,
+            timekeeping: timekeeping)
     }
 
     /// Signs a new device of a user in and gives its credentials.
-    func credentials(of user: User, named name: String = "device") async throws -> SignedInDevice {
+    func credentials(
+        of user: User, named name: String = "device", keys: Keys = .own
+    ) async throws -> SignedInDevice {
         guard let row = try await APITokens(book: book, surroundings: cloud.surroundings).find(apiToken) else {
             throw CancellationError()
         }
@@ -79,7 +88,15 @@ struct ThrowawayCloud: Sendable {
         let grant = try await DeviceSignIn(book: book, surroundings: cloud.surroundings).create(
             email: user.email, proof: user.proof, deviceName: name, lifetime: .device, place: place,
             address: "127.0.0.1")
-        return SignedInDevice(apiToken: apiToken, token: grant.webAuthToken, email: user.email)
+        let secret: AccountSecret? =
+            switch keys {
+            case .own: user.secret
+            case .none: nil
+            case .others: AccountSecret()
+            }
+        return SignedInDevice(
+            apiToken: apiToken, token: grant.webAuthToken, email: user.email,
+            userRecordName: grant.user.recordName, secret: secret)
     }
 
     /// A device on which nobody is signed in.
@@ -98,6 +115,7 @@ struct ThrowawayCloud: Sendable {
     struct User: Sendable {
         let email: String
         let proof: [UInt8]
+        let secret = AccountSecret()
     }
 }
 

@@ -49,14 +49,15 @@ public final class CKContainer: NSObject, Sendable {
     ///   - account: Who is signed in.
     package convenience init(
         identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
-        account: any DeviceAccount, transport: any Transport, timekeeping: Timekeeping = .system
+        account: any DeviceAccount, transport: any Transport, timekeeping: Timekeeping = .system,
+        epochs: EpochBook = EpochBook()
     ) {
         let place = ContainerPlace(
             endpoint: endpoint, container: ContainerID(identifier), environment: environment)
         self.init(
             connection: ContainerConnection(
                 identifier: identifier, place: .success(place), account: account, transport: transport,
-                timekeeping: timekeeping))
+                timekeeping: timekeeping, epochs: epochs))
     }
 
     /// A container by an explicit configuration instead of the process's own.

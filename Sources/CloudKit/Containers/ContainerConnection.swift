@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitEncryption
 import CloudKitModel
 import Foundation
 
@@ -22,6 +23,8 @@ final class ContainerConnection: Sendable {
     let transport: any Transport
     let timekeeping: Timekeeping
     let gate: RetryGate
+    /// Opens and seals encrypted values.
+    let keys: KeyRing
     /// Runs what is added to the container or its databases.
     let operations = OperationQueue()
     private let accountWatch: AccountWatch?
@@ -29,7 +32,7 @@ final class ContainerConnection: Sendable {
     init(
         identifier: String?, place: Result<ContainerPlace, CallFailure>, account: any DeviceAccount,
         transport: any Transport, timekeeping: Timekeeping = .system, gate: RetryGate = RetryGate(),
-        accountWatch: AccountWatch? = nil
+        accountWatch: AccountWatch? = nil, epochs: EpochBook = EpochBook()
     ) {
         self.identifier = identifier
         self.place = place
@@ -38,6 +41,7 @@ final class ContainerConnection: Sendable {
         self.timekeeping = timekeeping
         self.gate = gate
         self.accountWatch = accountWatch
+        keys = KeyRing(account: account, place: try? place.get(), epochs: epochs)
     }
 
     /// The connection that this process's configuration describes; without one, every call says what is missing.
@@ -84,7 +88,7 @@ final class ContainerConnection: Sendable {
             gate: RetryGate.shared(
                 endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
                 profile: configuration.profile),
-            accountWatch: AccountWatch(account))
+            accountWatch: AccountWatch(account), epochs: EpochBook(folder: configuration.deviceProfile.folder))
     }
 
     private static let containerMissing =
@@ -100,4 +104,6 @@ private struct NoAccount: DeviceAccount {
     func webAuthToken() async throws -> String? { nil }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
     func keep(rotated token: String) {}
+    func accountSecret() throws -> AccountSecret { throw CallFailure.notSignedIn }
+    var userRecordName: String? { nil }
 }

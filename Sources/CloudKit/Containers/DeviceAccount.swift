@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitEncryption
 
 /// Who is signed in on this device, as one container sees it.
 package protocol DeviceAccount: Sendable {
@@ -14,6 +15,12 @@ package protocol DeviceAccount: Sendable {
     func webAuthToken(insteadOf refused: String) async throws -> String?
     /// Keeps the token that came with an answer.
     func keep(rotated token: String)
+    /// The secret from which the keys of everything encrypted come.
+    ///
+    /// - Throws: When this device does not have it, or cannot read it.
+    func accountSecret() throws -> AccountSecret
+    /// The user's record name in the container; nil where the device would have to ask the cloud.
+    var userRecordName: String? { get }
 }
 
 /// The account of a profile folder.
@@ -54,6 +61,12 @@ struct ProfileAccount: DeviceAccount {
         // A token that could not be written is no loss: the one on disk stays good until it expires.
         try? profile.store(rotated: token, for: container, environment: configuration.environment)
     }
+
+    func accountSecret() throws -> AccountSecret {
+        throw CallFailure.keysMissing("The keys of this account are not on this device")
+    }
+
+    var userRecordName: String? { (try? entry)?.userRecordName }
 
     private static func send(_ request: DeviceRequest, by transport: any Transport) async throws -> DeviceResponse {
         guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }

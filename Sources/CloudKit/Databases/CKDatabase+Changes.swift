@@ -56,8 +56,8 @@ extension CKDatabase {
             var deletions: [RecordZoneChange.Deletion] = []
             for event in page.events {
                 switch event {
-                case .changed(let record):
-                    modifications[CKRecord.ID(record.id)] = record.asRecord().map { .init(record: $0) }
+                case .changed(let opened):
+                    modifications[CKRecord.ID(opened.record.id)] = opened.asRecord().map { .init(record: $0) }
                 case .deleted(let tombstone):
                     let id = RecordID(recordName: tombstone.recordName, zoneID: zoneID.model)
                     deletions.append(.init(recordID: CKRecord.ID(id), recordType: tombstone.recordType ?? ""))

@@ -55,8 +55,9 @@ extension CKDatabase {
             let request = try QueryRecordsRequest(
                 query: query, cursor: cursor, zoneID: zoneID, resultsLimit: resultsLimit, desiredKeys: desiredKeys,
                 scope: scope)
-            let page = try await requests().query(request)
-            let results = page.records.map { (CKRecord.ID($0.id), $0.asRecord()) }
+            let requests = requests()
+            let page = try await requests.query(request)
+            let results = await requests.opened(page.records).map { (CKRecord.ID($0.record.id), $0.asRecord()) }
             return (results, page.cursor(after: query, cursor, in: zoneID))
         }
     }

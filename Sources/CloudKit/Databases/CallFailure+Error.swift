@@ -22,6 +22,13 @@ extension CKError {
                 remedy: "Sign in with: welkin login")
         case .accountUnusable(let reason):
             self = .failure(.notAuthenticated, reason: reason, remedy: "Sign in again with: welkin login")
+        case .keysMissing(let reason):
+            self = .failure(
+                .accountTemporarilyUnavailable, reason: reason, description: deed.describe(reason),
+                remedy: "Sign in again with: welkin login")
+        case .tampered(let reason):
+            self = .failure(
+                .internalError, reason: reason, description: deed.describe(reason), remedy: CallFailure.tamperingRemedy)
         case .heldBack(let remaining):
             self = .failure(
                 .requestRateLimited, reason: "The server asked for fewer requests", subcode: 2061,

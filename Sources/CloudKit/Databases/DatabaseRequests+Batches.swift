@@ -5,13 +5,15 @@ import Synchronization
 struct ModifyItemOutcome: Hashable, Sendable {
     var item: ModifyPlan.Item
     /// The saved record; nil for a deletion.
-    var result: Result<Record?, CallFailure>
+    var result: Result<OpenedRecord?, CallFailure>
+    /// What the server holds, with a conflict (B-SAV-07).
+    var serverRecord: OpenedRecord?
 }
 
 /// What became of one record of a fetch.
 struct LookupItemOutcome: Hashable, Sendable {
     var id: RecordID
-    var result: Result<Record, CallFailure>
+    var result: Result<OpenedRecord, CallFailure>
 }
 
 extension DatabaseRequests {
@@ -26,12 +28,9 @@ extension DatabaseRequests {
             do {
                 if let failure = series.end { throw failure }
                 try Task.checkCancellation()
-                let outcomes = try await modify(batch.request)
+                let outcomes = try await modify(batch)
                 series.answered()
-                await deliver(
-                    zip(batch.items, outcomes).map { item, outcome in
-                        ModifyItemOutcome(item: item, result: outcome.result(in: batch.request.zoneID, item))
-                    })
+                await deliver(await opened(outcomes, of: batch))
             } catch {
                 let failure = try series.failed(CallFailure(error))
                 await deliver(batch.items.map { ModifyItemOutcome(item: $0, result: .failure(failure)) })
@@ -55,17 +54,50 @@ extension DatabaseRequests {
                     desiredKeys: desiredKeys)
                 let outcomes = try await lookup(request)
                 series.answered()
-                await deliver(
-                    zip(names, outcomes).map { name, outcome in
-                        let id = RecordID(recordName: name, zoneID: zone)
-                        return LookupItemOutcome(id: id, result: outcome.record(in: zone))
-                    })
+                await deliver(await opened(outcomes, of: names, in: zone))
             } catch {
                 let failure = try series.failed(CallFailure(error))
                 await deliver(
                     names.map {
                         LookupItemOutcome(id: RecordID(recordName: $0, zoneID: zone), result: .failure(failure))
                     })
+            }
+        }
+    }
+
+    /// The outcomes of a modification with their records opened, those of conflicts too.
+    private func opened(_ outcomes: [RecordOutcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
+        let zone = batch.request.zoneID
+        var records = await opened(outcomes.compactMap { $0.anyRecord?.placed(in: zone) })[...]
+        return zip(batch.items, outcomes).map { item, outcome in
+            let record = outcome.anyRecord == nil ? nil : records.popFirst()
+            switch (outcome, item) {
+            case (.record, .save): return ModifyItemOutcome(item: item, result: .success(record))
+            case (.deleted, .delete): return ModifyItemOutcome(item: item, result: .success(nil))
+            case (.failed(_, let refusal), _):
+                return ModifyItemOutcome(item: item, result: .failure(.refused(refusal)), serverRecord: record)
+            default: return ModifyItemOutcome(item: item, result: .failure(.answerMalformed(status: 200)))
+            }
+        }
+    }
+
+    /// The outcomes of a fetch with their records opened.
+    private func opened(
+        _ outcomes: [RecordOutcome], of names: [String], in zone: ZoneID
+    ) async -> [LookupItemOutcome] {
+        let records = outcomes.compactMap { if case .record(let record) = $0 { record.placed(in: zone) } else { nil } }
+        var opened = await opened(records)[...]
+        return zip(names, outcomes).map { name, outcome in
+            let id = RecordID(recordName: name, zoneID: zone)
+            switch outcome {
+            case .record:
+                let record = opened.popFirst()
+                return LookupItemOutcome(
+                    id: id, result: record.map { .success($0) } ?? .failure(.answerMalformed(status: 200)))
+            case .failed(_, let refusal): return LookupItemOutcome(id: id, result: .failure(.refused(refusal)))
+            case .deleted:
+                let failure = RequestFailure(.itemNotFound, "Record not found")
+                return LookupItemOutcome(id: id, result: .failure(.refused(failure)))
             }
         }
     }
@@ -106,20 +138,12 @@ struct RequestSeries: Sendable {
 }
 
 extension RecordOutcome {
-    fileprivate func result(in zone: ZoneID, _ item: ModifyPlan.Item) -> Result<Record?, CallFailure> {
-        switch (self, item) {
-        case (.record(let record), .save): .success(record.placed(in: zone))
-        case (.deleted, .delete): .success(nil)
-        case (.failed(_, let refusal), _): .failure(.refused(refusal))
-        default: .failure(.answerMalformed(status: 200))
-        }
-    }
-
-    fileprivate func record(in zone: ZoneID) -> Result<Record, CallFailure> {
+    /// The record that the outcome carries: the one saved, or the one that a conflict is about.
+    fileprivate var anyRecord: Record? {
         switch self {
-        case .record(let record): .success(record.placed(in: zone))
-        case .failed(_, let refusal): .failure(.refused(refusal))
-        case .deleted: .failure(.refused(RequestFailure(.itemNotFound, "Record not found")))
+        case .record(let record): record
+        case .failed(_, let refusal): refusal.serverRecord?.value
+        case .deleted: nil
         }
     }
 }

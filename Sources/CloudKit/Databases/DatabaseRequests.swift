@@ -22,7 +22,7 @@ struct DatabaseRequests: Sendable {
 
     // MARK: Records
 
-    /// Saves and deletes records of one zone.
+    /// Saves and deletes records of one zone as the request says: what has to be sealed is sealed.
     func modify(_ request: ModifyRecordsRequest) async throws -> [RecordOutcome] {
         // What checks no tag comes to the same the second time.
         let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
@@ -32,7 +32,7 @@ struct DatabaseRequests: Sendable {
         return try counted(outcomes, request.operations.count)
     }
 
-    /// Fetches records of one zone by name.
+    /// Fetches records of one zone by name, as they come: sealed.
     func lookup(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
         let outcomes = try await call(
             .lookupRecords, request.wire(), needsUser: scope != .public
@@ -40,7 +40,7 @@ struct DatabaseRequests: Sendable {
         return try counted(outcomes, request.records.count)
     }
 
-    /// One page of a query's results.
+    /// One page of a query's results, as they come: `opened` opens the records.
     func query(_ request: QueryRecordsRequest) async throws -> QueryPage {
         try await call(.queryRecords, request.wire(), needsUser: scope != .public) {
             try QueryPage(wireAnswer: $0, zoneID: request.zoneID ?? .default)
@@ -70,13 +70,13 @@ struct DatabaseRequests: Sendable {
 
     // MARK: Changes
 
-    /// One page of one zone's feed.
-    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+    /// One page of one zone's feed, its records opened.
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> OpenedChanges {
         let outcomes = try await call(.zoneChanges, [request].wire(), needsUser: true) {
             try [ZoneChangesOutcome](wireAnswer: $0)
         }
         switch outcomes.first {
-        case .page(let page): return page
+        case .page(let page): return try await opened(page)
         case .failed(_, let refusal): throw CallFailure.refused(refusal)
         case nil: throw CallFailure.answerMalformed(status: 200)
         }

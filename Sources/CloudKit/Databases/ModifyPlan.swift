@@ -14,6 +14,8 @@ struct ModifyPlan: Sendable {
     struct Batch: Sendable {
         var items: [Item]
         var request: ModifyRecordsRequest
+        /// What has to be sealed first, by the place of its operation.
+        var secrets: [Int: RecordSecrets] = [:]
     }
 
     /// In the order in which their zones were first named.
@@ -25,6 +27,8 @@ struct ModifyPlan: Sendable {
         var operation: RecordOperation
         /// The records of the same zone that it points to with a deleteSelf reference.
         var owners: [String]
+        /// What has to be sealed first; nil: nothing.
+        var secrets: RecordSecrets?
     }
 
     /// - Throws: `limitExceeded` for more than 400 items (B-LIM-01); `invalidArguments` for an item that is named twice
@@ -36,12 +40,13 @@ struct ModifyPlan: Sendable {
         try Self.checkDistinct(saves.map(\.id), deletes)
         var places: [ZoneID: Int] = [:]
         for index in Self.order(saves, isAtomic: isAtomic, scope: scope) {
-            add(.save(index), saves[index].operation, in: saves[index].id.zoneID, &places)
+            let save = saves[index]
+            add(.save(index), save.operation, save.secrets, in: save.id.zoneID, &places)
         }
         var deleted: Set<RecordID> = []
         for (index, id) in deletes.enumerated() where deleted.insert(id).inserted {
             let operation = RecordOperation(.forceDelete, RecordChange(recordName: id.recordName))
-            add(.delete(index), operation, in: id.zoneID, &places)
+            add(.delete(index), operation, nil, in: id.zoneID, &places)
         }
         for index in batches.indices {
             batches[index].request.atomic = isAtomic
@@ -50,15 +55,17 @@ struct ModifyPlan: Sendable {
     }
 
     private mutating func add(
-        _ item: Item, _ operation: RecordOperation, in zone: ZoneID, _ places: inout [ZoneID: Int]
+        _ item: Item, _ operation: RecordOperation, _ secrets: RecordSecrets?, in zone: ZoneID,
+        _ places: inout [ZoneID: Int]
     ) {
-        if let place = places[zone] {
-            batches[place].items.append(item)
-            batches[place].request.operations.append(operation)
-        } else {
-            places[zone] = batches.count
-            batches.append(Batch(items: [item], request: ModifyRecordsRequest(operations: [operation], zoneID: zone)))
+        let place = places[zone] ?? batches.count
+        if place == batches.count {
+            places[zone] = place
+            batches.append(Batch(items: [], request: ModifyRecordsRequest(operations: [], zoneID: zone)))
         }
+        batches[place].secrets[batches[place].items.count] = secrets
+        batches[place].items.append(item)
+        batches[place].request.operations.append(operation)
     }
 
     private static func checkDistinct(_ saves: [RecordID], _ deletes: [RecordID]) throws(CallFailure) {

@@ -27,7 +27,7 @@ struct RecordModification {
         self.records = records
         self.recordIDs = recordIDs
         var sent: [SentRecord] = []
-        for record in records { sent.append(try SentRecord(record, savePolicy)) }
+        for record in records { sent.append(try SentRecord(record, savePolicy, scope: scope)) }
         self.sent = sent
         plan = try ModifyPlan(
             saves: sent.map(\.save), deletes: recordIDs.map(\.model), isAtomic: isAtomic, scope: scope,
@@ -38,7 +38,7 @@ struct RecordModification {
     func resolve(_ outcome: ModifyItemOutcome) -> Item {
         switch outcome.item {
         case .save(let index):
-            .saved(records[index], sent[index].resolve(outcome.result, records[index]))
+            .saved(records[index], sent[index].resolve(outcome, records[index]))
         case .delete(let index):
             .deleted(recordIDs[index], outcome.result.map { _ in () }.asError(.deletingRecord(recordIDs[index])))
         }

@@ -6,17 +6,30 @@ struct SentRecord {
     let save: ModifyPlan.Save
     private let copy: CKRecord
 
-    /// - Throws: `CallFailure.invalidArguments` for a value that cannot be sent.
-    init(_ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy) throws(CallFailure) {
+    /// - Throws: `CallFailure.invalidArguments` for a value that cannot be sent, or not to this database.
+    init(
+        _ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy, scope: DatabaseScope
+    ) throws(CallFailure) {
         let operation: RecordOperation
+        var secrets: RecordSecrets?
         do throws(CKError) {
             // A share is always saved with the tag check (B-SAV-09).
             let checksTag = policy == .ifServerRecordUnchanged || record.recordType == CKRecord.SystemType.share
             operation = try record.saveOperation(checksTag: checksTag, allKeys: policy == .allKeys)
+            secrets = try record.secrets(allKeys: policy == .allKeys)
         } catch {
             throw .invalidArguments(error.localizedDescription)
         }
-        save = ModifyPlan.Save(id: record.recordID.model, operation: operation, owners: Self.owners(of: record))
+        if scope == .public {
+            // B-ENC-02.
+            if let field = secrets?.fields.first {
+                throw .invalidArguments(
+                    "Field '\(field.name)': encryptedValues are not supported in the public database")
+            }
+            secrets = nil
+        }
+        save = ModifyPlan.Save(
+            id: record.recordID.model, operation: operation, owners: Self.owners(of: record), secrets: secrets)
         // A copy of a record is a record.
         copy = record.copy() as? CKRecord ?? record
     }
@@ -24,13 +37,13 @@ struct SentRecord {
     /// Turns the outcome of the save into what the app gets.
     ///
     /// - Parameter record: The app's own object, brought up to date by the answer (B-REC-07).
-    func resolve(_ outcome: Result<Record?, CallFailure>, _ record: CKRecord) -> Result<CKRecord, any Error> {
+    func resolve(_ outcome: ModifyItemOutcome, _ record: CKRecord) -> Result<CKRecord, any Error> {
         do {
-            guard let saved = try outcome.get() else { throw CallFailure.answerMalformed(status: 200) }
+            guard let saved = try outcome.result.get() else { throw CallFailure.answerMalformed(status: 200) }
             try record.acknowledge(saved, sent: copy.state)
             return .success(try CKRecord(saved))
         } catch CallFailure.refused(let refusal) {
-            return .failure(CKError(refusal, saving: copy))
+            return .failure(CKError(refusal, saving: copy, server: outcome.serverRecord))
         } catch let failure as CallFailure {
             return .failure(CKError(failure))
         } catch {

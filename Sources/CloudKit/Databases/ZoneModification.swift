@@ -40,7 +40,11 @@ extension DatabaseRequests {
     func modify(_ plan: ZoneModification) async throws -> [ZoneItemOutcome] {
         guard !plan.operations.isEmpty else { return [] }
         return zip(plan.operations, try await modifyZones(plan.operations)).map { operation, outcome in
-            ZoneItemOutcome(operation: operation, result: outcome.result)
+            ZoneItemOutcome(
+                operation: operation,
+                result: outcome.result.flatMap { zone in
+                    zone.map { verified($0).map(Optional.some) } ?? .success(nil)
+                })
         }
     }
 
@@ -49,12 +53,12 @@ extension DatabaseRequests {
         var seen: Set<ZoneID> = []
         let ids = ids.filter { seen.insert($0).inserted }
         guard !ids.isEmpty else { return [] }
-        return zip(ids, try await lookupZones(ids)).map { id, outcome in (id, outcome.zone) }
+        return zip(ids, try await lookupZones(ids)).map { id, outcome in (id, outcome.zone.flatMap(verified)) }
     }
 
     /// Fetches every zone of the database (B-ZN-13).
     func allZones() async throws -> [Zone] {
-        try await listZones().compactMap { try? $0.zone.get() }
+        try await listZones().compactMap { try? $0.zone.get() }.map { try verified($0).get() }
     }
 }
 
@@ -100,8 +104,8 @@ extension LookupItemOutcome {
     }
 }
 
-extension Record {
-    /// The record as the app sees it; an error of its own when a field cannot be read.
+extension OpenedRecord {
+    /// The record as the app sees it; an error of its own when a field cannot be read or does not open.
     func asRecord() -> Result<CKRecord, any Error> {
         Result { try CKRecord(self) }
     }

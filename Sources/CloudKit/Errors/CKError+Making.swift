@@ -83,14 +83,22 @@ extension CKError {
 
     /// The refusal to save a record; a conflict carries its three records (B-SAV-07).
     ///
-    /// - Parameter record: As it was sent.
-    init(_ failure: RequestFailure, saving record: CKRecord) {
+    /// - Parameters:
+    ///   - record: As it was sent.
+    ///   - server: As the server holds it. If it does not open, that is the error: nobody can merge into what they cannot
+    ///     read.
+    init(_ failure: RequestFailure, saving record: CKRecord, server: OpenedRecord? = nil) {
         var details: [String: Any] = [:]
         if failure.code.native.code == Code.serverRecordChanged.rawValue {
             details[CKRecordChangedErrorClientRecordKey] = record.copy()
             details[CKRecordChangedErrorAncestorRecordKey] = record.ancestor
-            if let server = failure.serverRecord?.value {
-                details[CKRecordChangedErrorServerRecordKey] = try? CKRecord(server)
+            if let server {
+                do throws(CKError) {
+                    details[CKRecordChangedErrorServerRecordKey] = try CKRecord(server)
+                } catch {
+                    self = error
+                    return
+                }
             }
         }
         self.init(failure, deed: .savingRecord(record.recordID), details: details)

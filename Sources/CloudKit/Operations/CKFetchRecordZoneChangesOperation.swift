@@ -115,14 +115,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
     }
 
-    private func report(_ page: ZoneChangesPage, _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool) {
+    private func report(_ page: OpenedChanges, _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool) {
         let zoneID = CKRecordZone.ID(zone)
         for event in page.events {
             switch event {
-            case .changed(let record):
-                let result = record.asRecord()
+            case .changed(let opened):
+                let result = opened.asRecord()
                 if case .success(let record) = result { recordChangedBlock?(record) }
-                recordWasChangedBlock?(CKRecord.ID(record.id), result)
+                recordWasChangedBlock?(CKRecord.ID(opened.record.id), result)
             case .deleted(let tombstone):
                 recordWithIDWasDeletedBlock?(
                     CKRecord.ID(RecordID(recordName: tombstone.recordName, zoneID: zone)), tombstone.recordType ?? "")

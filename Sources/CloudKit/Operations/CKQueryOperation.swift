@@ -47,15 +47,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             scope: requests.scope)
         return {
             let page = try await requests.query(request)
-            await self.deliver { self.report(page) }
+            let records = await requests.opened(page.records)
+            await self.deliver { self.report(page, records) }
         }
     }
 
-    private func report(_ page: QueryPage) {
-        for record in page.records {
-            let result = record.asRecord()
+    private func report(_ page: QueryPage, _ records: [OpenedRecord]) {
+        for opened in records {
+            let result = opened.asRecord()
             if case .success(let record) = result { recordFetchedBlock?(record) }
-            recordMatchedBlock?(CKRecord.ID(record.id), result)
+            recordMatchedBlock?(CKRecord.ID(opened.record.id), result)
         }
         next = page.cursor(after: query, cursor, in: zoneID)
     }

@@ -67,7 +67,7 @@ struct AppleArchive {
         system.share = object(CKReference.self, "ShareReference")
         return RecordState(
             system: system, ancestorSystem: system, fields: fields("ValueStore"),
-            encrypted: fields("EncryptedValueStore"), sealedFields: [], parentChanged: false)
+            encrypted: fields("EncryptedValueStore"), parentChanged: false)
     }
 
     private func fields(_ key: String) -> RecordFields {

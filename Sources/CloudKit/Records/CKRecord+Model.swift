@@ -22,19 +22,20 @@ extension CKRecord {
         return RecordOperation(kind, change)
     }
 
-    /// The fields to set and the removals, sorted by name (B-REC-02).
+    /// The fields to set as they are, and the removals, sorted by name (B-REC-02). Encrypted values to set are not among
+    /// them: `secrets`.
+    ///
+    /// - Throws: `CKError.invalidArguments` for a name that is both plain and encrypted (B-ENC-05).
     func fieldChanges(
         allKeys: Bool, uploaded: @escaping (CKAsset) -> AssetValue? = { $0.stored }
     ) throws(CKError) -> [FieldChange] {
-        guard encrypted.fields.changedKeys.isEmpty else {
-            throw CKError.invalidArguments(
-                "Encrypted values cannot be saved yet; nothing was sent, so that nothing is lost in silence")
-        }
+        try checkNames(allKeys: allKeys)
         let conversion = FieldConversion(zoneID: recordID.zoneID, uploaded: uploaded)
-        let keys = allKeys ? fields.changedKeys.union(fields.values.keys) : fields.changedKeys
+        let keys = fields.keysToSend(all: allKeys)
+        let removed = encrypted.fields.changedKeys.filter { encrypted.fields.values[$0] == nil }
         var changes: [FieldChange] = []
-        changes.reserveCapacity(keys.count)
-        for key in keys.sorted() {
+        changes.reserveCapacity(keys.count + removed.count)
+        for key in keys.union(removed).sorted() {
             if let value = fields.values[key] {
                 changes.append(.set(try Self.field(key, try conversion.value(of: value, key: key))))
             } else {
@@ -42,6 +43,46 @@ extension CKRecord {
             }
         }
         return changes
+    }
+
+    /// What has to be sealed before the record is sent; nil: nothing.
+    ///
+    /// - Throws: `CKError.invalidArguments` for a value that cannot be encrypted (B-ENC-01).
+    func secrets(allKeys: Bool) throws(CKError) -> RecordSecrets? {
+        let conversion = FieldConversion(zoneID: recordID.zoneID)
+        var plain: [Field] = []
+        for key in encrypted.fields.keysToSend(all: allKeys).sorted() {
+            guard let value = encrypted.fields.values[key] else { continue }
+            let field = try Self.field(key, try conversion.value(of: value, key: key))
+            guard field.type.isSealable else {
+                throw CKError.invalidArguments(
+                    field.type.base == .asset
+                        ? "Field '\(key)' of encryptedValues holds an asset; set it on the record, assets are encrypted anyway"
+                        : "Field '\(key)' of encryptedValues holds a reference, which cannot be encrypted")
+            }
+            plain.append(field)
+        }
+        // The wrap of a record's key under its parent's makes the record part of the parent's tree, whatever it holds.
+        let hasWrap = system.protection.map { !$0.keys.isEmpty } ?? false
+        guard !plain.isEmpty || (parentChanged && (system.parent != nil || hasWrap)) else { return nil }
+        return RecordSecrets(
+            fields: plain, recordType: recordType, parent: system.parent?.recordID.recordName, isMoved: parentChanged,
+            held: system.protection)
+    }
+
+    private func checkNames(allKeys: Bool) throws(CKError) {
+        let sealed = encrypted.fields
+        guard !sealed.isEmpty else { return }
+        for key in sealed.keysToSend(all: allKeys).union(sealed.values.keys).sorted() {
+            let isPlain = fields.values[key] != nil
+            let isEncrypted = sealed.values[key] != nil
+            guard
+                isPlain && sealed.changedKeys.contains(key) || isEncrypted && fields.changedKeys.contains(key)
+                    || isPlain && isEncrypted
+            else { continue }
+            throw CKError.invalidArguments(
+                "Field '\(key)' is set both on the record and in encryptedValues; a name is either plain or encrypted")
+        }
     }
 
     private static func field(_ key: String, _ value: FieldValue) throws(CKError) -> Field {
@@ -74,21 +115,42 @@ extension CKRecord {
     /// A record as the server answered it.
     ///
     /// - Parameter file: Where the bytes of an asset lie; nil leaves its `fileURL` empty.
-    /// - Throws: `CKError.internalError` when a field cannot be read.
-    convenience init(_ record: Record, file: @escaping (AssetValue) -> URL? = { _ in nil }) throws(CKError) {
+    /// - Throws: `CKError.internalError` when a field cannot be read; the error of a value that does not open (B-TM-12).
+    convenience init(_ opened: OpenedRecord, file: @escaping (AssetValue) -> URL? = { _ in nil }) throws(CKError) {
+        let record = opened.record
         let system = RecordSystemFields(record)
-        let fields = RecordFields(values: try Self.objects(of: record, in: system.recordID.zoneID, file: file))
+        let zoneID = system.recordID.zoneID
+        let secrets = try Self.secrets(of: opened)
         self.init(
             state: RecordState(
-                system: system, ancestorSystem: system, fields: fields, encrypted: RecordFields(),
-                sealedFields: record.fields.filter(\.type.isEncrypted), parentChanged: false))
+                system: system, ancestorSystem: system,
+                fields: RecordFields(values: try Self.objects(of: record.fields, in: zoneID, file: file)),
+                encrypted: RecordFields(values: try Self.objects(of: secrets, in: zoneID, file: file)),
+                parentChanged: false))
+    }
+
+    /// The plain values of the encrypted fields of an answer.
+    private static func secrets(of opened: OpenedRecord) throws(CKError) -> [Field] {
+        do throws(CallFailure) {
+            let values = try opened.values.get()
+            // Nothing that came sealed gets lost on the way.
+            guard values.count == opened.record.fields.count(where: \.type.isEncrypted) else {
+                throw .keysMissing("Record '\(opened.record.id.recordName)' was not opened")
+            }
+            return values
+        } catch {
+            throw CKError(error, deed: .fetchingRecord(CKRecordID(opened.record.id)))
+        }
     }
 
     /// Takes over what the server answered to a save of this record (B-REC-07).
     ///
     /// - Parameter sent: The record's state when it was sent; what the app changed since stays changed.
-    func acknowledge(_ saved: Record, sent: RecordState) throws(CKError) {
-        let received = try Self.objects(of: saved, in: recordID.zoneID, file: { _ in nil })
+    func acknowledge(_ opened: OpenedRecord, sent: RecordState) throws(CKError) {
+        let saved = opened.record
+        let received = try Self.objects(of: saved.fields, in: recordID.zoneID, file: { _ in nil })
+        let secrets = try Self.objects(
+            of: try Self.secrets(of: opened), in: recordID.zoneID, file: { _ in nil })
         let parentChangedSince = system.parent != sent.system.parent
         let parent = system.parent
         system = RecordSystemFields(saved)
@@ -98,8 +160,7 @@ extension CKRecord {
         if parentChangedSince { system.parent = parent }
         parentChanged = parentChangedSince
         fields.acknowledge(sent: sent.fields, received: received)
-        let sealed = saved.fields.filter(\.type.isEncrypted)
-        if !sealed.isEmpty { sealedFields = sealed }
+        encrypted.fields.acknowledge(sent: sent.encrypted, received: secrets)
     }
 
     /// The record as it was when it was last fetched, decoded or saved (B-SAV-07, B-SAV-08).
@@ -107,17 +168,16 @@ extension CKRecord {
         CKRecord(
             state: RecordState(
                 system: ancestorSystem, ancestorSystem: ancestorSystem, fields: RecordFields(values: fields.original),
-                encrypted: RecordFields(values: encrypted.fields.original), sealedFields: sealedFields,
-                parentChanged: false))
+                encrypted: RecordFields(values: encrypted.fields.original), parentChanged: false))
     }
 
     private static func objects(
-        of record: Record, in zoneID: CKRecordZone.ID, file: @escaping (AssetValue) -> URL?
+        of fields: [Field], in zoneID: CKRecordZone.ID, file: @escaping (AssetValue) -> URL?
     ) throws(CKError) -> [String: any StoredValue] {
         let conversion = FieldConversion(zoneID: zoneID, file: file)
         var values: [String: any StoredValue] = [:]
-        values.reserveCapacity(record.fields.count)
-        for field in record.fields where !field.type.isEncrypted {
+        values.reserveCapacity(fields.count)
+        for field in fields where !field.type.isEncrypted {
             do {
                 values[field.name] = conversion.object(of: try field.value())
             } catch {
@@ -141,6 +201,7 @@ extension RecordSystemFields {
         parent = record.parent.map {
             CKReference(recordID: CKRecordID(named: $0, in: recordID.zoneID), action: .none)
         }
+        protection = record.protection
         share = record.share.map {
             CKReference(recordID: CKRecordID(named: $0, in: recordID.zoneID), action: .none)
         }

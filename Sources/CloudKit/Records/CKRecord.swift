@@ -31,8 +31,6 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     let encrypted: EncryptedValues
     /// What the server knows of the record in the state it was last fetched or saved in (B-SAV-07).
     var ancestorSystem: RecordSystemFields
-    /// Sealed fields as they came; opening them needs keys.
-    var sealedFields: [Field]
     /// Whether the app set or removed the parent since the last fetch, decoding or save.
     var parentChanged: Bool
 
@@ -48,7 +46,6 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         ancestorSystem = system
         fields = RecordFields()
         encrypted = EncryptedValues()
-        sealedFields = []
         parentChanged = false
         super.init()
     }
@@ -63,7 +60,6 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         ancestorSystem = state.ancestorSystem
         fields = state.fields
         encrypted = EncryptedValues(state.encrypted)
-        sealedFields = state.sealedFields
         parentChanged = state.parentChanged
         super.init()
     }
@@ -72,7 +68,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     var state: RecordState {
         RecordState(
             system: system, ancestorSystem: ancestorSystem, fields: fields, encrypted: encrypted.fields,
-            sealedFields: sealedFields, parentChanged: parentChanged)
+            parentChanged: parentChanged)
     }
 
     // MARK: What the server notes (B-REC-05)
@@ -165,7 +161,12 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         return tokens.sorted()
     }
 
-    /// Fields that the server cannot read (B-ENC-01); a name is either here or among the others (B-ENC-05).
+    /// Fields that the server cannot read: sealed on this device when the record is saved, opened before an app sees a
+    /// fetched record (B-ENC-01).
+    ///
+    /// Every type of value but references and assets, and lists of it; not in the public database (B-ENC-02). A name is
+    /// either here or among the others, for all records of the type and for good (B-ENC-03, B-ENC-05); what breaks one of
+    /// these rules is refused when the record is saved. Reading and setting cost no more than with other fields.
     public var encryptedValues: any CKRecordKeyValueSetting { encrypted }
 
     public func makeIterator() -> CKRecordKeyValueIterator {
@@ -195,12 +196,12 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         ancestorSystem = state.ancestorSystem
         fields = state.fields
         encrypted = EncryptedValues(state.encrypted)
-        sealedFields = state.sealedFields
         parentChanged = state.parentChanged
         super.init()
     }
 
-    /// Archives the record with its fields and what changed in them.
+    /// Archives the record with its fields and what changed in them. Encrypted values are in it in clear: an archive is as
+    /// private as the place where the app keeps it.
     open func encode(with coder: NSCoder) {
         RecordArchive.encode(state, into: coder)
     }
@@ -212,7 +213,6 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         var bare = state
         bare.fields = RecordFields()
         bare.encrypted = RecordFields()
-        bare.sealedFields = []
         RecordArchive.encode(bare, into: coder)
     }
 }
@@ -244,6 +244,8 @@ struct RecordSystemFields: Equatable {
     var modifier: CKRecord.ID?
     var parent: CKReference?
     var share: CKReference?
+    /// How the record's encrypted values are keyed; nil: the server never had any.
+    var protection: Protection?
 
     init(recordType: String, recordID: CKRecord.ID) {
         self.recordType = recordType
@@ -257,6 +259,5 @@ struct RecordState {
     var ancestorSystem: RecordSystemFields
     var fields: RecordFields
     var encrypted: RecordFields
-    var sealedFields: [Field]
     var parentChanged: Bool
 }

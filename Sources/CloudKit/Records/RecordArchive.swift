@@ -18,7 +18,6 @@ enum RecordArchive {
         var ancestor: System?
         var fields: Fields
         var encrypted: Fields
-        var sealed: [Sealed]
         var parentChanged: Bool
 
         init(_ state: RecordState) {
@@ -26,7 +25,6 @@ enum RecordArchive {
             ancestor = state.ancestorSystem == state.system ? nil : System(state.ancestorSystem)
             fields = Fields(state.fields)
             encrypted = Fields(state.encrypted)
-            sealed = state.sealedFields.map(Sealed.init)
             parentChanged = state.parentChanged
         }
 
@@ -34,7 +32,7 @@ enum RecordArchive {
             guard let system = system.fields else { return nil }
             return RecordState(
                 system: system, ancestorSystem: ancestor?.fields ?? system, fields: fields.fields,
-                encrypted: encrypted.fields, sealedFields: sealed.compactMap(\.field), parentChanged: parentChanged)
+                encrypted: encrypted.fields, parentChanged: parentChanged)
         }
     }
 
@@ -49,6 +47,8 @@ enum RecordArchive {
         var modifier: CKRecordID.Content?
         var parent: CKReference.Content?
         var share: CKReference.Content?
+        var keyEpoch: UInt32?
+        var keys: Data?
 
         init(_ system: RecordSystemFields) {
             recordType = system.recordType
@@ -60,6 +60,8 @@ enum RecordArchive {
             modifier = system.modifier?.content
             parent = system.parent?.content
             share = system.share?.content
+            keyEpoch = system.protection?.epoch
+            keys = system.protection.map { Data($0.keys) }
         }
 
         var fields: RecordSystemFields? {
@@ -72,26 +74,8 @@ enum RecordArchive {
             system.modifier = modifier.flatMap { CKRecordID($0) }
             system.parent = parent.flatMap { CKReference($0) }
             system.share = share.flatMap { CKReference($0) }
+            system.protection = keyEpoch.map { Protection(epoch: $0, keys: keys.map(Array.init) ?? []) }
             return system
-        }
-    }
-
-    private struct Sealed: Codable {
-        var name: String
-        var base: UInt8
-        var isList: Bool
-        var json: Data
-
-        init(_ field: Field) {
-            name = field.name
-            base = field.type.base.rawValue
-            isList = field.type.isList
-            json = Data(field.json)
-        }
-
-        var field: Field? {
-            guard let base = FieldType.Base(rawValue: base) else { return nil }
-            return Field(name: name, type: FieldType(base, isList: isList, isEncrypted: true), json: [UInt8](json))
         }
     }
 

@@ -55,6 +55,12 @@ struct RecordFields {
         self.changedKeys = changedKeys
     }
 
+    /// Whether there is nothing, not even a removal.
+    var isEmpty: Bool { values.isEmpty && changedKeys.isEmpty }
+
+    /// The names of what a save sends: what changed, or that and all that is there (B-SAV-06).
+    func keysToSend(all: Bool) -> Set<String> { all ? changedKeys.union(values.keys) : changedKeys }
+
     /// Setting an equal value is a change too (B-REC-03); nil is an explicit removal, even of what is not there
     /// (B-REC-02).
     mutating func set(_ value: Any?, forKey key: String) {

@@ -13,6 +13,10 @@ enum CallFailure: Error, Hashable, Sendable {
     case notSignedIn
     /// Somebody is signed in, and neither profile nor cloud lets them in; the text says why.
     case accountUnusable(String)
+    /// This device has not the keys that something sealed needs; the text says which.
+    case keysMissing(String)
+    /// Something sealed does not open, or the cloud went back in time; the text says what.
+    case tampered(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
     case heldBack(Duration)
     case transport(TransportFailure)
@@ -21,6 +25,9 @@ enum CallFailure: Error, Hashable, Sendable {
     case cancelled
     /// What came back is not an answer of a CloudKit server.
     case answerMalformed(status: Int)
+
+    static let tamperingRemedy =
+        "If this device is signed in to the right account, its cloud shows something else than was saved: tell its operator."
 
     /// Puts a name to whatever the layers below threw.
     init(_ error: any Error) {
@@ -55,7 +62,7 @@ enum CallFailure: Error, Hashable, Sendable {
                 return true
             default: return false
             }
-        case .limitExceeded, .invalidArguments:
+        case .limitExceeded, .invalidArguments, .keysMissing, .tampered:
             return false
         }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
 /// Keeps other processes out while a file is read, changed and written back. The lock ends with its holder.
-enum FileLock {
-    static func hold<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+package enum FileLock {
+    package static func hold<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open the lock", errno) }
         defer { close(descriptor) }

@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitEncryption
 import Synchronization
 
 @testable import CloudKit
@@ -9,12 +10,17 @@ final class ScriptedAccount: DeviceAccount {
     let apiToken: String?
     private let tokens: Mutex<[String]>
     private let rotated = Mutex<[String]>([])
+    private let secret: AccountSecret?
+    let userRecordName: String? = "_me"
 
-    /// - Parameter tokens: The web token, and those that come after it when it is refused.
+    /// - Parameters:
+    ///   - tokens: The web token, and those that come after it when it is refused.
+    ///   - secret: nil: the account's keys are not on this device.
     init(
         state: AccountState = .available(email: "me@example.com", deviceID: "d"), apiToken: String? = "api",
-        tokens: [String] = ["web"]
+        tokens: [String] = ["web"], secret: AccountSecret? = nil
     ) {
+        self.secret = secret
         self.state = state
         self.apiToken = apiToken
         self.tokens = Mutex(tokens)
@@ -31,6 +37,11 @@ final class ScriptedAccount: DeviceAccount {
             tokens.removeAll { $0 == refused }
             return tokens.first
         }
+    }
+
+    func accountSecret() throws -> AccountSecret {
+        guard let secret else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
+        return secret
     }
 
     func keep(rotated token: String) { rotated.withLock { $0.append(token) } }
@@ -60,10 +71,10 @@ final class ScriptedClock: Sendable {
 extension CKContainer {
     static func scripted(
         _ transport: ScriptedTransport, account: ScriptedAccount = ScriptedAccount(),
-        clock: ScriptedClock = ScriptedClock()
+        clock: ScriptedClock = ScriptedClock(), epochs: EpochBook = EpochBook()
     ) -> CKContainer {
         CKContainer(
             identifier: "iCloud.com.example.app", endpoint: "https://cloud.test", account: account,
-            transport: transport, timekeeping: clock.timekeeping)
+            transport: transport, timekeeping: clock.timekeeping, epochs: epochs)
     }
 }

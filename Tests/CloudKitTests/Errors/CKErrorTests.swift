@@ -91,7 +91,8 @@ import Testing
         record["a"] = "mine"
         let server = try Fixture.record(fields: [("a", .string("theirs"))], tag: "t2")
         let error = CKError(
-            RequestFailure(.conflict, "client oplock error updating record", serverRecord: server), saving: record)
+            RequestFailure(.conflict, "client oplock error updating record", serverRecord: server), saving: record,
+            server: OpenedRecord(server))
         #expect(error.code == .serverRecordChanged)
         #expect(error.subcode == 2004)
         #expect(error.clientRecord?["a"] as? String == "mine")

@@ -159,4 +159,24 @@ enum Fixture {
             created: Stamp(timestamp: 1_600_000_000_000, user: .caller),
             modified: Stamp(timestamp: modified, user: UserID("_other")), parent: parent)
     }
+
+    /// A record with sealed fields that nobody can open.
+    static func sealed(_ names: [String], epoch: UInt32 = 7) -> Record {
+        let stamp = Stamp(timestamp: 1_600_000_000_000, user: .caller)
+        let fields = names.map { Field(name: $0, type: .int64, sealed: Array(repeating: 1, count: 40)) }
+        return Record(
+            id: RecordID(recordName: "r", zoneID: ZoneID(zoneName: "z")), recordType: "T", fields: fields,
+            changeTag: ChangeTag("t1"), created: stamp, modified: stamp, protection: Protection(epoch: epoch))
+    }
+}
+
+// Records without anything encrypted need no keys.
+extension CKRecord {
+    convenience init(_ record: Record, file: @escaping (AssetValue) -> URL? = { _ in nil }) throws(CKError) {
+        try self.init(OpenedRecord(record), file: file)
+    }
+
+    func acknowledge(_ saved: Record, sent: RecordState) throws(CKError) {
+        try acknowledge(OpenedRecord(saved), sent: sent)
+    }
 }

@@ -164,10 +164,43 @@ import Testing
         #expect(try record.saveOperation(checksTag: true, allKeys: false).change.parent == .remove)
     }
 
-    @Test func `B-ENC-05 encrypted values are not dropped in silence`() throws {
+    @Test func `B-ENC-05 encrypted values wait apart to be sealed, by their policy`() throws {
         let record = fresh()
+        record["p"] = 1
+        #expect(try record.secrets(allKeys: true) == nil)
         record.encryptedValues["e"] = 1
-        #expect(throws: CKError.self) { try record.saveOperation(checksTag: true, allKeys: false) }
+        record.encryptedValues["gone"] = nil
+        let secrets = try #require(try record.secrets(allKeys: false))
+        #expect(secrets.fields.map(\.name) == ["e"] && secrets.fields.allSatisfy { !$0.type.isEncrypted })
+        #expect(try record.fieldChanges(allKeys: false).map(\.name) == ["gone", "p"])
+        let known = try CKRecord(
+            OpenedRecord(
+                Fixture.sealed(["e", "f"]),
+                values: .success([Field(name: "e", value: .int64(1)), Field(name: "f", value: .int64(2))])))
+        known.encryptedValues["f"] = 3
+        #expect(try known.secrets(allKeys: false)?.fields.map(\.name) == ["f"])
+        #expect(try known.secrets(allKeys: true)?.fields.map(\.name) == ["e", "f"])
+        #expect(try known.secrets(allKeys: true)?.held == Protection(epoch: 7))
+        #expect(known["e"] == nil && known.changedKeys().isEmpty)
+    }
+
+    @Test func `B-ENC-05 a name is either plain or encrypted`() {
+        func refused(_ change: (CKRecord) -> Void) -> Bool {
+            let record = fresh()
+            change(record)
+            let error = #expect(throws: CKError.self) { try record.fieldChanges(allKeys: false) }
+            return error?.code == .invalidArguments && error?.localizedDescription.contains("'n'") == true
+        }
+        #expect(refused { ($0["n"], $0.encryptedValues["n"]) = (1, 2) })
+        #expect(refused { ($0["n"], $0.encryptedValues["n"]) = (1, nil) })
+        #expect(refused { ($0["n"], $0.encryptedValues["n"]) = (nil, 1) })
+        let both = fresh()
+        (both["n"], both.encryptedValues["n"]) = (nil, nil)
+        #expect(throws: Never.self) { try both.fieldChanges(allKeys: false) }
+    }
+
+    @Test func `a sealed record that nobody opened never becomes one with gaps`() {
+        #expect(throws: CKError.self) { try CKRecord(OpenedRecord(Fixture.sealed(["e"]))) }
     }
 
     @Test func `B-AST-05 an asset that was not uploaded cannot be saved`() throws {

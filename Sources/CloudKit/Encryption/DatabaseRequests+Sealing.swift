@@ -1,0 +1,62 @@
+import CloudKitModel
+
+extension DatabaseRequests {
+    /// Saves and deletes records of one zone, sealing what has to be sealed.
+    ///
+    /// When the cloud says that keys have changed, the epoch of the zone is learned, the records concerned are fetched, all
+    /// their values are sealed anew, and everything is sent again.
+    func modify(_ batch: ModifyPlan.Batch) async throws -> [RecordOutcome] {
+        guard let keys = try await sealingKeys(batch) else { return try await modify(batch.request) }
+        var sealing = BatchSealing(batch)
+        var zoneKeys = keys
+        for _ in 0..<Self.sealingsMax {
+            let stale = sealing.take(try await modify(try sealing.request(zoneKeys)))
+            if stale.isEmpty { break }
+            let zone = batch.request.zoneID
+            zoneKeys = try await newestKeys(of: zone)
+            sealing.look(at: try await current(stale, in: zone))
+        }
+        return sealing.outcomes
+    }
+
+    /// A device that keeps meeting other writers gives up in the end; the app then sees the last refusal.
+    private static var sealingsMax: Int { 4 }
+
+    /// nil: there is nothing to seal, or nothing that cannot do without it.
+    private func sealingKeys(_ batch: ModifyPlan.Batch) async throws -> ZoneKeys? {
+        guard !batch.secrets.isEmpty else { return nil }
+        do {
+            return try await zoneKeys(batch.request.zoneID)
+        } catch  where !batch.secrets.values.contains(where: \.needsKeys) {
+            return nil
+        }
+    }
+
+    /// The keys of a zone in the epoch that the cloud says it has now.
+    func newestKeys(of zone: ZoneID) async throws -> ZoneKeys {
+        for (_, result) in try await zones([zone]) { _ = try result.get() }
+        return try await zoneKeys(zone)
+    }
+
+    /// The records as the cloud holds them, those that there are.
+    private func current(_ names: [String], in zone: ZoneID) async throws -> [OpenedRecord] {
+        let request = LookupRecordsRequest(
+            records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone)
+        let records = try await lookup(request).compactMap { outcome -> Record? in
+            guard case .record(var record) = outcome else { return nil }
+            record.id.zoneID = zone
+            return record
+        }
+        return await opened(records)
+    }
+
+    /// Begins a new epoch of the key of one of the user's own zones: whoever lost access reads nothing that is sealed from
+    /// now on (B-TM-05). If another device was faster, its epoch is as good.
+    func raiseKeyEpoch(of zone: ZoneID) async throws {
+        let known = try await newestKeys(of: zone).epoch
+        let outcome = try await modifyZones([.raiseKeyEpoch(zone, to: known &+ 1)]).first
+        guard case .failed(_, let failure)? = outcome else { return }
+        guard failure.code == .staleKeyEpoch else { throw CallFailure.refused(failure) }
+        _ = try await newestKeys(of: zone)
+    }
+}

@@ -1,0 +1,51 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// What of a save has to be sealed before it leaves the device, apart from what is sent as it is: so that a plain value
+/// cannot be sent by mistake.
+struct RecordSecrets: Hashable, Sendable {
+    /// Encrypted fields to set, with their plain values and types.
+    var fields: [Field]
+    var recordType: String
+    /// The record's parent after the save, whose key opens this record's; and whether the save changes it.
+    var parent: String?
+    var isMoved: Bool
+    /// The record's protection as this device last saw it.
+    var held: Protection?
+
+    /// Whether the save cannot do without keys; a record with a parent and nothing to seal merely should have its wrap.
+    var needsKeys: Bool { !fields.isEmpty }
+
+    /// The operation with its values sealed.
+    ///
+    /// - Parameter current: The record as the cloud holds it, fetched because it holds more than this device knew. Where the
+    ///   record gets another key, all its values are sealed anew, and only if nobody changed them meanwhile.
+    func sealed(
+        _ operation: RecordOperation, name: String, with keys: ZoneKeys, current: OpenedRecord?
+    ) throws(CallFailure) -> RecordOperation {
+        do {
+            let cipher = try keys.cipher(
+                sealing: name, recordType: recordType, parent: parent, isMoved: isMoved,
+                held: current.map(\.record.protection) ?? held)
+            var operation = operation
+            var plain = fields
+            if let current, current.record.protection != cipher.protection {
+                let named = Set(fields.map(\.name) + operation.change.fields.map(\.name))
+                plain += try current.values.get().filter { !named.contains($0.name) }
+                operation.change.changeTag = operation.change.changeTag ?? current.record.changeTag
+                if operation.kind == .forceUpdate {
+                    operation.kind = .update
+                    operation.change.changeTag = current.record.changeTag
+                }
+            }
+            for field in plain { operation.change.fields.append(.set(try cipher.seal(field))) }
+            operation.change.fields.sort { $0.name < $1.name }
+            operation.change.protection = cipher.protection
+            return operation
+        } catch let error as EncryptionError {
+            throw CallFailure(error, record: name)
+        } catch {
+            throw CallFailure(error)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import CloudKitModel
+import Testing
+
+/// Encrypted fields as clients send them that hold no keys, or pretend to.
+@Suite struct EncryptedFieldTests {
+    private static let sealed = "AQAAAAAHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
+
+    private func body(_ field: String, protection: String = #"{"epoch":0}"#) -> String {
+        #"{"zoneID":{"zoneName":"_defaultZone"},"operations":[{"operationType":"create","record":{"recordType":"Note","#
+            + #""fields":{"secret":\#(field)},"protection":\#(protection)}}]}"#
+    }
+
+    /// The word and reason of the item or the request.
+    private func refusal(
+        _ cloud: TestCloud, _ tokens: TestCloud.Tokens, _ body: String, isNative: Bool, database: String = "private"
+    ) async throws -> String {
+        let answer = try await cloud.client.post(
+            TestCloud.target("records/modify", database, tokens), body,
+            headers: isNative ? ["X-Welkin-Client": "sdk/1"] : [:])
+        func text(_ key: String) -> String { (answer["records", "0", key] ?? answer[key]) as? String ?? "none" }
+        return text("serverErrorCode") + " " + text("reason")
+    }
+
+    @Test(arguments: [
+        #"{"value":"plain","type":"STRING","isEncrypted":true}"#, #"{"value":"AAAA","type":"ENCRYPTED_BYTES"}"#,
+        #"{"value":5,"type":"INT64","isEncrypted":true}"#, #"{"value":["a"],"type":"STRING_LIST","isEncrypted":true}"#,
+        #"{"value":{"latitude":1,"longitude":2},"type":"LOCATION","isEncrypted":true}"#,
+        #"{"value":"AgAAAAAHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=","type":"STRING","isEncrypted":true}"#,
+        #"{"value":"","type":"STRING","isEncrypted":true}"#,
+    ])
+    func `B-ENC-06 what is not sealed is refused as an encrypted field, from whomever`(field: String) async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            for isNative in [false, true] {
+                let refusal = try await refusal(cloud, tokens, body(field), isNative: isNative)
+                #expect(refusal == "BAD_REQUEST Invalid value, expected sealed data in encrypted field 'secret'")
+            }
+        }
+    }
+
+    @Test func `B-ENC-06 protection is nothing that web services speak of`() async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            let good = body(#"{"value":"\#(Self.sealed)","type":"STRING","isEncrypted":true}"#)
+            #expect(
+                try await refusal(cloud, tokens, good, isNative: false)
+                    == "BAD_REQUEST encrypted fields came without the record's protection")
+            #expect(try await refusal(cloud, tokens, good, isNative: true) == "none none")
+            #expect(
+                try await refusal(cloud, tokens, good, isNative: true, database: "public")
+                    == "BAD_REQUEST encrypted fields are not supported in the public database")
+            let list = #"{"zones":[{"zoneName":"_defaultZone"}]}"#
+            let target = TestCloud.target("zones/lookup", "private", tokens)
+            for (headers, isTold) in [([:], false), (["X-Welkin-Client": "sdk/1"], true)] {
+                let zones = try await cloud.client.post(target, list, headers: headers)
+                #expect((zones["zones", "0", "keyEpoch"] != nil) == isTold)
+            }
+        }
+    }
+}

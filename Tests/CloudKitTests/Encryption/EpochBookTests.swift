@@ -1,0 +1,48 @@
+import CloudKitEncryption
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+struct EpochBookTests {
+    private let zone = SampleKeys.zone().place
+
+    private func withFolder(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-epochs-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.path())
+    }
+
+    @Test func `B-TM-05 the highest epoch seen is kept, and a lower one is found out after a restart`() throws {
+        try withFolder { folder in
+            let book = EpochBook(folder: folder)
+            #expect(try book.epoch(of: zone) == 0)
+            try book.see(0, of: zone)
+            #expect(!FileManager.default.fileExists(atPath: folder + "/key-epochs.json"))
+            try book.see(2, of: zone)
+            try book.met(1, in: zone)
+            try book.met(3, in: zone)
+            let again = EpochBook(folder: folder)
+            #expect(try again.epoch(of: zone) == 3)
+            #expect(throws: CallFailure.self) { try again.see(2, of: zone) }
+            #expect(throws: CallFailure.self) { try again.see(0, of: zone) }
+            #expect(try again.epoch(of: zone) == 3)
+            // Two processes, each with its own zone, do not forget the other's.
+            let other = SampleKeys.zone("Y").place
+            try book.see(5, of: other)
+            #expect(try EpochBook(folder: folder).epoch(of: zone) == 3)
+            #expect(try EpochBook(folder: folder).epoch(of: other) == 5)
+        }
+    }
+
+    @Test func `a damaged file is an error that says so, and is left as it is`() throws {
+        try withFolder { folder in
+            try Data("{".utf8).write(to: URL(fileURLWithPath: folder + "/key-epochs.json"))
+            let book = EpochBook(folder: folder)
+            #expect(throws: CallFailure.self) { try book.epoch(of: zone) }
+            #expect(throws: CallFailure.self) { try book.see(1, of: zone) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/key-epochs.json")) == Data("{".utf8))
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import CloudKitEncryption
+import CloudKitModel
+import Testing
+
+@testable import CloudKit
+
+/// What two devices of one account know without speaking to each other.
+struct SampleKeys {
+    static let secret = (try? AccountSecret(bytes: Array(repeating: 5, count: 32))) ?? AccountSecret()
+
+    static func zone(
+        _ name: String = "Z", owner: String = "_me", epoch: UInt32 = 0, secret: AccountSecret = secret
+    ) -> ZoneKeys {
+        let place = ZonePlace(
+            container: "iCloud.com.example.app", environment: "development", owner: owner, zone: name)
+        return ZoneKeys(
+            root: secret.root(container: place.container, environment: place.environment), place: place, epoch: epoch)
+    }
+
+    /// A record as the cloud would hold it.
+    static func record(
+        _ name: String, _ values: [String: FieldValue], in zone: String = "Z", type: String = "Note", epoch: UInt32 = 0,
+        parent: String? = nil
+    ) throws -> Record {
+        let cipher = try Self.zone(zone, epoch: epoch).cipher(
+            sealing: name, recordType: type, parent: parent, isMoved: parent != nil, held: nil)
+        var record = Record.stored(name, in: ZoneID(zoneName: zone), type: type)
+        record.fields = try values.sorted { $0.key < $1.key }.map { name, value in
+            try cipher.seal(Field(name: name, value: value))
+        }
+        record.protection = cipher.protection
+        record.parent = parent
+        return record
+    }
+}
+
+struct ZoneKeysTests {
+    private func opened(_ record: Record, _ keys: ZoneKeys = SampleKeys.zone()) throws -> [FieldValue] {
+        let cipher = try keys.cipher(opening: record)
+        return try record.fields.map { try cipher.open($0).value() }
+    }
+
+    @Test func `B-ENC-01 another device of the account opens what one has sealed`() throws {
+        let values: [String: FieldValue] = [
+            "a": .string("x"), "b": .int64(-1), "c": .double(0.5), "d": .timestamp(3), "e": .bytes([0, 255]),
+            "f": .location(LocationValue(latitude: 1, longitude: 2)), "g": .list(.string, [.string("y")]),
+            "h": .list(.unknown, []),
+        ]
+        let record = try SampleKeys.record("r", values)
+        #expect(record.protection == Protection(epoch: 0))
+        #expect(record.fields.allSatisfy { $0.type.isEncrypted && $0.sealedEpoch == 0 })
+        #expect(try opened(record) == values.sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    @Test func `B-ENC-03 a value opens in the field that took it, though its device knew another type`() throws {
+        var record = try SampleKeys.record("r", ["n": .list(.int64, [.int64(1)]), "o": .list(.unknown, [])])
+        record.fields[0].type = FieldType(.double, isList: true, isEncrypted: true)
+        record.fields[1].type = FieldType(.double, isList: true, isEncrypted: true)
+        #expect(try opened(record) == [.list(.int64, [.int64(1)]), .list(.unknown, [])])
+        record.fields[0].type = FieldType(.string, isList: true, isEncrypted: true)
+        #expect(throws: EncryptionError.self) { try opened(record) }
+    }
+
+    @Test func `B-TM-04 a value opens in its own place only`() throws {
+        let record = try SampleKeys.record("r", ["a": .string("x")])
+        func refused(_ change: (inout Record) -> Void, _ keys: ZoneKeys = SampleKeys.zone()) -> Bool {
+            var moved = record
+            change(&moved)
+            return (try? opened(moved, keys)) == nil
+        }
+        #expect(refused { $0.id.recordName = "s" })
+        #expect(refused { $0.recordType = "Other" })
+        #expect(refused { $0.fields[0].name = "b" })
+        #expect(refused { $0.fields[0].type.base = .bytes })
+        #expect(refused { $0.protection?.epoch = 1 })
+        #expect(refused { $0.protection = nil })
+        #expect(refused({ _ in }, SampleKeys.zone("Y")))
+        #expect(refused({ _ in }, SampleKeys.zone(owner: "_you")))
+        #expect(refused({ _ in }, SampleKeys.zone(secret: AccountSecret())))
+        #expect(!refused { _ in })
+    }
+
+    @Test func `B-TM-05 a new epoch gives a record a new key and keeps the earlier ones within reach`() throws {
+        let first = try SampleKeys.record("r", ["a": .string("x")], parent: "p")
+        let held = try #require(first.protection)
+        let same = try SampleKeys.zone().cipher(
+            sealing: "r", recordType: "Note", parent: "p", isMoved: false, held: held)
+        #expect(same.protection == held)
+        var latest = held
+        for epoch in UInt32(1)...3 {
+            latest = try SampleKeys.zone(epoch: epoch).cipher(
+                sealing: "r", recordType: "Note", parent: "p", isMoved: false, held: latest
+            ).protection
+        }
+        #expect(latest.epoch == 3)
+        let wraps = try RecordProtection(latest).wraps.map(\.opener)
+        #expect(
+            Set(wraps) == [
+                .parent(record: "p", epoch: 3), .present(earlier: 0), .present(earlier: 1), .present(earlier: 2),
+            ])
+        // Any epoch is read, whatever the present one.
+        #expect(try opened(first, SampleKeys.zone(epoch: 3)) == [.string("x")])
+    }
+
+    @Test func `B-TM-11 moving a record wraps the same key for its new parent`() throws {
+        let first = try SampleKeys.record("r", ["a": .string("x")], parent: "p")
+        let keys = SampleKeys.zone()
+        let moved = try keys.cipher(
+            sealing: "r", recordType: "Note", parent: "q", isMoved: true, held: first.protection)
+        #expect(try RecordProtection(moved.protection).wraps.map(\.opener) == [.parent(record: "q", epoch: 0)])
+        #expect(try moved.open(first.fields[0]).value() == .string("x"))
+        let orphan = try keys.cipher(
+            sealing: "r", recordType: "Note", parent: nil, isMoved: true, held: moved.protection)
+        #expect(orphan.protection == Protection(epoch: 0))
+    }
+
+    @Test func `the owner opens what a member without the zone's key has made below a parent`() throws {
+        let place = RecordPlace(zone: SampleKeys.zone().place, name: "child")
+        let key = RecordKey(madeFor: place, epoch: 0)
+        var protection = RecordProtection(of: key)
+        let root = SampleKeys.secret.root(container: place.zone.container, environment: place.zone.environment)
+        let parent = root.zoneKey(owner: "_me", zone: "Z", epoch: 0).recordKey("p")
+        try protection.wrap(key, under: parent)
+        var record = Record.stored("child", in: ZoneID(zoneName: "Z"))
+        record.protection = Protection(epoch: 0, keys: protection.keys)
+        let cipher = RecordCipher(key, recordType: "Note", protection: Protection(epoch: 0, keys: protection.keys))
+        record.fields = [try cipher.seal(Field(name: "a", value: .int64(1)))]
+        #expect(try opened(record) == [.int64(1)])
+        // What the owner writes to it is sealed under the same key.
+        let again = try SampleKeys.zone().cipher(
+            sealing: "child", recordType: "Note", parent: "p", isMoved: false, held: record.protection)
+        #expect(try again.open(record.fields[0]).value() == .int64(1))
+        var alone = RecordProtection(of: key)
+        alone.removeParent()
+        record.protection = Protection(epoch: 0, keys: alone.keys)
+        #expect(throws: EncryptionError.noKey(.recordKey(record: "child"))) { try opened(record) }
+    }
+}
