@@ -95,7 +95,7 @@ extension CKRecord {
         let sealed = encrypted.fields.values.reduce(0) {
             $0 + $1.key.utf8.count + Self.estimatedBytes(of: $1.value) * 2
         }
-        return plain + sealed + sealedFields.reduce(0) { $0 + $1.json.count } + 256
+        return plain + sealed + 256
     }
 
     private static func estimatedBytes(of value: Any) -> Int {

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitDevice
+import CloudKitEncryption
 import Synchronization
 
 /// Hands out one batch, and keeps what became of it.
@@ -69,4 +70,10 @@ final class SwitchingAccount: DeviceAccount {
     func webAuthToken() async throws -> String? { try await current.withLock { $0 }?.webAuthToken() }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
     func keep(rotated token: String) { current.withLock { $0 }?.keep(rotated: token) }
+    var userRecordName: String? { current.withLock { $0 }?.userRecordName }
+
+    func accountSecret() throws -> AccountSecret {
+        guard let device = current.withLock({ $0 }) else { throw CancellationError() }
+        return try device.accountSecret()
+    }
 }
