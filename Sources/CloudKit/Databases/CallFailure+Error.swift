@@ -39,9 +39,16 @@ extension CKError {
             self = .failure(.networkFailure, reason: "The operation did not end within its timeoutIntervalForResource")
         case .cancelled:
             self = .failure(.operationCancelled, reason: "The operation was cancelled")
+        case .answerMalformed(200):
+            // Cut short, or somebody else's page: nobody knows what became of the request, and repeating it is safe.
+            self = .failure(
+                .serverResponseLost,
+                reason:
+                    "The answer is not one of a CloudKit server, or not all of it; the request may have taken effect",
+                remedy: "Try again; if it goes on, check the configured endpoint.")
         case .answerMalformed(let status):
             self = .failure(
-                status == 200 ? .internalError : .serviceUnavailable,
+                .serviceUnavailable,
                 reason: "The endpoint did not answer as a CloudKit server does (HTTP status \(status))",
                 remedy: "Check the configured endpoint.")
         }

@@ -136,13 +136,25 @@ extension CKSyncEngine {
         _ zone: CKRecordZone.ID, _ modifications: [CKDatabase.RecordZoneChange.Modification],
         _ deletions: [CKDatabase.RecordZoneChange.Deletion], token: String, _ isLast: Bool
     ) async {
+        let told = modifications.map(\.record.recordID.recordName) + deletions.map(\.recordID.recordName)
+        let missed = isLast ? missedDeletions(zone, besides: Set(told)) : []
+        let deletions = deletions + missed
         let isEmpty = modifications.isEmpty && deletions.isEmpty
         await post(
             isEmpty
                 ? nil
                 : .fetchedRecordZoneChanges(
                     Event.FetchedRecordZoneChanges(modifications: modifications, deletions: deletions)),
-            then: { $0.noteZoneChanges(zone, token: token, isLast: isLast) })
+            then: { $0.noteZoneChanges(zone, names: told, token: token, isLast: isLast) })
+    }
+
+    /// What this engine has saved, others have deleted, and a feed read from the beginning does not tell of (B-CHG-08).
+    private func missedDeletions(
+        _ zone: CKRecordZone.ID, besides told: Set<String>
+    ) -> [CKDatabase.RecordZoneChange.Deletion] {
+        (state.value.zones[zone]?.savedUnread ?? [:]).filter { !told.contains($0.key) }
+            .sorted { $0.key < $1.key }
+            .map { .init(recordID: CKRecord.ID(named: $0.key, in: zone), recordType: $0.value) }
     }
 
     /// What the delegate wants of the next request (B-SYN-13).

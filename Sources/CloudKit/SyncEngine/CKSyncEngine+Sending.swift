@@ -64,9 +64,14 @@ extension CKSyncEngine {
             throw CKError.invalidArguments("A batch of record zone changes holds changes outside of the scope")
         }
         let outcome = await send(batch, context.options.operationGroup)
+        let event = outcome.event
+        let saved = event.savedRecords.map { ($0.recordID, $0.recordType) }
         await post(
-            .sentRecordZoneChanges(outcome.event),
-            preparing: { $0.settle(outcome.settled, until: known.revision) })
+            .sentRecordZoneChanges(event),
+            preparing: { state in
+                let isNew = state.noteSent(saved, event.deletedRecordIDs)
+                return state.settle(outcome.settled, until: known.revision) || isNew
+            })
         if let error = outcome.error { throw error }
         return true
     }

@@ -19,6 +19,9 @@ struct SyncState: Sendable {
 
     struct ZoneProgress: Hashable, Sendable {
         var token: String?
+        /// What this engine has saved before it ever read the zone, with its types. A feed read from the beginning tells of
+        /// no deletions (B-CHG-08): what of this is not in it was deleted by others.
+        var savedUnread: [String: CKRecord.RecordType] = [:]
     }
 
     init(user: String? = nil) { self.user = user }
@@ -92,16 +95,40 @@ struct SyncState: Sendable {
     }
 
     /// Notes one page of a zone's feed.
-    mutating func noteZoneChanges(_ zone: CKRecordZone.ID, token: String, isLast: Bool) -> Bool {
+    ///
+    /// - Parameter names: The records that the page told of.
+    mutating func noteZoneChanges(
+        _ zone: CKRecordZone.ID, names: some Sequence<String>, token: String, isLast: Bool
+    ) -> Bool {
         let isNew = zones[zone]?.token != token || (isLast && unfetched.contains(zone))
-        zones[zone] = ZoneProgress(token: token)
-        if isLast { unfetched.removeAll { $0 == zone } }
+        var progress = zones[zone] ?? ZoneProgress()
+        progress.token = token
+        if isLast {
+            progress.savedUnread = [:]
+            unfetched.removeAll { $0 == zone }
+        } else if !progress.savedUnread.isEmpty {
+            for name in names { progress.savedUnread[name] = nil }
+        }
+        zones[zone] = progress
+        return isNew
+    }
+
+    /// Notes what was sent to zones that were never read.
+    mutating func noteSent(
+        _ saved: [(CKRecord.ID, CKRecord.RecordType)], _ deleted: [CKRecord.ID]
+    ) -> Bool {
+        var isNew = false
+        for (id, type) in saved where zones[id.zoneID]?.token == nil {
+            zones[id.zoneID, default: ZoneProgress()].savedUnread[id.recordName] = type
+            isNew = true
+        }
+        for id in deleted where zones[id.zoneID]?.savedUnread.removeValue(forKey: id.recordName) != nil { isNew = true }
         return isNew
     }
 
     /// The zone's token is of no use any more: the zone has to be read from the beginning (B-CHG-09).
     mutating func forgetToken(of zone: CKRecordZone.ID) {
-        zones[zone] = ZoneProgress()
+        zones[zone, default: ZoneProgress()].token = nil
         if !unfetched.contains(zone) { unfetched.append(zone) }
     }
 

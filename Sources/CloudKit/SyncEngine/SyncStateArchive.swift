@@ -5,6 +5,7 @@ struct SyncStateArchive: Codable {
         var owner: String
         var token: String?
         var isKnown: Bool?
+        var savedUnread: [String: String]?
     }
 
     private struct Change: Codable {
@@ -42,7 +43,8 @@ struct SyncStateArchive: Codable {
             zones.append(
                 Zone(
                     name: id.zoneName, owner: id.ownerName, token: progress?.token,
-                    isKnown: progress == nil ? nil : true))
+                    isKnown: progress == nil ? nil : true,
+                    savedUnread: progress.flatMap { $0.savedUnread.isEmpty ? nil : $0.savedUnread }))
             return zones.count - 1
         }
         for id in state.zones.keys.sorted(by: { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }) {
@@ -81,7 +83,7 @@ struct SyncStateArchive: Codable {
         _ = state.noteDatabaseChanges(modified: unfetched.map { ids[$0] }, deleted: [], token: "")
         state.databaseToken = databaseToken
         for (zone, id) in zip(zones, ids) where zone.isKnown == true {
-            state.zones[id] = SyncState.ZoneProgress(token: zone.token)
+            state.zones[id] = SyncState.ZoneProgress(token: zone.token, savedUnread: zone.savedUnread ?? [:])
         }
         _ = state.add(
             databaseChanges.map { change -> CKSyncEngine.PendingDatabaseChange in

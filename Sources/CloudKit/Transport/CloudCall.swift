@@ -86,7 +86,7 @@ struct CloudCall: Sendable {
         }
         guard response.status != 200 else { return response.body }
         var refusal = WireError(wireAnswer: response.body, status: response.status).failure
-        refusal.retryAfter = refusal.retryAfter ?? response.headers["retry-after"].flatMap(Double.init)
+        refusal.retryAfter = RetryAfter.seconds(body: refusal.retryAfter, headers: response.headers)
         closeGate(for: refusal)
         throw CallFailure.refused(refusal)
     }
@@ -112,11 +112,8 @@ struct CloudCall: Sendable {
         guard refusal.code == .throttled || refusal.code == .tryAgainLater, let wait = refusal.retryAfter else {
             return
         }
-        connection.gate.close(for: .seconds(min(wait, Self.waitMax)), at: connection.timekeeping.now())
+        connection.gate.close(for: .seconds(wait), at: connection.timekeeping.now())
     }
-
-    /// A day: no server's answer closes the gate for good.
-    private static let waitMax = 86_400.0
 }
 
 extension RequestFailure.Code {
@@ -135,7 +132,9 @@ extension CallFailure {
         case .refused(let status, _, let retryAfter):
             switch status {
             case 401, 403, 421: self = .accountUnusable(error.description)
-            case 429, 503: self = .refused(RequestFailure(.throttled, error.description, retryAfter: retryAfter))
+            case 429, 503:
+                let wait = RetryAfter.seconds(body: retryAfter, headers: [:])
+                self = .refused(RequestFailure(.throttled, error.description, retryAfter: wait))
             default: self = .answerMalformed(status: status)
             }
         }

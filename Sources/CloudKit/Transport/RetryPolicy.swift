@@ -39,6 +39,9 @@ struct RetryPolicy: Hashable, Sendable {
             case .zoneBusy, .throttled, .tryAgainLater: .seconds(refusal.retryAfter ?? 0)
             default: nil
             }
+        // Nothing was sent: whatever it was may be sent again.
+        case .transport(.unreachable):
+            .zero
         case .transport(.connectionLost), .transport(.answerLost), .transport(.timedOut):
             isRepeatable ? .zero : nil
         default:

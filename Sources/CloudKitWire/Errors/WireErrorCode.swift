@@ -115,7 +115,7 @@ extension RequestFailure.Code {
         case 403: self = .accessDenied
         case 404: self = .endpointNotFound
         case 405: self = .methodNotAllowed
-        case 502, 503, 504: self = .tryAgainLater
+        case 408, 502, 503, 504: self = .tryAgainLater
         default: self = known?.likelyCode ?? .internalError
         }
     }

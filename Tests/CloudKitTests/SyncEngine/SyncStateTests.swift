@@ -64,9 +64,10 @@ import Testing
         var state = SyncState(user: "_ada")
         let other = CKRecordZone.ID(zoneName: "Z", ownerName: "_bob")
         _ = state.noteDatabaseChanges(modified: [zone, other], deleted: [], token: "database")
-        _ = state.noteZoneChanges(zone, token: "zone", isLast: true)
+        _ = state.noteZoneChanges(zone, names: [], token: "zone", isLast: true)
         _ = state.add([.saveRecord(id("a")), .deleteRecord(CKRecord.ID(recordName: "b", zoneID: other))])
         _ = state.add([.saveZone(CKRecordZone(zoneID: zone)), .deleteZone(CKRecordZone.ID(zoneName: "Old"))])
+        _ = state.noteSent([(CKRecord.ID(recordName: "c", zoneID: other), "T")], [])
         _ = state.setUntracked(true)
         state.subscriptionID = "subscription"
         let bytes = try JSONEncoder().encode(CKSyncEngine.State.Serialization(state: state))
@@ -82,6 +83,19 @@ import Testing
         let plist = try PropertyListEncoder().encode(CKSyncEngine.State.Serialization(state: state))
         #expect(
             try PropertyListDecoder().decode(CKSyncEngine.State.Serialization.self, from: plist).state.user == "_ada")
+    }
+
+    @Test func `B-CHG-08 what was saved before a zone was ever read is remembered until it is`() {
+        var state = SyncState()
+        _ = state.noteSent([(id("a"), "T"), (id("b"), "T"), (id("c"), "T")], [])
+        _ = state.noteSent([], [id("c")])
+        #expect(state.zones[zone]?.savedUnread == ["a": "T", "b": "T"])
+        _ = state.noteZoneChanges(zone, names: ["a"], token: "1", isLast: false)
+        #expect(state.zones[zone]?.savedUnread == ["b": "T"])
+        _ = state.noteSent([(id("d"), "T")], [])
+        #expect(state.zones[zone]?.savedUnread == ["b": "T"])
+        _ = state.noteZoneChanges(zone, names: [], token: "2", isLast: true)
+        #expect(state.zones[zone] == SyncState.ZoneProgress(token: "2"))
     }
 
     @Test func `A damaged state is an error, never a trap`() throws {

@@ -34,6 +34,31 @@ import Testing
         #expect(delay(300) == nil)
     }
 
+    @Test func `B-OPS-04 discretionary work waits for a network that is not there`() {
+        let lost = CallFailure.transport(.unreachable)
+        #expect(
+            RetryPolicy.discretionary.delay(after: lost, attempt: 1, isRepeatable: false, random: 0.5)
+                == .milliseconds(500))
+        #expect(RetryPolicy.failFast.delay(after: lost, attempt: 1, isRepeatable: true, random: 0.5) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (nil, [:], nil), (30, [:], 30), (nil, ["retry-after": "12"], 12), (5, ["retry-after": "12"], 5),
+            (.infinity, [:], 86_400), (.nan, [:], nil), (-3, [:], 0), (nil, ["retry-after": "1e400"], 86_400),
+            (nil, ["retry-after": "nan"], nil), (nil, ["retry-after": "soon"], nil),
+            (
+                nil,
+                ["retry-after": "Sat, 21 Nov 2026 10:01:30 GMT", "date": "Sat, 21 Nov 2026 10:00:00 GMT"], 90
+            ),
+            (nil, ["retry-after": "Sat, 21 Nov 2026 10:01:30 GMT"], nil),
+        ] as [(Double?, [String: String], Double?)])
+    func `B-THR-02 whatever stands where a pause is asked for is read within reason`(
+        body: Double?, headers: [String: String], wait: Double?
+    ) {
+        #expect(RetryAfter.seconds(body: body, headers: headers) == wait)
+    }
+
     @Test func `B-THR-07 a tag-checked save whose answer was lost is left to the app`() {
         let lost = CallFailure.transport(.connectionLost)
         #expect(RetryPolicy.discretionary.delay(after: lost, attempt: 1, isRepeatable: false, random: 0) == nil)
@@ -43,7 +68,7 @@ import Testing
     @Test(
         arguments: [
             CallFailure.refused(RequestFailure(.conflict, "")), .refused(RequestFailure(.badRequest, "")), .notSignedIn,
-            .cancelled, .misconfigured(""), .transport(.unreachable),
+            .cancelled, .misconfigured(""), .transport(.notTrusted), .answerMalformed(status: 200),
         ])
     func `B-ERR-22 what a retry cannot help is not retried`(failure: CallFailure) {
         #expect(RetryPolicy.discretionary.delay(after: failure, attempt: 1, isRepeatable: true, random: 0) == nil)

@@ -254,6 +254,21 @@ import Testing
         }
     }
 
+    @Test func `B-CHG-08 a deletion by others of what was saved before the first fetch is told`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let app = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            await app.write("a", "one", edit: 1)
+            await app.write("b", "two", edit: 2)
+            try await app.syncEngine.sendChanges()
+            let other = try await cloud.device(of: user).privateCloudDatabase
+            try await other.deleteRecord(withID: .init(recordName: "a", zoneID: Notebook.zone.zoneID))
+            let again = try Notebook(app.database, disk: await app.disk)
+            try await again.syncEngine.fetchChanges()
+            #expect(await again.notes.keys.sorted() == ["b"])
+        }
+    }
+
     @Test func `B-SYN-02 a sync inside of a handler is refused instead of waiting for itself`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase

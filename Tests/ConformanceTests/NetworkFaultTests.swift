@@ -1,0 +1,86 @@
+import CloudKit
+import FaultyNetwork
+import SeededChance
+import Synchronization
+import Testing
+
+/// Plain calls over a network that does each of the things networks do.
+@Suite struct NetworkFaultTests {
+    static let faults: [NetworkFault] = [
+        .unreachable, .requestLost, .answerLost, .doubled, .cut(after: 0), .cut(after: 30), .cut(after: 300),
+        .delayed(.seconds(30)), .refused(status: 429, retryAfter: nil), .refused(status: 429, retryAfter: 20),
+        .refused(status: 503, retryAfter: nil), .refused(status: 503, retryAfter: 20),
+        .refused(status: 502, retryAfter: nil), .refused(status: 500, retryAfter: nil),
+    ]
+
+    /// Two devices count together: each adds its marks to a list in one record, half of their requests going wrong.
+    @Test(arguments: faults)
+    func `B-THR-07 B-SAV-02 every mark that was acknowledged is there, and each only once`(fault: NetworkFault)
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let id = CKRecord.ID(recordName: "tally", zoneID: CKRecordZone.ID(zoneName: "Z"))
+            try await cloud.device(of: user).privateCloudDatabase.save(CKRecordZone(zoneID: id.zoneID))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for device in 0..<2 {
+                    group.addTask { try await Self.count(in: id, device, fault, cloud, user) }
+                }
+                try await group.waitForAll()
+            }
+            let record = try await cloud.device(of: user).privateCloudDatabase.record(for: id)
+            let marks = record["marks"] as? [String] ?? []
+            #expect(marks.sorted() == (0..<2).flatMap { device in (0..<6).map { "\(device)-\($0)" } })
+        }
+    }
+
+    private static func count(
+        in id: CKRecord.ID, _ device: Int, _ fault: NetworkFault, _ cloud: ThrowawayCloud, _ user: ThrowawayCloud.User
+    ) async throws {
+        let clock = TestClock()
+        let dice = Mutex(SplitMix64(seed: UInt64(device)))
+        let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { _ in
+            dice.withLock { Bool.random(using: &$0) } ? fault : nil
+        }
+        let database = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
+            .privateCloudDatabase
+        for number in 0..<6 {
+            let mark = "\(device)-\(number)"
+            let configuration = CKOperation.Configuration()
+            // Some retry by themselves, some leave it to this loop.
+            configuration.qualityOfService = number % 2 == 0 ? .utility : .userInitiated
+            try await clock.running {
+                try await database.configuredWith(configuration: configuration) { database in
+                    while try await !add(mark, to: id, database) { try await clock.timekeeping.sleep(.seconds(1)) }
+                }
+            }
+        }
+        #expect(!network.happened.isEmpty)
+    }
+
+    /// - Returns: Whether the mark is known to be there.
+    nonisolated(nonsending) private static func add(
+        _ mark: String, to id: CKRecord.ID, _ database: CKDatabase
+    ) async throws -> Bool {
+        do {
+            let record: CKRecord
+            do {
+                record = try await database.record(for: id)
+            } catch let error as CKError where error.code == .unknownItem {
+                record = CKRecord(recordType: "Tally", recordID: id)
+            }
+            let marks = record["marks"] as? [String] ?? []
+            if marks.contains(mark) { return true }
+            record["marks"] = marks + [mark]
+            try await database.save(record)
+            return true
+        } catch let error as CKError {
+            let known: [CKError.Code] = [
+                .networkUnavailable, .networkFailure, .serverResponseLost, .serviceUnavailable, .requestRateLimited,
+                .serverRecordChanged, .serverRejectedRequest,
+            ]
+            #expect(known.contains(error.code), "\(error)")
+            return false
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import FaultyNetwork
+import Foundation
+import SeededChance
+import Synchronization
+import Testing
+
+@testable import CloudKit
+
+/// Devices of one user on a bad network, killed now and then: in the end all agree, and nothing that was stored is lost.
+@Suite struct SyncSimulationTests {
+    /// More with `SYNC_SEEDS=200`, one with `SYNC_SEED=17`.
+    static var seeds: [UInt64] {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["SYNC_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        return Array(0..<(environment["SYNC_SEEDS"].flatMap { UInt64($0) } ?? 8))
+    }
+
+    @Test(arguments: seeds)
+    func `B-SYN-01 B-SYN-15 devices that edit, lose messages and die agree in the end, without loss`(seed: UInt64)
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            var simulation = try await SyncSimulation(cloud, devices: 3, seed: seed)
+            for _ in 0..<80 { try await simulation.step() }
+            try await simulation.settle()
+            try await simulation.judge()
+        }
+    }
+}
+
+/// One device: an app, and the weather on its way to the cloud.
+private struct SimulatedDevice {
+    var app: Notebook
+    let database: CKDatabase
+    let network: FaultyTransport
+    /// From 0 to 1: how many requests go wrong.
+    let weather: Shared<Double>
+}
+
+/// A value that a device and its network share.
+private final class Shared<Value: Sendable>: Sendable {
+    private let content: Mutex<Value>
+    init(_ value: Value) { content = Mutex(value) }
+    var value: Value {
+        get { content.withLock { $0 } }
+        set { content.withLock { $0 = newValue } }
+    }
+}
+
+private struct SyncSimulation {
+    private var chance: SplitMix64
+    private let clock = TestClock()
+    private var devices: [SimulatedDevice] = []
+    private var edit = 0
+    /// The latest edit of each note that is never deleted, as far as some device's disk has ever held it.
+    private var stored: [String: Int] = [:]
+
+    init(_ cloud: ThrowawayCloud, devices count: Int, seed: UInt64) async throws {
+        chance = SplitMix64(seed: seed)
+        let user = try await cloud.addUser("ada")
+        for number in 0..<count {
+            let weather = Shared(0.0)
+            let dice = Mutex(SplitMix64(seed: seed &* 31 &+ UInt64(number)))
+            let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { _ in
+                dice.withLock { dice in
+                    guard Double.random(in: 0..<1, using: &dice) < weather.value else { return nil }
+                    return Self.faults.randomElement(using: &dice)
+                }
+            }
+            let container = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
+            let database = container.privateCloudDatabase
+            devices.append(
+                SimulatedDevice(
+                    app: try Notebook(database), database: database, network: network, weather: weather))
+        }
+    }
+
+    private static let faults: [NetworkFault] = [
+        .unreachable, .requestLost, .answerLost, .answerLost, .doubled, .doubled, .cut(after: 0), .cut(after: 40),
+        .cut(after: 400), .refused(status: 429, retryAfter: nil), .refused(status: 503, retryAfter: nil),
+        .refused(status: 503, retryAfter: 3), .refused(status: 502, retryAfter: nil),
+    ]
+
+    mutating func step() async throws {
+        clock.advance(by: .seconds(5))
+        let index = Int.random(in: devices.indices, using: &chance)
+        let app = devices[index].app
+        switch Int.random(in: 0..<100, using: &chance) {
+        case ..<40:
+            edit += 1
+            let kind = Bool.random(using: &chance) ? "keep" : "drop"
+            await app.write("\(kind)\(Int.random(in: 0..<6, using: &chance))", "text \(edit)", edit: edit)
+        case ..<47:
+            let droppable = await app.notes.keys.filter { $0.hasPrefix("drop") }.sorted()
+            if let name = droppable.randomElement(using: &chance) { await app.remove(name) }
+        case ..<65:
+            try? await app.syncEngine.sendChanges()
+        case ..<83:
+            try? await app.syncEngine.fetchChanges()
+        case ..<92:
+            await app.die(after: Int.random(in: 0..<8, using: &chance))
+            if Bool.random(using: &chance) { try? await app.syncEngine.sendChanges() }
+            try? await app.syncEngine.fetchChanges()
+            try await restart(index)
+        default:
+            devices[index].weather.value = [0, 0.3, 0.8].randomElement(using: &chance) ?? 0
+        }
+        await note(index)
+    }
+
+    private mutating func restart(_ index: Int) async throws {
+        let device = devices[index]
+        devices[index].app = try Notebook(device.database, disk: await device.app.disk)
+    }
+
+    /// Waits until the device's disk holds what its engine had to tell, and remembers what is stored.
+    private mutating func note(_ index: Int) async {
+        let app = devices[index].app
+        guard await !app.isDead else { return }
+        await app.syncEngine.post(nil)
+        guard let disk = try? JSONDecoder().decode(Notebook.Disk.self, from: await app.disk) else {
+            Issue.record("the disk cannot be read")
+            return
+        }
+        for (name, note) in disk.notes where name.hasPrefix("keep") {
+            stored[name] = max(stored[name] ?? 0, note.edit)
+        }
+    }
+
+    /// Good weather, until nobody has anything to tell any more.
+    mutating func settle() async throws {
+        for device in devices { device.weather.value = 0 }
+        for _ in 0..<20 {
+            clock.advance(by: .seconds(60))
+            // Whoever had nothing to tell before a round in which all listened to all has heard everything.
+            var isQuiet = true
+            for device in devices {
+                isQuiet = await device.app.syncEngine.state.pendingRecordZoneChanges.isEmpty && isQuiet
+            }
+            for device in devices {
+                do {
+                    try await device.app.syncEngine.sendChanges()
+                    try await device.app.syncEngine.fetchChanges()
+                } catch {
+                    isQuiet = false
+                }
+            }
+            if isQuiet { return }
+        }
+        Issue.record("the devices do not come to rest")
+    }
+
+    func judge() async throws {
+        var held: [String: Notebook.Note] = [:]
+        var token: CKServerChangeToken?
+        var moreComing = true
+        while moreComing {
+            let page = try await devices[0].database.recordZoneChanges(inZoneWith: Notebook.zone.zoneID, since: token)
+            for (id, result) in page.modificationResultsByID {
+                let record = try result.get().record
+                held[id.recordName] = Notebook.Note(
+                    text: record["text"] as? String ?? "", edit: record["edit"] as? Int ?? -1)
+            }
+            token = page.changeToken
+            moreComing = page.moreComing
+        }
+        for (number, device) in devices.enumerated() {
+            let notes = await device.app.notes
+            let odd = Set(notes.keys).union(held.keys).filter { notes[$0] != held[$0] }.sorted()
+            #expect(odd.isEmpty, "device \(number): \(odd.map { ($0, notes[$0]?.edit, held[$0]?.edit) })")
+        }
+        for (name, edit) in stored { #expect(held[name]?.edit ?? -1 >= edit, "\(name)") }
+    }
+}
