@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest`, `SeededChance` and `CSQLite` are links
-// to the rooms of the same names; the server under test is the `welkin` process that the package above builds.
+// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest`, `SeededChance`, `CSQLite` and
+// `CloudKitEncryption` are links to the rooms of the same names; the server under test is the `welkin` process that the package above builds.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -16,6 +16,7 @@ let package = Package(
         // The versions of the package above: the yardstick has to be what the server is built on.
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-crypto.git", exact: "4.5.2"),
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -27,7 +28,17 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "CloudKitEncryption",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ], swiftSettings: strict),
         .executableTarget(
-            name: "welkin-bench", dependencies: ["CloudUnderTest", "SeededChance", "CSQLite"], swiftSettings: strict),
+            name: "welkin-bench",
+            dependencies: [
+                "CloudKitEncryption", "CloudUnderTest", "SeededChance", "CSQLite",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ], swiftSettings: strict),
     ]
 )

@@ -27,7 +27,7 @@ struct WelkinBench {
             let measurements = [
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
                 ("d", bench.saves),
-                ("e", bench.clients),
+                ("e", bench.clients), ("s", bench.assetSealing),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
                 let comparison = try measure()
