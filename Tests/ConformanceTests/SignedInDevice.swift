@@ -9,7 +9,7 @@ final class SignedInDevice: DeviceAccount {
     let apiToken: String?
     private let email: String
     private let token: Mutex<String?>
-    private let secret: AccountSecret?
+    private let held: AccountSecret?
     let userRecordName: String?
 
     /// - Parameter secret: nil: the account's keys are not on this device.
@@ -17,7 +17,7 @@ final class SignedInDevice: DeviceAccount {
         apiToken: String, token: String?, email: String, userRecordName: String? = nil, secret: AccountSecret? = nil
     ) {
         self.userRecordName = userRecordName
-        self.secret = secret
+        held = secret
         self.apiToken = apiToken
         self.email = email
         self.token = Mutex(token)
@@ -29,9 +29,9 @@ final class SignedInDevice: DeviceAccount {
 
     func webAuthToken() async throws -> String? { token.withLock { $0 } }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
-    func accountSecret() throws -> AccountSecret {
-        guard let secret else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
-        return secret
+    func secret() throws -> AccountSecret {
+        guard let held else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
+        return held
     }
 
     func keep(rotated token: String) { self.token.withLock { $0 = token } }

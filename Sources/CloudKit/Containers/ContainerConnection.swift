@@ -104,6 +104,6 @@ private struct NoAccount: DeviceAccount {
     func webAuthToken() async throws -> String? { nil }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
     func keep(rotated token: String) {}
-    func accountSecret() throws -> AccountSecret { throw CallFailure.notSignedIn }
+    func secret() throws -> AccountSecret { throw CallFailure.notSignedIn }
     var userRecordName: String? { nil }
 }

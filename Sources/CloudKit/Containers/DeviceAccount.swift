@@ -18,7 +18,7 @@ package protocol DeviceAccount: Sendable {
     /// The secret from which the keys of everything encrypted come.
     ///
     /// - Throws: When this device does not have it, or cannot read it.
-    func accountSecret() throws -> AccountSecret
+    func secret() throws -> AccountSecret
     /// The user's record name in the container; nil where the device would have to ask the cloud.
     var userRecordName: String? { get }
 }
@@ -62,7 +62,7 @@ struct ProfileAccount: DeviceAccount {
         try? profile.store(rotated: token, for: container, environment: configuration.environment)
     }
 
-    func accountSecret() throws -> AccountSecret {
+    func secret() throws -> AccountSecret {
         throw CallFailure.keysMissing("The keys of this account are not on this device")
     }
 

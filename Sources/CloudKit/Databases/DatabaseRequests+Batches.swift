@@ -66,16 +66,17 @@ extension DatabaseRequests {
     }
 
     /// The outcomes of a modification with their records opened, those of conflicts too.
-    private func opened(_ outcomes: [RecordOutcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
+    private func opened(_ outcomes: [BatchSealing.Outcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
         let zone = batch.request.zoneID
         var records = await opened(outcomes.compactMap { $0.anyRecord?.placed(in: zone) })[...]
         return zip(batch.items, outcomes).map { item, outcome in
             let record = outcome.anyRecord == nil ? nil : records.popFirst()
             switch (outcome, item) {
-            case (.record, .save): return ModifyItemOutcome(item: item, result: .success(record))
-            case (.deleted, .delete): return ModifyItemOutcome(item: item, result: .success(nil))
-            case (.failed(_, let refusal), _):
+            case (.success(.record), .save): return ModifyItemOutcome(item: item, result: .success(record))
+            case (.success(.deleted), .delete): return ModifyItemOutcome(item: item, result: .success(nil))
+            case (.success(.failed(_, let refusal)), _):
                 return ModifyItemOutcome(item: item, result: .failure(.refused(refusal)), serverRecord: record)
+            case (.failure(let failure), _): return ModifyItemOutcome(item: item, result: .failure(failure))
             default: return ModifyItemOutcome(item: item, result: .failure(.answerMalformed(status: 200)))
             }
         }
@@ -137,13 +138,13 @@ struct RequestSeries: Sendable {
     }
 }
 
-extension RecordOutcome {
+extension BatchSealing.Outcome {
     /// The record that the outcome carries: the one saved, or the one that a conflict is about.
     fileprivate var anyRecord: Record? {
         switch self {
-        case .record(let record): record
-        case .failed(_, let refusal): refusal.serverRecord?.value
-        case .deleted: nil
+        case .success(.record(let record)): record
+        case .success(.failed(_, let refusal)): refusal.serverRecord?.value
+        case .success(.deleted), .failure: nil
         }
     }
 }

@@ -3,10 +3,15 @@ import CloudKitModel
 /// The saves of one zone on their way: sealed and sent, and where the keys of the zone or of a record turn out to have
 /// changed, sealed anew and sent again.
 struct BatchSealing {
+    /// What became of one operation: the cloud's answer, or why it was never asked.
+    typealias Outcome = Result<RecordOutcome, CallFailure>
+
     private let batch: ModifyPlan.Batch
     /// Operations that were not settled yet.
     private var pending: [Int]
-    private var settled: [Int: RecordOutcome] = [:]
+    private var settled: [Int: Outcome] = [:]
+    /// The latest answers to those.
+    private var last: [Int: RecordOutcome] = [:]
     /// Records that had to be looked at.
     private var current: [Int: OpenedRecord] = [:]
 
@@ -15,21 +20,51 @@ struct BatchSealing {
         pending = Array(batch.request.operations.indices)
     }
 
-    /// What became of each operation, in their order, as far as it was answered.
-    var outcomes: [RecordOutcome] { batch.request.operations.indices.compactMap { settled[$0] } }
+    /// Whether some operations are settled, so that a failure on the way is not everybody's.
+    var hasSettled: Bool { !settled.isEmpty }
 
-    /// What is sent next.
-    func request(_ keys: ZoneKeys) throws(CallFailure) -> ModifyRecordsRequest {
+    /// What became of each operation, in their order.
+    var outcomes: [Outcome] { batch.request.operations.indices.compactMap { settled[$0] } }
+
+    /// Whether the operations take effect together or not at all.
+    private var isAtomic: Bool { batch.request.atomic ?? true && !batch.request.zoneID.isDefaultZone }
+
+    /// What is sent next; nil: nothing.
+    ///
+    /// What cannot be sealed is settled with it, and keeps the others back where they go together (B-BAT-02).
+    mutating func request(_ keys: ZoneKeys) -> ModifyRecordsRequest? {
         var request = batch.request
         request.operations = []
-        for index in pending { request.operations.append(try operation(index, keys)) }
-        return request
+        var sealed: [Int] = []
+        for index in pending {
+            do throws(CallFailure) {
+                request.operations.append(try operation(index, keys))
+                sealed.append(index)
+            } catch {
+                settled[index] = .failure(error)
+            }
+        }
+        if isAtomic, sealed.count < pending.count {
+            for index in sealed { settled[index] = .success(keptBack(batch.request.operations[index])) }
+            sealed = []
+        }
+        pending = sealed
+        return sealed.isEmpty ? nil : request
     }
 
     private func operation(_ index: Int, _ keys: ZoneKeys) throws(CallFailure) -> RecordOperation {
         let operation = batch.request.operations[index]
         guard let secrets = batch.secrets[index], let name = operation.change.recordName else { return operation }
         return try secrets.sealed(operation, name: name, with: keys, current: current[index])
+    }
+
+    private func keptBack(_ operation: RecordOperation) -> RecordOutcome {
+        let name = operation.change.recordName ?? ""
+        return .failed(
+            recordName: name,
+            RequestFailure(
+                .atomicFailure, "Record \(name) will not be saved because of previous error in atomic zone",
+                remedy: "Mend the records with errors of their own and send all again."))
     }
 
     /// Takes the answers to what was sent.
@@ -39,17 +74,28 @@ struct BatchSealing {
     mutating func take(_ answers: [RecordOutcome]) -> [String] {
         var stale: [Int] = []
         for (index, answer) in zip(pending, answers) {
-            settled[index] = answer
             if isStale(answer, index) { stale.append(index) }
         }
-        guard !stale.isEmpty else {
-            pending = []
-            return []
-        }
         // In a batch that is all or nothing the others were not saved either.
-        let isAtomic = batch.request.atomic ?? true && !batch.request.zoneID.isDefaultZone
-        if !isAtomic { pending = stale }
+        let unsettled = isAtomic && !stale.isEmpty ? pending : stale
+        for (index, answer) in zip(pending, answers) where !unsettled.contains(index) {
+            settled[index] = .success(answer)
+        }
+        last = Dictionary(zip(pending, answers)) { _, new in new }
+        pending = unsettled
         return stale.compactMap { batch.request.operations[$0].change.recordName }
+    }
+
+    /// Settles what is left with the last answers, since everything has an end.
+    mutating func giveUp() {
+        for index in pending { settled[index] = last[index].map { .success($0) } }
+        pending = []
+    }
+
+    /// Settles what is left with a failure on the way.
+    mutating func fail(_ failure: CallFailure) {
+        for index in pending { settled[index] = .failure(failure) }
+        pending = []
     }
 
     /// Whether the record has to be sealed anew. What was to be saved whatever the cloud holds, and was changed while it was

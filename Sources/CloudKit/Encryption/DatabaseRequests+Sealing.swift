@@ -5,18 +5,31 @@ extension DatabaseRequests {
     ///
     /// When the cloud says that keys have changed, the epoch of the zone is learned, the records concerned are fetched, all
     /// their values are sealed anew, and everything is sent again.
-    func modify(_ batch: ModifyPlan.Batch) async throws -> [RecordOutcome] {
-        guard let keys = try await sealingKeys(batch) else { return try await modify(batch.request) }
+    func modify(_ batch: ModifyPlan.Batch) async throws -> [BatchSealing.Outcome] {
+        guard let keys = try await sealingKeys(batch) else {
+            return try await modify(batch.request).map { .success($0) }
+        }
         var sealing = BatchSealing(batch)
-        var zoneKeys = keys
-        for _ in 0..<Self.sealingsMax {
-            let stale = sealing.take(try await modify(try sealing.request(zoneKeys)))
-            if stale.isEmpty { break }
-            let zone = batch.request.zoneID
-            zoneKeys = try await newestKeys(of: zone)
-            sealing.look(at: try await current(stale, in: zone))
+        do {
+            try await send(&sealing, with: keys, to: batch.request.zoneID)
+        } catch {
+            // What the cloud has already saved must not be called a failure.
+            guard sealing.hasSettled else { throw error }
+            sealing.fail(CallFailure(error))
         }
         return sealing.outcomes
+    }
+
+    private func send(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
+        var keys = keys
+        for _ in 0..<Self.sealingsMax {
+            guard let request = sealing.request(keys) else { return }
+            let stale = sealing.take(try await modify(request))
+            if stale.isEmpty { return }
+            keys = try await newestKeys(of: zone)
+            sealing.look(at: try await current(stale, in: zone))
+        }
+        sealing.giveUp()
     }
 
     /// A device that keeps meeting other writers gives up in the end; the app then sees the last refusal.

@@ -56,7 +56,7 @@ final class KeyRing: Sendable {
     private func containerRoot() throws -> ContainerRoot {
         let secret: AccountSecret
         do {
-            secret = try account.accountSecret()
+            secret = try account.secret()
         } catch {
             throw CallFailure(keychain: error)
         }
@@ -87,10 +87,10 @@ final class KeyRing: Sendable {
 extension CallFailure {
     /// The account's secret is not to be had.
     init(keychain error: any Error) {
-        if let failure = error as? CallFailure {
-            self = failure
-        } else {
-            self = .keysMissing("The keys of this account are not on this device")
+        switch error {
+        case let failure as CallFailure: self = failure
+        case let error as DeviceProfileError: self = .keysMissing(error.description)
+        default: self = .keysMissing("The keys of this account are not on this device")
         }
     }
 

@@ -32,7 +32,6 @@ struct RecordSecrets: Hashable, Sendable {
             if let current, current.record.protection != cipher.protection {
                 let named = Set(fields.map(\.name) + operation.change.fields.map(\.name))
                 plain += try current.values.get().filter { !named.contains($0.name) }
-                operation.change.changeTag = operation.change.changeTag ?? current.record.changeTag
                 if operation.kind == .forceUpdate {
                     operation.kind = .update
                     operation.change.changeTag = current.record.changeTag

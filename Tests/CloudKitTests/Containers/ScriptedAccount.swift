@@ -10,7 +10,7 @@ final class ScriptedAccount: DeviceAccount {
     let apiToken: String?
     private let tokens: Mutex<[String]>
     private let rotated = Mutex<[String]>([])
-    private let secret: AccountSecret?
+    private let held: AccountSecret?
     let userRecordName: String? = "_me"
 
     /// - Parameters:
@@ -20,7 +20,7 @@ final class ScriptedAccount: DeviceAccount {
         state: AccountState = .available(email: "me@example.com", deviceID: "d"), apiToken: String? = "api",
         tokens: [String] = ["web"], secret: AccountSecret? = nil
     ) {
-        self.secret = secret
+        held = secret
         self.state = state
         self.apiToken = apiToken
         self.tokens = Mutex(tokens)
@@ -39,9 +39,9 @@ final class ScriptedAccount: DeviceAccount {
         }
     }
 
-    func accountSecret() throws -> AccountSecret {
-        guard let secret else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
-        return secret
+    func secret() throws -> AccountSecret {
+        guard let held else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
+        return held
     }
 
     func keep(rotated token: String) { rotated.withLock { $0.append(token) } }

@@ -72,8 +72,8 @@ final class SwitchingAccount: DeviceAccount {
     func keep(rotated token: String) { current.withLock { $0 }?.keep(rotated: token) }
     var userRecordName: String? { current.withLock { $0 }?.userRecordName }
 
-    func accountSecret() throws -> AccountSecret {
+    func secret() throws -> AccountSecret {
         guard let device = current.withLock({ $0 }) else { throw CancellationError() }
-        return try device.accountSecret()
+        return try device.secret()
     }
 }

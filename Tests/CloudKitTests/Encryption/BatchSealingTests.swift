@@ -1,0 +1,169 @@
+import CloudKitModel
+import Testing
+
+@testable import CloudKit
+
+/// What is sent, and sent again, when keys change under a batch.
+struct BatchSealingTests {
+    private let zoneID = ZoneID(zoneName: "Z")
+
+    private func secrets(_ values: [String: FieldValue], held: Protection? = nil) throws -> RecordSecrets {
+        RecordSecrets(
+            fields: try values.sorted { $0.key < $1.key }.map { try Field(name: $0.key, value: $0.value) },
+            recordType: "Note", parent: nil, isMoved: false, held: held)
+    }
+
+    /// Records named "s…" have a value to seal, others none.
+    private func batch(
+        _ names: [String], _ kind: RecordOperation.Kind = .forceUpdate, atomic: Bool = true
+    ) throws -> ModifyPlan.Batch {
+        var batch = ModifyPlan.Batch(
+            items: [], request: ModifyRecordsRequest(operations: [], zoneID: zoneID, atomic: atomic))
+        for (index, name) in names.enumerated() {
+            batch.items.append(.save(index))
+            let tag = kind == .update ? ChangeTag("mine") : nil
+            batch.request.operations.append(
+                RecordOperation(kind, RecordChange(recordName: name, recordType: "Note", changeTag: tag)))
+            if name.hasPrefix("s") { batch.secrets[index] = try secrets(["x": .string(name)]) }
+        }
+        return batch
+    }
+
+    private func failed(_ name: String, _ code: RequestFailure.Code) -> RecordOutcome {
+        .failed(recordName: name, RequestFailure(code, "no"))
+    }
+
+    private func saved(_ name: String) -> RecordOutcome { .record(.stored(name, in: zoneID)) }
+
+    /// A record as the cloud holds it, opened.
+    private func held(_ name: String, _ values: [String: FieldValue], epoch: UInt32 = 0) throws -> OpenedRecord {
+        var record = try SampleKeys.record(name, values, epoch: epoch)
+        record.changeTag = ChangeTag("theirs")
+        return OpenedRecord(
+            record,
+            values: .success(try values.sorted { $0.key < $1.key }.map { try Field(name: $0.key, value: $0.value) }))
+    }
+
+    private func names(_ request: ModifyRecordsRequest?) -> [String?] {
+        request?.operations.map(\.change.recordName) ?? []
+    }
+
+    private func sent(_ sealing: inout BatchSealing, _ keys: ZoneKeys) throws -> ModifyRecordsRequest {
+        let request = sealing.request(keys)
+        return try #require(request)
+    }
+
+    private func first(_ sealing: inout BatchSealing, _ keys: ZoneKeys) throws -> RecordOperation {
+        try #require(try sent(&sealing, keys).operations.first)
+    }
+
+    @Test func `one go when nothing is stale`() throws {
+        var sealing = BatchSealing(try batch(["s1", "p"]))
+        let request = try sent(&sealing, SampleKeys.zone())
+        #expect(request.operations.map(\.change.protection) == [Protection(epoch: 0), nil])
+        #expect(sealing.take([saved("s1"), failed("p", .conflict)]).isEmpty)
+        #expect(sealing.outcomes == [.success(saved("s1")), .success(failed("p", .conflict))])
+    }
+
+    @Test func `B-TM-05 all or nothing is sent again as a whole, one by one only what was stale`() throws {
+        var whole = BatchSealing(try batch(["s1", "p", "s2"]))
+        _ = whole.request(SampleKeys.zone())
+        let refused = [failed("s1", .staleKeyEpoch), failed("p", .atomicFailure), failed("s2", .staleKeyEpoch)]
+        #expect(whole.take(refused) == ["s1", "s2"])
+        whole.look(at: [])
+        #expect(names(whole.request(SampleKeys.zone(epoch: 1))) == ["s1", "p", "s2"])
+
+        var single = BatchSealing(try batch(["s1", "p", "s2"], atomic: false))
+        _ = single.request(SampleKeys.zone())
+        #expect(single.take([saved("s1"), saved("p"), failed("s2", .staleKeyEpoch)]) == ["s2"])
+        single.look(at: [])
+        let again = try sent(&single, SampleKeys.zone(epoch: 1))
+        #expect(names(again) == ["s2"] && again.operations[0].change.protection?.epoch == 1)
+        #expect(single.take([saved("s2")]).isEmpty)
+        #expect(single.outcomes == [saved("s1"), saved("p"), saved("s2")].map { .success($0) })
+    }
+
+    @Test func `B-TM-05 under a new key all values of the record come along, the save's own first`() throws {
+        var sealing = BatchSealing(try batch(["s1"]))
+        _ = sealing.request(SampleKeys.zone())
+        _ = sealing.take([failed("s1", .staleKeyEpoch)])
+        sealing.look(at: [try held("s1", ["x": .string("old"), "y": .int64(2)])])
+        let keys = SampleKeys.zone(epoch: 1)
+        let operation = try first(&sealing, keys)
+        // What was not looked at before may have changed since: only this state is sealed anew.
+        #expect(operation.kind == .update && operation.change.changeTag == ChangeTag("theirs"))
+        var record = Record.stored("s1", in: zoneID)
+        record.protection = operation.change.protection
+        let cipher = try keys.cipher(opening: record)
+        let values = try operation.change.fields.map { change -> FieldValue? in
+            guard case .set(let field) = change else { return nil }
+            return try cipher.open(field).value()
+        }
+        #expect(values == [.string("s1"), .int64(2)])
+
+        // Somebody was faster: look again. The record was deleted meanwhile: make it.
+        #expect(sealing.take([failed("s1", .conflict)]) == ["s1"])
+        sealing.look(at: [try held("s1", ["y": .int64(3)])])
+        _ = sealing.request(keys)
+        #expect(sealing.take([failed("s1", .itemNotFound)]) == ["s1"])
+        sealing.look(at: [])
+        let made = try first(&sealing, keys)
+        #expect(made.kind == .forceUpdate && made.change.fields.count == 1)
+        #expect(sealing.take([failed("s1", .conflict)]).isEmpty)
+    }
+
+    @Test func `B-SAV-02 who checks the tag gets the conflict`() throws {
+        var sealing = BatchSealing(try batch(["s1"], .update))
+        _ = sealing.request(SampleKeys.zone())
+        _ = sealing.take([failed("s1", .staleKeyEpoch)])
+        sealing.look(at: [try held("s1", ["y": .int64(2)])])
+        let operation = try first(&sealing, SampleKeys.zone(epoch: 1))
+        #expect(operation.change.changeTag == ChangeTag("mine"))
+        #expect(sealing.take([failed("s1", .conflict)]).isEmpty)
+        #expect(sealing.outcomes == [.success(failed("s1", .conflict))])
+    }
+
+    @Test func `within an epoch the record keeps its key, and other values stay where they are`() throws {
+        var sealing = BatchSealing(try batch(["s1"]))
+        _ = sealing.request(SampleKeys.zone())
+        _ = sealing.take([failed("s1", .staleKeyEpoch)])
+        let current = OpenedRecord(
+            try SampleKeys.record("s1", ["y": .int64(2)], parent: "p"),
+            values: .success([try Field(name: "y", value: .int64(2))]))
+        sealing.look(at: [current])
+        let operation = try first(&sealing, SampleKeys.zone())
+        #expect(operation.kind == .forceUpdate && operation.change.fields.map(\.name) == ["x"])
+        #expect(operation.change.protection == current.record.protection)
+    }
+
+    @Test func `B-BAT-02 a record that does not open is not sealed anew, and keeps its batch back`() throws {
+        for isAtomic in [true, false] {
+            var sealing = BatchSealing(try batch(["s1", "p", "s2"], atomic: isAtomic))
+            _ = sealing.request(SampleKeys.zone())
+            _ = sealing.take([failed("s1", .staleKeyEpoch), saved("p"), failed("s2", .staleKeyEpoch)])
+            sealing.look(at: [
+                OpenedRecord(try held("s1", ["y": .int64(2)]).record, values: .failure(.tampered("changed")))
+            ])
+            let request = sealing.request(SampleKeys.zone(epoch: 1))
+            #expect(names(request) == (isAtomic ? [] : ["s2"]))
+            #expect(sealing.hasSettled)
+            sealing.fail(.transport(.connectionLost))
+            #expect(sealing.outcomes[0] == .failure(.tampered("changed")))
+            if isAtomic {
+                guard case .success(.failed(_, let failure)) = sealing.outcomes[2] else { return }
+                #expect(failure.code == .atomicFailure)
+            } else {
+                // What was saved stays saved, whatever happens on the way of the rest.
+                #expect(sealing.outcomes[1...] == [.success(saved("p")), .failure(.transport(.connectionLost))])
+            }
+        }
+    }
+
+    @Test func `in the end the last refusal is told`() throws {
+        var sealing = BatchSealing(try batch(["s1", "p"]))
+        _ = sealing.request(SampleKeys.zone())
+        _ = sealing.take([failed("s1", .staleKeyEpoch), failed("p", .atomicFailure)])
+        sealing.giveUp()
+        #expect(sealing.outcomes == [failed("s1", .staleKeyEpoch), failed("p", .atomicFailure)].map { .success($0) })
+    }
+}
