@@ -14,7 +14,7 @@ package struct CloudApplication: Sendable {
     /// - Parameters:
     ///   - cloud: The rules and the store behind them.
     ///   - memoryLifetime: How long what the store says of tokens and sessions is remembered, milliseconds.
-    ///   - rounds: Rounds of a password's derivation, told to those who have no account.
+    ///   - rounds: Rounds of a password's derivation, told to those who have no account; the fewest for a new password.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, memoryLifetime: Int64 = 5_000,
         rounds: Int = 600_000
@@ -23,14 +23,13 @@ package struct CloudApplication: Sendable {
         self.logger = logger
         metrics = RequestMetrics()
         let book = Book.accounts(in: cloud.store)
+        let authenticator = Authenticator(
+            book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
         responder = CloudResponder(
-            configuration: configuration,
-            authenticator: Authenticator(
-                book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime),
+            configuration: configuration, authenticator: authenticator,
             databases: DatabaseEndpoints(cloud: cloud),
-            sessions: SessionEndpoints(
-                signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),
-                cloud: cloud),
+            devices: DeviceEndpoints(
+                cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
             users: UserEndpoints(), health: HealthCheck(book: book), metrics: metrics, logger: logger)
     }
 

@@ -25,12 +25,18 @@ package struct Caller: Hashable, Sendable {
     package var surface: Surface
     /// Whether a server-to-server key signed the request: the public database only (B-ACC-09).
     package var isServerKey: Bool
+    /// How the keys of a native caller's device relate to the account's; private and shared databases want the present ones.
+    package var keychain: KeychainStanding
 
-    package init(user: UserID?, deviceID: String? = nil, surface: Surface = .web, isServerKey: Bool = false) {
+    package init(
+        user: UserID?, deviceID: String? = nil, surface: Surface = .web, isServerKey: Bool = false,
+        keychain: KeychainStanding = .current
+    ) {
         self.user = user
         self.deviceID = deviceID
         self.surface = surface
         self.isServerKey = isServerKey
+        self.keychain = keychain
     }
 
     /// Somebody without an account: reads of the public database (B-DB-03).

@@ -98,7 +98,10 @@ struct AuthenticationTests {
             let tokens = try await cloud.signIn()
             let accounts = Accounts(book: cloud.book, surroundings: cloud.surroundings)
             try await accounts.setDisabled(true, email: "ada@example.com")
-            #expect(try await cloud.client.get(TestCloud.target(Self.caller, "private", tokens)).status == 401)
+            let refused = try await cloud.client.get(
+                TestCloud.target(Self.caller, "private", tokens), headers: ["X-Welkin-Client": "sdk/1"])
+            #expect(refused.status == 403)
+            #expect(refused["failure"] as? String == "accountRestricted")
             try await accounts.setDisabled(false, email: "ada@example.com")
             #expect(try await cloud.client.get(TestCloud.target(Self.caller, "private", tokens)).status == 200)
             _ = try await APITokens(book: cloud.book, surroundings: cloud.surroundings).revoke(tokens.api)

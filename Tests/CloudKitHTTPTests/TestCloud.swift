@@ -20,6 +20,7 @@ struct TestCloud: Sendable {
     /// Runs a cloud while `body` lasts.
     static func run(
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
+        rounds: Int = 600_000, memoryLifetime: Int64 = 0,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -27,7 +28,7 @@ struct TestCloud: Sendable {
         let surroundings = Surroundings(secret: [UInt8](repeating: 7, count: 32), now: { clock.now })
         let application = CloudApplication(
             cloud: Cloud(store: store, surroundings: surroundings), configuration: configuration,
-            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: 0)
+            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -81,8 +82,10 @@ struct TestCloud: Sendable {
         return tokens
     }
 
-    static func sessions(_ action: String, _ tokens: Tokens) -> String {
-        "/device/1/\(container)/development/sessions/\(action)?ckAPIToken=\(tokens.api)"
+    static func sessions(_ action: String, _ tokens: Tokens) -> String { device("sessions/" + action, tokens) }
+
+    static func device(_ action: String, _ tokens: Tokens) -> String {
+        "/device/1/\(container)/development/\(action)?ckAPIToken=\(tokens.api)"
     }
 
     /// Base 64 of `proof`.

@@ -14,8 +14,8 @@ struct Pages {
                 <dl>
                 <dt><code>/database/1/{container}/{environment}/{database}/…</code></dt>
                 <dd>CloudKit Web Services: records, zones, changes, users.</dd>
-                <dt><code>/device/1/{container}/{environment}/sessions/…</code></dt>
-                <dd>Devices sign in here.</dd>
+                <dt><code>/device/1/{container}/{environment}/…</code></dt>
+                <dd>Devices sign up, sign in and keep their wrapped keys here.</dd>
                 <dt><a href="/health">/health</a></dt>
                 <dd>Whether the cloud can answer.</dd>
                 <dt><a href="/metrics">/metrics</a></dt>
@@ -28,21 +28,32 @@ struct Pages {
                 """)
     }
 
+    /// The app that a page is for.
+    struct App {
+        /// As the app sent it; the page signs in with it.
+        var apiToken: String
+        var row: APIToken
+
+        var attributes: String {
+            [
+                ("container", row.container), ("environment", row.environment), ("token", apiToken),
+                ("callback", row.callback ?? ""), ("origins", row.allowedOrigins.joined(separator: " ")),
+            ].map { " data-\($0.0)=\"\(HTML.escape($0.1))\"" }.joined()
+        }
+    }
+
     /// Where a browser signs in (web-services.md §2.3).
     ///
-    /// - Parameter apiToken: As the app sent it; the page signs in with it.
-    static func signIn(apiToken: String, row: APIToken) -> Answer {
-        let attributes = [
-            ("container", row.container), ("environment", row.environment), ("token", apiToken),
-            ("callback", row.callback ?? ""), ("origins", row.allowedOrigins.joined(separator: " ")),
-        ].map { " data-\($0.0)=\"\(HTML.escape($0.1))\"" }.joined()
+    /// - Parameter signUpURL: The query of the sign-up page; nil when sign-up is closed.
+    static func signIn(_ app: App, signUpURL: String?) -> Answer {
+        let signUp = signUpURL.map { "<p>No account yet? <a href=\"/sign-up\(HTML.escape($0))\">Sign up</a></p>" } ?? ""
         return html(
             title: "Sign in",
             body: """
                 <main>
                 <h1>Sign in</h1>
-                <p>to use <strong>\(HTML.escape(row.container))</strong></p>
-                <form id="sign-in"\(attributes)>
+                <p>to use <strong>\(HTML.escape(app.row.container))</strong></p>
+                <form id="sign-in"\(app.attributes)>
                 <label>E-mail address
                 <input name="email" type="email" autocomplete="username" required autofocus></label>
                 <label>Password
@@ -51,10 +62,59 @@ struct Pages {
                 <button type="submit">Sign in</button>
                 </form>
                 <p id="message" role="status" aria-live="polite"></p>
+                \(signUp)
                 <noscript><p>Signing in needs JavaScript: your password is turned into a proof here and never
                 leaves this page.</p></noscript>
                 </main>
                 """, script: "/sign-in.js")
+    }
+
+    /// Where a person makes an account; the browser is then signed in.
+    ///
+    /// - Parameters:
+    ///   - signInURL: The query of the sign-in page.
+    ///   - rounds: Of the new password's derivation.
+    static func signUp(_ app: App, signInURL: String, rounds: Int) -> Answer {
+        html(
+            title: "Sign up",
+            body: """
+                <main>
+                <h1>Sign up</h1>
+                <p>to use <strong>\(HTML.escape(app.row.container))</strong></p>
+                <form id="sign-up"\(app.attributes) data-rounds="\(rounds)">
+                <label>E-mail address
+                <input name="email" type="email" autocomplete="username" required autofocus></label>
+                <label>Name, if you like
+                <input name="name" autocomplete="name" maxlength="200"></label>
+                <label>Password
+                <input name="password" type="password" autocomplete="new-password" minlength="8" required></label>
+                <label>Password, once more
+                <input name="again" type="password" autocomplete="new-password" minlength="8" required></label>
+                <label class="check"><input name="persist" type="checkbox"> Keep me signed in</label>
+                <button type="submit">Sign up</button>
+                </form>
+                <p id="message" role="status" aria-live="polite"></p>
+                <p>There is an account already? <a href="/sign-in\(HTML.escape(signInURL))">Sign in</a></p>
+                <p>The keys of your encrypted data are made by the first device that you sign in. It shows you recovery
+                words: without them and without your password that data is lost.</p>
+                <noscript><p>Signing up needs JavaScript: your password is turned into a proof here and never
+                leaves this page.</p></noscript>
+                </main>
+                """, script: "/sign-in.js")
+    }
+
+    /// The sign-up page of a cloud whose operator makes the accounts.
+    static func signUpClosed() -> Answer {
+        var answer = html(
+            title: "Sign up",
+            body: """
+                <main>
+                <h1>Sign-up is closed</h1>
+                <p>The operator of this cloud makes its accounts. Ask them for one.</p>
+                </main>
+                """)
+        answer.status = .forbidden
+        return answer
     }
 
     /// The sign-in page for a token that is none.
@@ -104,7 +164,7 @@ struct Pages {
         form, label { display: grid; gap: 0.5rem; }
         form { gap: 1rem; }
         label.check { grid-template-columns: auto 1fr; align-items: center; }
-        input[type=email], input[type=password], button { font: inherit; padding: 0.5rem 0.75rem; }
+        input:not([type=checkbox]), button { font: inherit; padding: 0.5rem 0.75rem; }
         dd { margin: 0 0 0.75rem 1rem; }
         #message { min-height: 1.5em; }
 

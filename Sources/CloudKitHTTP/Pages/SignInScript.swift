@@ -19,7 +19,7 @@ enum SignInScript {
         }
 
         async function post(data, action, body) {
-          const path = `/device/1/${encodeURIComponent(data.container)}/${data.environment}/sessions/${action}`;
+          const path = `/device/1/${encodeURIComponent(data.container)}/${data.environment}/${action}`;
           const response = await fetch(`${path}?ckAPIToken=${encodeURIComponent(data.token)}`, {
             method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
           const answer = await response.json();
@@ -51,15 +51,27 @@ enum SignInScript {
 
         async function signIn(form, data) {
           const email = form.elements.email.value;
-          const puzzle = await post(data, "prepare", { email });
+          const puzzle = await post(data, "sessions/prepare", { email });
           const proof = await deriveProof(form.elements.password.value, puzzle.salt, puzzle.rounds);
           const lifetime = form.elements.persist.checked ? "persistent" : "session";
-          const session = await post(data, "create", { email, proof, deviceName: "Browser", lifetime });
+          const session = await post(data, "sessions/create", { email, proof, deviceName: "Browser", lifetime });
           return handOver(data, session.ckWebAuthToken);
         }
 
+        // Makes an account, then signs in to it. The salt is made here, so that no cloud can choose it.
+        async function signUp(form, data) {
+          const { email, name, password, again } = form.elements;
+          if (password.value !== again.value) throw new Error("The two passwords differ.");
+          const salt = base64(crypto.getRandomValues(new Uint8Array(16)));
+          const rounds = Math.max(Number(data.rounds), 1);
+          const proof = await deriveProof(password.value, salt, rounds);
+          await post(data, "accounts/create", { email: email.value, name: name.value, proof, salt, rounds });
+          return signIn(form, data);
+        }
+
         if (typeof document !== "undefined") {
-          const form = document.getElementById("sign-in");
+          const form = document.getElementById("sign-in") || document.getElementById("sign-up");
+          const act = form.id === "sign-up" ? signUp : signIn;
           const message = document.getElementById("message");
           const button = form.querySelector("button");
           if (!globalThis.crypto || !crypto.subtle) {
@@ -69,9 +81,9 @@ enum SignInScript {
           form.addEventListener("submit", async (event) => {
             event.preventDefault();
             button.disabled = true;
-            message.textContent = "Signing in…";
+            message.textContent = "One moment…";
             try {
-              message.textContent = await signIn(form, form.dataset);
+              message.textContent = await act(form, form.dataset);
               form.hidden = true;
             } catch (error) {
               message.textContent = error.message;

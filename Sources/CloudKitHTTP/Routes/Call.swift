@@ -16,7 +16,8 @@ struct Call {
     /// Who asks, in the words of the rules.
     var caller: Caller {
         Caller(
-            user: admission.user, deviceID: admission.deviceID, surface: surface, isServerKey: admission.isServerKey)
+            user: admission.user, deviceID: admission.deviceID, surface: surface, isServerKey: admission.isServerKey,
+            keychain: admission.keychain)
     }
 
     /// The database asked.

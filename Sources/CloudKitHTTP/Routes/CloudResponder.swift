@@ -14,7 +14,7 @@ package struct CloudResponder: HTTPResponder {
     let configuration: CloudConfiguration
     let authenticator: Authenticator
     let databases: DatabaseEndpoints
-    let sessions: SessionEndpoints
+    let devices: DeviceEndpoints
     let users: UserEndpoints
     let health: HealthCheck
     let metrics: RequestMetrics
@@ -97,14 +97,7 @@ package struct CloudResponder: HTTPResponder {
         }
         guard let place = route.place else { return try await page(route.endpoint, exchange) }
         guard let scope = route.scope else {
-            let apiToken = try await authenticator.apiToken(
-                exchange.query.apiToken, container: place.container, environment: place.environment,
-                origin: exchange.crossOrigin.origin)
-            return try await sessions.answer(
-                route.endpoint,
-                place: DeviceSignIn.Place(
-                    container: place.container, environment: place.environment, apiToken: apiToken),
-                body: body, address: exchange.address)
+            return try await devices.answer(try await deviceCall(route.endpoint, place, exchange, body, &headers))
         }
         let admission = try await authenticator.admit(
             exchange.credentials, container: place.container, environment: place.environment, target: exchange.target,
@@ -117,12 +110,37 @@ package struct CloudResponder: HTTPResponder {
         return try await databases.answer(call, users: users)
     }
 
+    /// A call below `/device`: most show what they come with in the body; those of a signed-in user bring tokens.
+    private func deviceCall(
+        _ endpoint: Endpoint, _ place: Route.Place, _ exchange: Exchange, _ body: [UInt8], _ headers: inout HTTPFields
+    ) async throws -> DeviceCall {
+        let apiToken = try await authenticator.apiToken(
+            exchange.query.apiToken, container: place.container, environment: place.environment,
+            origin: exchange.crossOrigin.origin)
+        var call = DeviceCall(
+            endpoint: endpoint,
+            place: DeviceSignIn.Place(container: place.container, environment: place.environment, apiToken: apiToken),
+            body: body, address: exchange.address)
+        if exchange.query.webAuthToken != nil {
+            let admission = try await authenticator.admit(
+                exchange.credentials, container: place.container, environment: place.environment,
+                target: exchange.target, body: body)
+            if let next = admission.nextWebAuthToken { headers[HeaderName.webAuthToken] = next }
+            call.user = admission.user
+        }
+        return call
+    }
+
     private func page(_ endpoint: Endpoint, _ exchange: Exchange) async throws -> Answer {
         switch endpoint {
         case .landingPage: return Pages.landing()
         case .signInScript: return Pages.signInScript()
         case .styleSheet: return Pages.styleSheet()
-        case .signInPage: return try await signInPage(exchange.query)
+        case .signInPage:
+            return await forApp(exchange.query) { Pages.signIn($0, signUpURL: devices.isSignUpOpen ? $1 : nil) }
+        case .signUpPage:
+            guard devices.isSignUpOpen else { return Pages.signUpClosed() }
+            return await forApp(exchange.query) { Pages.signUp($0, signInURL: $1, rounds: devices.rounds) }
         case .health: return await health.answer()
         case .metrics:
             return Answer(
@@ -131,13 +149,16 @@ package struct CloudResponder: HTTPResponder {
         }
     }
 
-    private func signInPage(_ query: RequestQuery) async throws -> Answer {
+    /// A page for people of an app, whose API token stands in the address.
+    ///
+    /// - Parameter page: Takes the app, and the query with which its other pages are reached.
+    private func forApp(_ query: RequestQuery, _ page: (Pages.App, String) -> Answer) async -> Answer {
         guard let token = query.apiToken, let container = query.container,
             let environment = query.environment.flatMap({ Environment(rawValue: $0) }),
             let row = try? await authenticator.apiToken(
                 token, container: ContainerID(container), environment: environment, origin: nil)
         else { return Pages.signInRefused() }
-        return Pages.signIn(apiToken: token, row: row)
+        return page(Pages.App(apiToken: token, row: row), query.ofApp)
     }
 
     /// The error object of a whole request (web-services.md §5.1).

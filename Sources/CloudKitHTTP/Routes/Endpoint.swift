@@ -19,8 +19,20 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case sessionsPrepare = "sessions/prepare"
     case sessionsCreate = "sessions/create"
     case sessionsDelete = "sessions/delete"
+    case accountsCreate = "accounts/create"
+    case accountsPassword = "accounts/password"
+    case keychainGet = "keychain/get"
+    case keychainCreate = "keychain/create"
+    case keychainRewrap = "keychain/rewrap"
+    case keychainReset = "keychain/reset"
+    case keychainRecovery = "keychain/recovery"
+    case keychainRecover = "keychain/recover"
+    case devicesList = "devices/list"
+    case devicesRevoke = "devices/revoke"
+    case identitiesLookup = "identities/lookup"
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
+    case signUpPage = "page/sign-up"
     case signInScript = "page/sign-in.js"
     case styleSheet = "page/style.css"
     case health
@@ -44,7 +56,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     var verbs: Verbs {
         switch self {
         case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
-        case .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .unknown: .get
+        case .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .health, .metrics, .unknown: .get
         default: .post
         }
     }
@@ -57,7 +69,11 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     ])
 
     /// The endpoints below `/device`.
-    static let ofDevice = named([.sessionsPrepare, .sessionsCreate, .sessionsDelete])
+    static let ofDevice = named([
+        .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .keychainGet,
+        .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery, .keychainRecover, .devicesList,
+        .devicesRevoke, .identitiesLookup,
+    ])
 
     private static func named(_ endpoints: [Endpoint]) -> [Substring: Endpoint] {
         Dictionary(uniqueKeysWithValues: endpoints.map { ($0.rawValue[...], $0) })

@@ -13,6 +13,13 @@ struct RequestQuery: Hashable {
         self = text.withUTF8 { RequestQuery(bytes: $0) }
     }
 
+    /// The keys that say which app a page is for, as a query.
+    var ofApp: String {
+        let pairs = [("container", container), ("environment", environment), ("ckAPIToken", apiToken)]
+        let known = pairs.compactMap { key, value in value.map { "\(key)=\(PercentEncoding.encode($0))" } }
+        return "?" + known.joined(separator: "&")
+    }
+
     private init(bytes: UnsafeBufferPointer<UInt8>) {
         var start = 0
         while start < bytes.count {

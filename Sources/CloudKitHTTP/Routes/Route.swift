@@ -47,7 +47,8 @@ struct Route: Hashable {
     }
 
     private static let pages: [Substring: Endpoint] = [
-        "/": .landingPage, "": .landingPage, "/sign-in": .signInPage, "/sign-in.js": .signInScript,
+        "/": .landingPage, "": .landingPage, "/sign-in": .signInPage, "/sign-up": .signUpPage,
+        "/sign-in.js": .signInScript,
         "/style.css": .styleSheet, "/health": .health, "/metrics": .metrics,
     ]
 

@@ -7,7 +7,8 @@ import Foundation
 /// `POST /device/1/{container}/{environment}/sessions/…` with `ckAPIToken` in the query:
 /// - `prepare {email}` → `{salt, rounds}`: how to derive the proof from the password.
 /// - `create {email, proof, deviceName, lifetime}` → `{ckWebAuthToken, userRecordName, deviceID, expires}` and, with the
-///   lifetime `device`, `deviceSecret`. Lifetimes are `session`, `persistent`, `device`.
+///   lifetime `device`, `deviceSecret` and, if the account has one, `keychain {generation, passwordWrap, identity}`.
+///   Lifetimes are `session`, `persistent`, `device`.
 /// - `create {deviceID, deviceSecret}` → the same for a device that is signed in and opens another container.
 /// - `delete {deviceID, deviceSecret}` → `{}`.
 ///
@@ -15,36 +16,27 @@ import Foundation
 struct SessionEndpoints {
     var signIn: DeviceSignIn
     var cloud: Cloud
+    var changes: AccountChanges
 
-    /// - Parameter address: Where the request comes from.
-    func answer(
-        _ endpoint: Endpoint, place: DeviceSignIn.Place, body: [UInt8], address: String
-    ) async throws -> Answer {
-        switch endpoint {
+    func answer(_ call: DeviceCall) async throws -> Answer {
+        switch call.endpoint {
         case .sessionsPrepare:
-            let body = try SmallJSON.decode(PrepareBody.self, from: body)
+            let body = try SmallJSON.decode(PrepareBody.self, from: call.body)
             let puzzle = try await signIn.prepare(email: body.email)
-            return Answer(
-                body: try SmallJSON.encode(
-                    PuzzleBody(salt: Data(puzzle.salt).base64EncodedString(), rounds: puzzle.rounds)))
+            return try call.answer(PuzzleBody(salt: Data(puzzle.salt), rounds: puzzle.rounds))
         case .sessionsCreate:
-            let body = try SmallJSON.decode(CreateBody.self, from: body)
-            return Answer(body: try SmallJSON.encode(try await create(body, place, address)))
-        case .sessionsDelete:
-            let body = try SmallJSON.decode(DeviceBody.self, from: body)
-            try await signIn.end(deviceID: body.deviceID, deviceSecret: try Self.bytes(body.deviceSecret))
-            return Answer(body: Array("{}".utf8))
+            return try call.answer(try await create(try SmallJSON.decode(CreateBody.self, from: call.body), call))
         default:
-            throw Route.notFound
+            let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+            try await changes.after(device) { try await signIn.end(device) }
+            return call.done
         }
     }
 
-    private func create(
-        _ body: CreateBody, _ place: DeviceSignIn.Place, _ address: String
-    ) async throws -> SessionBody {
+    private func create(_ body: CreateBody, _ call: DeviceCall) async throws -> SessionBody {
         let grant: DeviceSignIn.Grant
         if let deviceID = body.deviceID, let secret = body.deviceSecret {
-            grant = try await signIn.resume(deviceID: deviceID, deviceSecret: try Self.bytes(secret), place: place)
+            grant = try await signIn.resume(DeviceKey(id: deviceID, secret: Array(secret)), place: call.place)
         } else if let email = body.email, let proof = body.proof {
             let lifetime = body.lifetime.map { SessionLifetime(rawValue: $0) } ?? .session
             guard let lifetime else {
@@ -52,23 +44,17 @@ struct SessionEndpoints {
                     .badRequest, "unknown lifetime", remedy: "It is session, persistent or device.")
             }
             grant = try await signIn.create(
-                email: email, proof: try Self.bytes(proof), deviceName: body.deviceName ?? "", lifetime: lifetime,
-                place: place, address: address)
+                email: email, proof: Array(proof), deviceName: body.deviceName ?? "", lifetime: lifetime,
+                place: call.place, address: call.address)
         } else {
             throw RequestFailure(
                 .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
         }
-        try await cloud.enterUser(grant.user, in: place.container, place.environment)
+        try await cloud.enterUser(grant.user, in: call.place.container, call.place.environment)
         return SessionBody(
             ckWebAuthToken: grant.webAuthToken, userRecordName: grant.user.recordName, deviceID: grant.deviceID,
-            deviceSecret: grant.deviceSecret.map { Data($0).base64EncodedString() }, expires: grant.expires)
-    }
-
-    private static func bytes(_ base64: String) throws(RequestFailure) -> [UInt8] {
-        guard let data = Data(base64Encoded: base64) else {
-            throw RequestFailure(.badRequest, "not base 64")
-        }
-        return Array(data)
+            deviceSecret: grant.deviceSecret.map { Data($0) }, expires: grant.expires,
+            keychain: grant.keychain.map(KeychainBody.init))
     }
 
     private struct PrepareBody: Decodable {
@@ -76,29 +62,37 @@ struct SessionEndpoints {
     }
 
     private struct PuzzleBody: Encodable {
-        var salt: String
+        var salt: Data
         var rounds: Int
     }
 
     private struct CreateBody: Decodable {
         var email: String?
-        var proof: String?
+        var proof: Data?
         var deviceName: String?
         var lifetime: String?
         var deviceID: String?
-        var deviceSecret: String?
+        var deviceSecret: Data?
     }
 
-    private struct DeviceBody: Decodable {
-        var deviceID: String
-        var deviceSecret: String
+    private struct KeychainBody: Encodable {
+        var generation: Int
+        var passwordWrap: Data
+        var identity: Data
+
+        init(_ keychain: Keychain) {
+            generation = keychain.generation
+            passwordWrap = Data(keychain.passwordWrap)
+            identity = Data(keychain.identity)
+        }
     }
 
     private struct SessionBody: Encodable {
         var ckWebAuthToken: String
         var userRecordName: String
         var deviceID: String
-        var deviceSecret: String?
+        var deviceSecret: Data?
         var expires: Int64
+        var keychain: KeychainBody?
     }
 }

@@ -27,6 +27,7 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case accessDenied
         case systemFieldWrite
         case accountRestricted
+        case accountTemporarilyUnavailable
         case atomicFailure
         case authenticationFailed
         case authenticationRequired
@@ -74,6 +75,7 @@ extension RequestFailure.Code {
         switch self {
         case .accessDenied, .systemFieldWrite: (10, 2007)
         case .accountRestricted: (32, nil)
+        case .accountTemporarilyUnavailable: (36, nil)
         case .atomicFailure: (22, 2024)
         case .authenticationFailed, .authenticationRequired: (9, nil)
         case .badContainer: (5, nil)

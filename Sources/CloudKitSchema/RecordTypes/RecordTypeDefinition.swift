@@ -53,4 +53,11 @@ package struct Schema: Hashable, Sendable {
     }
 
     package subscript(name: String) -> RecordTypeDefinition? { types[name] }
+
+    /// Whether records may hold what devices sealed: encrypted fields, and assets outside the public database.
+    package var hasSealedValues: Bool {
+        types.values.contains { type in
+            type.fields.values.contains { $0.type.isEncrypted || $0.type.base == .asset }
+        }
+    }
 }

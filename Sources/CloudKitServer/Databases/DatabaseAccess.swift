@@ -12,7 +12,8 @@ package enum DatabaseUse: Hashable, Sendable {
 package enum DatabaseAccess {
     /// The database at `address` for `caller`.
     ///
-    /// Checked in this order: server keys (B-ACC-09), what the database can do (B-DB-04), the account (B-DB-02, B-DB-03).
+    /// Checked in this order: server keys (B-ACC-09), what the database can do (B-DB-04), the account (B-DB-02, B-DB-03), the
+    /// device's keys (B-ACC-02).
     package static func place(
         _ address: DatabaseAddress, for caller: Caller, to use: DatabaseUse
     ) throws(RequestFailure) -> DatabasePlace {
@@ -45,6 +46,7 @@ package enum DatabaseAccess {
         _ address: DatabaseAddress, _ caller: Caller
     ) throws(RequestFailure) -> DatabasePlace {
         guard let user = caller.user else { throw .notSignedIn }
+        try caller.keychain.check()
         return DatabasePlace(
             address: address, caller: caller, owner: user,
             partition: .privateDatabase(address.container, address.environment, of: user),

@@ -2,8 +2,8 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension Cloud {
-    /// Works off a part of what waits: cascades of default zones (B-REF-08). To be called again and again, from any number
-    /// of processes.
+    /// Works off a part of what waits: cascades of default zones (B-REF-08), and zones of keychains that were reset. To be
+    /// called again and again, from any number of processes.
     ///
     /// A job and what it does are one transaction, so it is done once and needs no lease: leases are for work that leaves
     /// the store.
@@ -11,6 +11,7 @@ extension Cloud {
     /// - Returns: Whether there may be more to do now.
     @discardableResult
     package func runOutbox() async throws -> Bool {
+        try await finishKeyResets()
         let now = surroundings.now()
         var mayBeMore = false
         let pending = try await store.read(.registry) { try await $0.pendingPartitions(limit: 100) }

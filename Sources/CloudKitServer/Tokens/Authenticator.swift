@@ -33,12 +33,14 @@ package struct Admission: Hashable, Sendable {
     package var apiToken: APIToken?
     /// The web token that goes back with the answer, whatever the answer is; the old one stays good until it expires.
     package var nextWebAuthToken: String?
+    /// How the device's keys relate to the account's.
+    package var keychain = KeychainStanding.current
 }
 
 /// Establishes who sends a request (web-services.md §2.1).
 ///
-/// What the store says is remembered for a few seconds, so a revoked token, an ended session or a disabled account may
-/// work that much longer.
+/// What the store says is remembered for a few seconds, so a token revoked, a session ended or an account disabled by another
+/// process may work that much longer; `forget` makes it immediate in this one.
 package final class Authenticator: Sendable {
     private let surroundings: Surroundings
     private let accounts: Accounts
@@ -49,7 +51,7 @@ package final class Authenticator: Sendable {
     private let tokens: WebAuthTokens
     private let memoryLifetime: Int64
     private let dateTolerance: Int64
-    private let memory = Mutex<[Question: Memory]>([:])
+    private let memory = Mutex(Memories())
 
     private struct Question: Hashable {
         var container: ContainerID
@@ -60,7 +62,14 @@ package final class Authenticator: Sendable {
 
     private struct Memory {
         var admission: Admission
+        var account: String?
         var until: Int64
+    }
+
+    private struct Memories {
+        var answers: [Question: Memory] = [:]
+        /// Raised by forgetting: what was read before is not remembered after.
+        var revision = 0
     }
 
     private static let memoriesMax = 20_000
@@ -118,37 +127,55 @@ package final class Authenticator: Sendable {
         return row
     }
 
+    /// Asks the store again about everybody who uses an account: it, its keychain or one of its sessions changed.
+    package func forget(account: String) {
+        memory.withLock { memory in
+            memory.revision += 1
+            memory.answers = memory.answers.filter { $0.value.account != account }
+        }
+    }
+
     private func remembered(_ question: Question) async throws -> Admission {
         let now = surroundings.now()
-        if let known = memory.withLock({ $0[question] }), now < known.until { return known.admission }
-        let admission = try await admission(question, now: now)
-        if memoryLifetime > 0 {
+        let (known, revision) = memory.withLock { ($0.answers[question], $0.revision) }
+        if let known, now < known.until { return known.admission }
+        let (admission, account) = try await admission(question, now: now)
+        if memoryLifetime > 0, admission.keychain != .resetting {
             memory.withLock { memory in
-                if memory.count >= Self.memoriesMax { memory.removeAll(keepingCapacity: true) }
-                memory[question] = Memory(admission: admission, until: now + memoryLifetime)
+                guard memory.revision == revision else { return }
+                if memory.answers.count >= Self.memoriesMax { memory.answers.removeAll(keepingCapacity: true) }
+                memory.answers[question] = Memory(
+                    admission: admission, account: account, until: now + memoryLifetime)
             }
         }
         return admission
     }
 
-    private func admission(_ question: Question, now: Int64) async throws -> Admission {
+    private func admission(_ question: Question, now: Int64) async throws -> (Admission, account: String?) {
         let apiToken = try await apiToken(question.apiToken, question.container, question.environment)
-        guard let text = question.webAuthToken else { return Admission(apiToken: apiToken) }
+        guard let text = question.webAuthToken else { return (Admission(apiToken: apiToken), nil) }
         guard
             let token = tokens.open(
                 text, container: question.container, environment: question.environment, apiToken: apiToken)
         else { throw Self.webTokenRefused }
         guard now < token.expires, let session = try await sessions.session(token.device),
             session.account == token.account, let account = try await accounts.account(id: token.account)
-        else { return Admission(apiToken: apiToken) }
-        guard !account.isDisabled else { throw Self.disabled }
+        else { return (Admission(apiToken: apiToken), nil) }
+        guard !account.isDisabled else { throw RequestFailure.accountDisabled }
         let next = WebAuthToken(account: account.id, device: session.id, lifetime: token.lifetime, issued: now)
         try await sessions.extend(session, to: next.expires, lifetime: next.lifetime)
-        return Admission(
+        let admission = Admission(
             user: try await names.name(of: account.id, in: question.container),
             deviceID: shownID(of: session, in: question.container), apiToken: apiToken,
             nextWebAuthToken: try tokens.seal(
-                next, container: question.container, environment: question.environment, apiToken: apiToken))
+                next, container: question.container, environment: question.environment, apiToken: apiToken),
+            keychain: Self.standing(of: session, account))
+        return (admission, account.id)
+    }
+
+    private static func standing(of session: DeviceSession, _ account: Account) -> KeychainStanding {
+        if session.isOutdated(for: account) { return .outdated }
+        return account.isResettingKeys ? .resetting : .current
     }
 
     private func shownID(of session: DeviceSession, in container: ContainerID) -> String {
@@ -188,8 +215,6 @@ package final class Authenticator: Sendable {
     private static let webTokenRefused = RequestFailure(
         .authenticationFailed, "bad web auth token for this container, environment and API token",
         remedy: "Sign in again.")
-    private static let disabled = RequestFailure(
-        .authenticationFailed, "this account is disabled", remedy: "Ask the operator of this cloud.")
     private static let dateRefused = RequestFailure(
         .authenticationFailed, "the request's date is too far from the server's",
         remedy: "Set the clock; the date is ISO 8601 in UTC.")

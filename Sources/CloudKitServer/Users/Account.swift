@@ -10,6 +10,30 @@ package struct Account: BookRow, Codable, Hashable, Sendable {
     /// A disabled account keeps its data and cannot be used.
     package var isDisabled: Bool
     var lock: PasswordLock
+    private var keychains: Int?
+    private var resetting: Bool?
+
+    init(id: String, email: String, name: String, created: Int64, lock: PasswordLock) {
+        self.id = id
+        self.email = email
+        self.name = name
+        self.created = created
+        self.isDisabled = false
+        self.lock = lock
+    }
+
+    /// Counts the keychains this account has had; 0 before the first. A device's session is of use for encrypted data while
+    /// it was opened in the present generation.
+    package var keychainGeneration: Int {
+        get { keychains ?? 0 }
+        set { keychains = newValue }
+    }
+
+    /// Whether zones still have to be marked after the keychain was reset; until then nobody uses them.
+    package var isResettingKeys: Bool {
+        get { resetting ?? false }
+        set { resetting = newValue ? true : nil }
+    }
 }
 
 /// Why an account could not be made or found: for the operator, not for callers of the cloud.

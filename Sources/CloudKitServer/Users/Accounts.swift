@@ -1,3 +1,4 @@
+import CloudKitModel
 import CloudKitRecordLayer
 
 /// The book of accounts, as the operator works with it.
@@ -25,7 +26,7 @@ package struct Accounts: Sendable {
         guard let address = EmailAddress(email) else { throw AccountError.emailInvalid(email) }
         let account = Account(
             id: surroundings.randomHex(bytes: 16), email: address.normalised, name: name,
-            created: surroundings.now(), isDisabled: false, lock: lock(proof, puzzle))
+            created: surroundings.now(), lock: lock(proof, puzzle))
         return try await book.change { page in
             guard try await page.get(AccountKey.email(address)) == nil else {
                 throw AccountError.emailTaken(address.normalised)
@@ -57,7 +58,10 @@ package struct Accounts: Sendable {
         try await change(email) { $0.isDisabled = isDisabled }
     }
 
-    /// Sets another password. Devices that are signed in stay so.
+    /// Sets another password, without knowing the old one. Devices that are signed in stay so.
+    ///
+    /// The keychain stays wrapped by the old password: a device opens it with the recovery words, or another one that is
+    /// signed in wraps it anew.
     package func setPassword(proof: [UInt8], puzzle: PasswordPuzzle, email: String) async throws {
         let lock = lock(proof, puzzle)
         try await change(email) { $0.lock = lock }
@@ -71,9 +75,14 @@ package struct Accounts: Sendable {
                 page.clear(AccountKey.session(session.id, of: account.id))
                 page.clear(AccountKey.sessionOwner(session.id))
             }
-            for entry in try await page.entries(prefix: AccountKey.userNames(of: account.id)) {
+            let names = AccountKey.userNames(of: account.id)
+            for entry in try await page.entries(prefix: names) {
+                let user = UserID(String(decoding: entry.value, as: UTF8.self))
+                page.clear(AccountKey.userOwner(user, in: String(entry.key.dropFirst(names.count))))
                 page.clear(entry.key)
             }
+            page.clear(AccountKey.keychain(of: account.id))
+            page.clear(AccountKey.keyReset(of: account.id))
             page.clear(AccountKey.account(account.id))
             page.clear(AccountKey.normalisedEmail(account.email))
         }
@@ -90,7 +99,7 @@ package struct Accounts: Sendable {
         }
     }
 
-    private func lock(_ proof: [UInt8], _ puzzle: PasswordPuzzle) -> PasswordLock {
+    func lock(_ proof: [UInt8], _ puzzle: PasswordPuzzle) -> PasswordLock {
         PasswordLock(proof: proof, salt: puzzle.salt, rounds: puzzle.rounds, verifierSalt: surroundings.random(16))
     }
 }
@@ -107,6 +116,13 @@ enum AccountKey {
     static func sessionOwner(_ id: String) -> String { "session-owner/" + id }
     static func userNames(of account: String) -> String { "user/" + account + "/" }
     static func userName(of account: String, in container: String) -> String { userNames(of: account) + container }
+    /// Who a container knows by a name; `container` has no slash, so the name may be anything.
+    static func userOwner(_ user: UserID, in container: String) -> String {
+        "user-owner/" + container + "/" + user.recordName
+    }
+    static func keychain(of account: String) -> String { "keychain/" + account }
+    static let keyResets = "key-reset/"
+    static func keyReset(of account: String) -> String { keyResets + account }
     static let apiTokens = "api-token/"
     static func apiToken(hash: String) -> String { apiTokens + hash }
     static let serverKeys = "server-key/"

@@ -1,7 +1,6 @@
 import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
-import Synchronization
 
 /// Lets people sign their devices and browsers in and out.
 package final class DeviceSignIn: Sendable {
@@ -10,18 +9,15 @@ package final class DeviceSignIn: Sendable {
     private let accounts: Accounts
     private let names: UserNames
     private let tokens: WebAuthTokens
-    private let throttle = Mutex(SignInThrottle())
+    private let guesses: ProofGuard
 
-    /// What a stranger's address is told; the same as for accounts made with the default.
-    private let roundsOfStrangers: Int
-
-    package init(book: Book, surroundings: Surroundings, roundsOfStrangers: Int = 600_000) {
+    package init(book: Book, surroundings: Surroundings, guesses: ProofGuard = ProofGuard()) {
         self.book = book
         self.surroundings = surroundings
         self.accounts = Accounts(book: book, surroundings: surroundings)
         self.names = UserNames(book: book, surroundings: surroundings)
         self.tokens = WebAuthTokens(surroundings: surroundings)
-        self.roundsOfStrangers = roundsOfStrangers
+        self.guesses = guesses
     }
 
     /// Where a session is opened, by an app that showed this API token.
@@ -46,86 +42,68 @@ package final class DeviceSignIn: Sendable {
         package var deviceSecret: [UInt8]?
         /// Milliseconds since 1970.
         package var expires: Int64
+        /// Only with a new session of a device; nil when the account has none, so that this device makes it.
+        package var keychain: Keychain?
     }
 
     /// How to derive the proof for an address. A stranger's answer looks like an account's and stays the same.
     package func prepare(email: String) async throws -> PasswordPuzzle {
-        guard let address = EmailAddress(email) else { throw Self.malformedEmail }
+        guard let address = EmailAddress(email) else { throw RequestFailure.malformedEmail }
         if let account = try await accounts.account(email: address.normalised) {
             return PasswordPuzzle(salt: account.lock.salt, rounds: account.lock.rounds)
         }
         let key = SymmetricKey(data: surroundings.secret)
         let salt = HMAC<SHA256>.authenticationCode(for: Array("salt:\(address.normalised)".utf8), using: key)
-        return PasswordPuzzle(salt: Array(salt.prefix(16)), rounds: roundsOfStrangers)
+        return PasswordPuzzle(salt: Array(salt.prefix(16)), rounds: guesses.roundsMin)
     }
 
     /// Opens a session with the proof of a password.
     ///
     /// - Parameter address: From where, to slow down guessing.
-    /// - Throws: `RequestFailure` `authenticationFailed`, the same for a wrong password and a stranger; `throttled`.
+    /// - Throws: `RequestFailure` `authenticationFailed`, the same for a wrong password and a stranger; `throttled`;
+    ///   `accountRestricted` once the password was right.
     package func create(
         email: String, proof: [UInt8], deviceName: String, lifetime: SessionLifetime, place: Place, address: String
     ) async throws -> Grant {
-        guard let emailAddress = EmailAddress(email) else { throw Self.malformedEmail }
-        let email = emailAddress.normalised
+        guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
+        let secret = lifetime == .device ? surroundings.random(32) : nil
         let now = surroundings.now()
-        if let wait = throttle.withLock({ $0.wait(email: email, address: address, now: now) }) {
-            throw RequestFailure(.throttled, "too many failed sign-ins", retryAfter: wait)
+        let fresh = DeviceSession(
+            id: surroundings.randomHex(bytes: 16), account: "", name: String(deviceName.prefix(100)), created: now,
+            expires: now + lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
+        let opened = try await guesses.count(email: emailAddress.normalised, address: address, now: now) {
+            try await book.change { page in
+                guard let account = try await page.account(emailAddress), account.lock.opens(with: proof) else {
+                    throw Self.wrong
+                }
+                guard !account.isDisabled else { throw RequestFailure.accountDisabled }
+                return try await page.open(fresh, of: account, now: now)
+            }
         }
-        let account = try await accounts.account(email: email)
-        guard let account, account.lock.opens(with: proof) else {
-            throttle.withLock { $0.failed(email: email, address: address, now: now) }
-            throw RequestFailure(
-                .authenticationFailed, "wrong e-mail address or password", remedy: "Check both and try again.")
-        }
-        throttle.withLock { $0.succeeded(email: email, address: address) }
-        guard !account.isDisabled else { throw Self.disabled }
-        return try await open(account, deviceName: deviceName, lifetime: lifetime, place: place)
+        return try await grant(
+            opened.session, lifetime: lifetime, place: place, deviceSecret: secret, keychain: opened.keychain)
     }
 
     /// Opens another container, or the same one again, for a device that is signed in.
-    package func resume(deviceID: String, deviceSecret: [UInt8], place: Place) async throws -> Grant {
-        let session = try await session(deviceID, deviceSecret)
-        guard let account = try await accounts.account(id: session.account) else { throw Self.sessionEnded }
-        guard !account.isDisabled else { throw Self.disabled }
-        let expires = surroundings.now() + SessionLifetime.device.milliseconds
-        try await book.change { page in
-            let key = AccountKey.session(session.id, of: session.account)
-            guard var current: DeviceSession = try await page.row(key) else { throw Self.sessionEnded }
-            current.expires = expires
-            try page.set(key, to: current)
+    package func resume(_ device: DeviceKey, place: Place) async throws -> Grant {
+        let now = surroundings.now()
+        let session = try await book.change { page in
+            var session = try await page.owner(of: device, now: now).session
+            session.expires = now + SessionLifetime.device.milliseconds
+            try page.set(AccountKey.session(session.id, of: session.account), to: session)
+            return session
         }
-        return try await grant(session, lifetime: .device, place: place, deviceSecret: nil)
+        return try await grant(session, lifetime: .device, place: place, deviceSecret: nil, keychain: nil)
     }
 
     /// Ends a device's session: its tokens are refused from then on.
-    package func end(deviceID: String, deviceSecret: [UInt8]) async throws {
-        let session = try await session(deviceID, deviceSecret)
+    package func end(_ device: DeviceKey) async throws {
+        let session = try await DeviceSessions(book: book).session(device, now: surroundings.now())
         try await DeviceSessions(book: book).end(session.id)
     }
 
-    private func open(
-        _ account: Account, deviceName: String, lifetime: SessionLifetime, place: Place
-    ) async throws -> Grant {
-        let now = surroundings.now()
-        let secret = lifetime == .device ? surroundings.random(32) : nil
-        let session = DeviceSession(
-            id: surroundings.randomHex(bytes: 16), account: account.id, name: String(deviceName.prefix(100)),
-            created: now, expires: now + lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
-        try await book.change { page in
-            for old in try await page.rows(prefix: AccountKey.sessions(of: account.id), as: DeviceSession.self)
-            where old.expires < now {
-                page.clear(AccountKey.session(old.id, of: account.id))
-                page.clear(AccountKey.sessionOwner(old.id))
-            }
-            try page.set(AccountKey.session(session.id, of: account.id), to: session)
-            page.set(AccountKey.sessionOwner(session.id), to: Array(account.id.utf8))
-        }
-        return try await grant(session, lifetime: lifetime, place: place, deviceSecret: secret)
-    }
-
     private func grant(
-        _ session: DeviceSession, lifetime: SessionLifetime, place: Place, deviceSecret: [UInt8]?
+        _ session: DeviceSession, lifetime: SessionLifetime, place: Place, deviceSecret: [UInt8]?, keychain: Keychain?
     ) async throws -> Grant {
         let token = WebAuthToken(
             account: session.account, device: session.id, lifetime: lifetime, issued: surroundings.now())
@@ -133,22 +111,36 @@ package final class DeviceSignIn: Sendable {
             webAuthToken: try tokens.seal(
                 token, container: place.container, environment: place.environment, apiToken: place.apiToken),
             user: try await names.name(of: session.account, in: place.container), deviceID: session.id,
-            deviceSecret: deviceSecret, expires: token.expires)
+            deviceSecret: deviceSecret, expires: token.expires, keychain: keychain)
     }
 
-    private func session(_ id: String, _ secret: [UInt8]) async throws -> DeviceSession {
-        let hash = Array(SHA256.hash(data: secret))
-        guard let session = try await DeviceSessions(book: book).session(id), let held = session.secretHash,
-            isEqualInConstantTime(hash, held), session.expires > surroundings.now()
-        else { throw Self.sessionEnded }
-        return session
-    }
+    private static let wrong = RequestFailure(
+        .authenticationFailed, "wrong e-mail address or password", remedy: "Check both and try again.")
+}
 
-    private static let malformedEmail = RequestFailure(.badRequest, "email is not an e-mail address")
-    private static let sessionEnded = RequestFailure(
+extension RequestFailure {
+    static let malformedEmail = RequestFailure(.badRequest, "email is not an e-mail address")
+    static let sessionEnded = RequestFailure(
         .authenticationFailed, "this device is not signed in", remedy: "Sign in again.")
-    private static let disabled = RequestFailure(
-        .authenticationFailed, "this account is disabled", remedy: "Ask the operator of this cloud.")
+}
+
+extension Book.Page {
+    /// Adds a session, removes those that are over, and gives a device the account's keychain.
+    fileprivate mutating func open(
+        _ fresh: DeviceSession, of account: Account, now: Int64
+    ) async throws -> (session: DeviceSession, keychain: Keychain?) {
+        var session = fresh
+        session.account = account.id
+        if !session.isBrowser { session.keychainGeneration = account.keychainGeneration }
+        for old in try await rows(prefix: AccountKey.sessions(of: account.id), as: DeviceSession.self)
+        where old.expires < now {
+            clear(AccountKey.session(old.id, of: account.id))
+            clear(AccountKey.sessionOwner(old.id))
+        }
+        try set(AccountKey.session(session.id, of: account.id), to: session)
+        set(AccountKey.sessionOwner(session.id), to: Array(account.id.utf8))
+        return (session, session.isBrowser ? nil : try await row(AccountKey.keychain(of: account.id)))
+    }
 }
 
 /// The sessions of all accounts.
@@ -162,8 +154,33 @@ package struct DeviceSessions: Sendable {
         return try await book.row(AccountKey.session(id, of: String(decoding: owner, as: UTF8.self)))
     }
 
+    /// The session of a device that shows its secret.
+    ///
+    /// - Throws: `RequestFailure` `authenticationFailed`.
+    package func session(_ device: DeviceKey, now: Int64) async throws -> DeviceSession {
+        guard let session = try await session(device.id), session.opens(with: device.secret, now: now) else {
+            throw RequestFailure.sessionEnded
+        }
+        return session
+    }
+
     package func sessions(of account: Account) async throws -> [DeviceSession] {
-        try await book.rows(prefix: AccountKey.sessions(of: account.id)).sorted { $0.created < $1.created }
+        try await sessions(ofAccount: account.id)
+    }
+
+    package func sessions(ofAccount id: String) async throws -> [DeviceSession] {
+        try await book.rows(prefix: AccountKey.sessions(of: id)).sorted { $0.created < $1.created }
+    }
+
+    /// Ends one session of an account, given its id or the first digits of it.
+    ///
+    /// - Returns: What was ended; empty when nothing matches, more than one when `text` is ambiguous, and then nothing is
+    ///   ended.
+    package func revoke(_ text: String, ofAccount id: String) async throws -> [DeviceSession] {
+        let matches = try await sessions(ofAccount: id).filter { !text.isEmpty && $0.id.hasPrefix(text) }
+        guard matches.count == 1 else { return matches }
+        try await end(matches[0].id)
+        return matches
     }
 
     /// Ends a session; nothing happens when it has ended.

@@ -20,8 +20,29 @@ package struct UserNames: Sendable {
             // Another device of the same account may have come first.
             if let known = try await page.get(key) { return UserID(String(decoding: known, as: UTF8.self)) }
             page.set(key, to: Array(fresh.recordName.utf8))
+            page.set(AccountKey.userOwner(fresh, in: container.name), to: Array(account.utf8))
             return fresh
         }
+    }
+
+    /// The containers that know an account, with the names they know it by.
+    func all(of account: String) async throws -> [(container: ContainerID, user: UserID)] {
+        let prefix = AccountKey.userNames(of: account)
+        return try await book.entries(prefix: prefix).map {
+            (ContainerID(String($0.key.dropFirst(prefix.count))), UserID(String(decoding: $0.value, as: UTF8.self)))
+        }
+    }
+
+    /// The name of an account in a container that it has been to; nil otherwise.
+    package func knownName(of account: String, in container: ContainerID) async throws -> UserID? {
+        try await book.get(AccountKey.userName(of: account, in: container.name)).map {
+            UserID(String(decoding: $0, as: UTF8.self))
+        }
+    }
+
+    /// The account that a container knows by a name.
+    func owner(of user: UserID, in container: ContainerID) async throws -> String? {
+        try await book.get(AccountKey.userOwner(user, in: container.name)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     static func fresh(_ surroundings: Surroundings) -> UserID { UserID("_" + surroundings.randomHex(bytes: 16)) }

@@ -204,6 +204,31 @@ extension Cloud {
         try await end(name, of: user, in: container, environment, as: .keysReset)
     }
 
+    /// Removes every custom zone that may hold what lost keys sealed (B-ZN-12), and begins a key epoch in the default zone.
+    func resetKeys(
+        ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment
+    ) async throws {
+        let schema = try await schemas.current(.schema(container, environment))
+        guard schema.hasSealedValues else { return }
+        let now = surroundings.now()
+        let partition = StoragePartition.privateDatabase(container, environment, of: user)
+        try await store.write(partition) { transaction in
+            let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
+            guard !zones.isEmpty else { return }
+            var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
+            for var zone in zones {
+                if zone.isCustom {
+                    writing.end(&zone, as: .keysReset, in: &transaction)
+                } else if zone.keyEpoch < .max {
+                    // A record's old sealed values cannot stay beside new ones.
+                    zone.keyEpoch += 1
+                    transaction.set(zone)
+                }
+            }
+            if writing.isChanged { transaction.set(writing.header) }
+        }
+    }
+
     private func end(
         _ name: String, of user: UserID, in container: ContainerID, _ environment: Environment,
         as state: ZoneHeader.State

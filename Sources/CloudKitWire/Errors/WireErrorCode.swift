@@ -22,7 +22,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
         switch code {
         case .accessDenied, .systemFieldWrite, .accountRestricted: self = .accessDenied
         case .atomicFailure: self = .atomicError
-        case .authenticationFailed: self = .authenticationFailed
+        case .authenticationFailed, .accountTemporarilyUnavailable: self = .authenticationFailed
         case .authenticationRequired: self = .authenticationRequired
         case .badContainer, .badDatabase, .badRequest, .changeTokenExpired, .indexMissing, .itemLimitExceeded,
             .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch:

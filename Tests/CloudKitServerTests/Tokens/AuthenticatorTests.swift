@@ -54,7 +54,7 @@ struct AuthenticatorTests {
         let (api, web, grant) = try await signedIn(lifetime: .device)
         let (other, otherToken) = try await people.place("iCloud.other")
         let further = try await people.signIn.resume(
-            deviceID: grant.deviceID, deviceSecret: try #require(grant.deviceSecret), place: other)
+            DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret)), place: other)
         let first = try #require(try await admit(api, web).deviceID)
         let second = try #require(
             try await admit(otherToken, further.webAuthToken, container: "iCloud.other").deviceID)
@@ -111,9 +111,9 @@ struct AuthenticatorTests {
     @Test func `a revoked API token, an ended session and a disabled account let nobody in`() async throws {
         let (api, web, grant) = try await signedIn(lifetime: .device)
         try await people.accounts.setDisabled(true, email: "ada@example.com")
-        await refuses { try await admit(api, web) }
+        await expect(.accountRestricted) { _ = try await admit(api, web) }
         try await people.accounts.setDisabled(false, email: "ada@example.com")
-        try await people.signIn.end(deviceID: grant.deviceID, deviceSecret: try #require(grant.deviceSecret))
+        try await people.signIn.end(DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret)))
         #expect(try await admit(api, web).user == nil)
         #expect(try await people.tokens.revoke(api).count == 1)
         await refuses { try await admit(api) }

@@ -34,7 +34,7 @@ struct AccountTests {
             email: "ada@example.com", proof: TestPeople.proof, deviceName: "", lifetime: .device, place: place,
             address: "")
         try await people.accounts.remove(email: "ada@example.com")
-        for prefix in ["account/", "email/", "session", "user/"] {
+        for prefix in ["account/", "email/", "session", "user", "key"] {
             #expect(try await people.book.entries(prefix: prefix).isEmpty)
         }
         try await people.addAda()

@@ -1,0 +1,138 @@
+import CloudKitModel
+import CloudKitServer
+import Foundation
+
+/// An account's keychain, of which the cloud sees wrapped forms alone; bytes travel as base 64.
+///
+/// - `keychain/get {deviceID, deviceSecret}` → `{generation, exists, isOutdated, identity}`.
+/// - `keychain/create {deviceID, deviceSecret, passwordWrap, recoveryWrap, recoveryProof, identity}` → `{generation}`; an
+///   account that has one: `conflict`.
+/// - `keychain/rewrap {deviceID, deviceSecret, proof, generation, passwordWrap, recoveryWrap, recoveryProof}` → `{}`: the
+///   last three as needed.
+/// - `keychain/reset {…as create, proof, generation}` → `{generation}`: other keys instead of those of `generation`.
+/// - `keychain/recovery {email, recoveryProof}` → `{generation, recoveryWrap, identity}`.
+/// - `keychain/recover {email, recoveryProof, generation, newProof, salt, rounds, passwordWrap}` → `{}`.
+struct KeychainEndpoints {
+    var keychains: Keychains
+    var cloud: Cloud
+    var changes: AccountChanges
+
+    func answer(_ call: DeviceCall) async throws -> Answer {
+        switch call.endpoint {
+        case .keychainGet: try await get(call)
+        case .keychainCreate: try await create(call)
+        case .keychainRewrap: try await rewrap(call)
+        case .keychainReset: try await reset(call)
+        case .keychainRecovery: try await recovery(call)
+        case .keychainRecover: try await recover(call)
+        default: throw Route.notFound
+        }
+    }
+
+    private func get(_ call: DeviceCall) async throws -> Answer {
+        let status = try await keychains.status(for: try SmallJSON.decode(DeviceBody.self, from: call.body).device)
+        return try call.answer(
+            StatusBody(
+                generation: status.generation, exists: status.hasKeychain, isOutdated: status.isOutdated,
+                identity: status.identity.map { Data($0) }))
+    }
+
+    private func create(_ call: DeviceCall) async throws -> Answer {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let offer = try SmallJSON.decode(OfferBody.self, from: call.body).offer
+        let generation = try await changes.after(device) { try await keychains.create(offer, by: device) }
+        return try call.answer(["generation": generation])
+    }
+
+    private func rewrap(_ call: DeviceCall) async throws -> Answer {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
+        let body = try SmallJSON.decode(RewrapBody.self, from: call.body)
+        try await keychains.rewrap(
+            passwordWrap: body.passwordWrap.map { Array($0) }, recovery: try body.recovery,
+            generation: proof.generation ?? 0, proof: Array(proof.proof), by: device, address: call.address)
+        return call.done
+    }
+
+    private func reset(_ call: DeviceCall) async throws -> Answer {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
+        let offer = try SmallJSON.decode(OfferBody.self, from: call.body).offer
+        let generation = try await changes.after(device) {
+            try await keychains.reset(
+                to: offer, replacing: proof.generation ?? 0, proof: Array(proof.proof), by: device,
+                address: call.address)
+        }
+        // The reset stands; what is not marked now the cloud's outbox marks later, and nobody uses the zones before.
+        try? await cloud.finishKeyResets()
+        return try call.answer(["generation": generation])
+    }
+
+    private func recovery(_ call: DeviceCall) async throws -> Answer {
+        let body = try SmallJSON.decode(RecoveryBody.self, from: call.body)
+        let recovery = try await keychains.recovery(
+            email: body.email, proof: Array(body.recoveryProof), address: call.address)
+        return try call.answer(
+            RecoveryAnswer(
+                generation: recovery.generation, recoveryWrap: Data(recovery.recoveryWrap),
+                identity: Data(recovery.identity)))
+    }
+
+    private func recover(_ call: DeviceCall) async throws -> Answer {
+        let body = try SmallJSON.decode(RecoveryBody.self, from: call.body)
+        let password = try SmallJSON.decode(NewPasswordBody.self, from: call.body).password
+        try await keychains.recover(
+            email: body.email, proof: Array(body.recoveryProof), password: password, generation: body.generation ?? 0,
+            address: call.address)
+        return call.done
+    }
+
+    private struct StatusBody: Encodable {
+        var generation: Int
+        var exists: Bool
+        var isOutdated: Bool
+        var identity: Data?
+    }
+
+    private struct OfferBody: Decodable {
+        var passwordWrap: Data
+        var recoveryWrap: Data
+        var recoveryProof: Data
+        var identity: Data
+
+        var offer: KeychainOffer {
+            KeychainOffer(
+                passwordWrap: Array(passwordWrap),
+                recovery: RecoveryOffer(wrap: Array(recoveryWrap), proof: Array(recoveryProof)),
+                identity: Array(identity))
+        }
+    }
+
+    private struct RewrapBody: Decodable {
+        var passwordWrap: Data?
+        var recoveryWrap: Data?
+        var recoveryProof: Data?
+
+        var recovery: RecoveryOffer? {
+            get throws(RequestFailure) {
+                guard (recoveryWrap == nil) == (recoveryProof == nil) else {
+                    throw RequestFailure(.badRequest, "recoveryWrap and recoveryProof go together")
+                }
+                guard let recoveryWrap, let recoveryProof else { return nil }
+                return RecoveryOffer(wrap: Array(recoveryWrap), proof: Array(recoveryProof))
+            }
+        }
+    }
+
+    private struct RecoveryBody: Decodable {
+        var email: String
+        var recoveryProof: Data
+        var generation: Int?
+    }
+
+    private struct RecoveryAnswer: Encodable {
+        var generation: Int
+        var recoveryWrap: Data
+        var identity: Data
+    }
+}

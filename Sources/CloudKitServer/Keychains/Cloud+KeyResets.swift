@@ -1,0 +1,38 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// A keychain that was reset, the zones of which are not all marked yet.
+struct KeyReset: BookRow, Codable, Hashable, Sendable {
+    var account: String
+    /// Milliseconds since 1970.
+    var begun: Int64
+}
+
+extension Cloud {
+    /// Marks the zones of accounts whose keychain was reset: what lies in them can never be read again, and clients learn so
+    /// (B-ZN-12). To be called after a reset and, for those that a crash interrupted, again and again.
+    ///
+    /// A container whose schema knows neither encrypted fields nor assets keeps its zones, and so does an empty zone. The
+    /// default zone cannot be deleted, so its records stay: plain fields as they are, sealed ones closed for good, and a new
+    /// key epoch, so that a record is written with all its sealed values anew or not at all.
+    package func finishKeyResets() async throws {
+        let book = Book.accounts(in: store)
+        for reset in try await book.rows(prefix: AccountKey.keyResets, as: KeyReset.self) {
+            for (container, user) in try await UserNames(book: book, surroundings: surroundings).all(of: reset.account)
+            {
+                for environment in Environment.allCases {
+                    try await resetKeys(ofZonesOf: user, in: container, environment)
+                }
+            }
+            try await book.change { page in
+                let key = AccountKey.keyReset(of: reset.account)
+                // Another reset may have begun meanwhile; it looks at all zones again.
+                guard try await page.row(key) == reset else { return }
+                page.clear(key)
+                guard var account: Account = try await page.row(AccountKey.account(reset.account)) else { return }
+                account.isResettingKeys = false
+                try page.set(AccountKey.account(account.id), to: account)
+            }
+        }
+    }
+}

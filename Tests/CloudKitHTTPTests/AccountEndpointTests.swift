@@ -1,0 +1,211 @@
+import CloudKitHTTP
+import CloudKitModel
+import CloudKitServer
+import Foundation
+import Testing
+
+/// Accounts, keychains and devices over HTTP.
+struct AccountEndpointTests {
+    private static let salt = Data(repeating: 9, count: 16).base64EncodedString()
+    private static let otherProof = Data(repeating: 2, count: 32).base64EncodedString()
+
+    /// A device that signed in over HTTP.
+    private struct Device {
+        var cloud: TestCloud
+        var tokens: TestCloud.Tokens
+        var id: String
+        var secret: String
+        var keychain: [String: Any]?
+
+        init(_ cloud: TestCloud, _ tokens: TestCloud.Tokens, proof: String = TestCloud.proofText) async throws {
+            self.cloud = cloud
+            let answer = try await cloud.client.post(
+                TestCloud.device("sessions/create", tokens),
+                #"{"email":"ada@example.com","proof":"\#(proof)","deviceName":"Test","lifetime":"device"}"#)
+            id = try #require(answer["deviceID"] as? String)
+            secret = try #require(answer["deviceSecret"] as? String)
+            keychain = answer["keychain"] as? [String: Any]
+            self.tokens = TestCloud.Tokens(api: tokens.api, web: answer["ckWebAuthToken"] as? String)
+        }
+
+        func post(_ action: String, _ more: String = "") async throws -> RawClient.Answer {
+            try await cloud.client.post(
+                TestCloud.device(action, .init(api: tokens.api)),
+                #"{"deviceID":"\#(id)","deviceSecret":"\#(secret)"\#(more.isEmpty ? "" : ",")\#(more)}"#)
+        }
+
+        static let offer =
+            #""passwordWrap":"AQ==","recoveryWrap":"Ag==","recoveryProof":"\#(otherProof)","identity":"Aw==""#
+
+        /// Asks for the caller in the private database, as the framework does.
+        func lookUp(_ database: String = "private") async throws -> RawClient.Answer {
+            try await cloud.client.post(
+                TestCloud.target("records/lookup", database, tokens), #"{"records":[{"recordName":"a"}]}"#,
+                headers: ["X-Welkin-Client": "sdk/1"])
+        }
+    }
+
+    private static func withAda(
+        rounds: Int = 1, _ body: @Sendable @escaping (TestCloud, TestCloud.Tokens) async throws -> Void
+    ) async throws {
+        try await TestCloud.run(rounds: rounds, memoryLifetime: 5000) { cloud in
+            try await body(cloud, try await cloud.signIn())
+        }
+    }
+
+    @Test func `somebody signs up, signs in, and is the only one with the address`() async throws {
+        try await TestCloud.run(rounds: 10) { cloud in
+            let tokens = try await cloud.apiToken()
+            let body =
+                #"{"email":"ada@example.com","proof":"\#(TestCloud.proofText)","salt":"\#(Self.salt)","rounds":10}"#
+            let target = TestCloud.device("accounts/create", tokens)
+            #expect(try await cloud.client.post(target, body).status == 200)
+            let again = try await cloud.client.post(target, body, headers: ["X-Welkin-Client": "sdk/1"])
+            #expect(again.status == 409)
+            #expect(again["failure"] as? String == "recordExists")
+            #expect(try await cloud.client.post(target, body.replacing(":10", with: ":9")).status == 400)
+            _ = try await Device(cloud, tokens)
+        }
+    }
+
+    @Test func `where sign-up is closed there is neither endpoint nor page`() async throws {
+        try await TestCloud.run(.init(port: 0, isSignUpOpen: false)) { cloud in
+            let tokens = try await cloud.apiToken()
+            let body =
+                #"{"email":"a@b","proof":"\#(TestCloud.proofText)","salt":"\#(Self.salt)","rounds":600000}"#
+            let answer = try await cloud.client.post(TestCloud.device("accounts/create", tokens), body)
+            #expect(answer.status == 403)
+            #expect(answer["reason"] as? String == "sign-up is closed")
+            let query = "?container=\(TestCloud.container)&environment=development&ckAPIToken=\(tokens.api)"
+            #expect(try await cloud.client.get("/sign-up" + query).status == 403)
+            #expect(try await cloud.client.get("/sign-in" + query).body.contains("/sign-up") == false)
+        }
+    }
+
+    @Test func `the two pages lead to each other`() async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.apiToken()
+            let query = "?container=\(TestCloud.container)&environment=development&ckAPIToken=\(tokens.api)"
+            let signIn = try await cloud.client.get("/sign-in" + query)
+            #expect(signIn.body.contains(#"href="/sign-up\#(query.replacing("&", with: "&amp;"))""#))
+            let signUp = try await cloud.client.get("/sign-up" + query)
+            #expect(signUp.status == 200)
+            #expect(signUp.body.contains(#"href="/sign-in\#(query.replacing("&", with: "&amp;"))""#))
+            #expect(signUp.body.contains(#"data-rounds="600000""#))
+            #expect(try await cloud.client.get("/sign-up").status == 400)
+        }
+    }
+
+    @Test func `a keychain is made once and comes with the next sign-in`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let first = try await Device(cloud, tokens)
+            #expect(first.keychain == nil)
+            #expect(try await first.post("keychain/get")["exists"] as? Bool == false)
+            #expect(try await first.post("keychain/create", Device.offer)["generation"] as? Int == 1)
+            #expect(try await first.post("keychain/create", Device.offer).status == 409)
+            let second = try await Device(cloud, tokens)
+            #expect(second.keychain?["passwordWrap"] as? String == "AQ==")
+            #expect(second.keychain?["generation"] as? Int == 1)
+            let status = try await second.post("keychain/get")
+            #expect(status["identity"] as? String == "Aw==")
+            #expect(status["isOutdated"] as? Bool == false)
+        }
+    }
+
+    @Test func `a password changes by the old one, and the words recover the account`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let device = try await Device(cloud, tokens)
+            _ = try await device.post("keychain/create", Device.offer)
+            let password =
+                #""newProof":"\#(Self.otherProof)","salt":"\#(Self.salt)","rounds":2,"generation":1,"passwordWrap":"Bw==""#
+            #expect(try await device.post("accounts/password", #""proof":"AAAA",\#(password)"#).status == 401)
+            #expect(
+                try await device.post("accounts/password", #""proof":"\#(TestCloud.proofText)",\#(password)"#).status
+                    == 200)
+            #expect(try await device.lookUp().status == 200)
+            #expect(
+                try await Device(cloud, tokens, proof: Self.otherProof).keychain?["passwordWrap"] as? String == "Bw==")
+            let words = #""email":"ada@example.com","recoveryProof":"\#(Self.otherProof)""#
+            let recovery = try await cloud.client.post(TestCloud.device("keychain/recovery", tokens), "{\(words)}")
+            #expect(recovery["recoveryWrap"] as? String == "Ag==")
+            let recovered = try await cloud.client.post(
+                TestCloud.device("keychain/recover", tokens),
+                "{\(words),"
+                    + #""newProof":"\#(TestCloud.proofText)","salt":"\#(Self.salt)","rounds":2,"generation":1,"#
+                    + #""passwordWrap":"CA=="}"#)
+            #expect(recovered.status == 200)
+            #expect(try await Device(cloud, tokens).keychain?["passwordWrap"] as? String == "CA==")
+            let wrong = try await cloud.client.post(
+                TestCloud.device("keychain/recovery", tokens),
+                #"{"email":"ada@example.com","recoveryProof":"\#(TestCloud.proofText)"}"#)
+            #expect(wrong.status == 401)
+        }
+    }
+
+    @Test func `B-ACC-02 a reset shuts other devices out of private data at once, and of public data never`()
+        async throws
+    {
+        try await Self.withAda { cloud, tokens in
+            let first = try await Device(cloud, tokens)
+            _ = try await first.post("keychain/create", Device.offer)
+            let second = try await Device(cloud, tokens)
+            #expect(try await first.lookUp().status == 200)
+            let reset = try await second.post(
+                "keychain/reset", #""proof":"\#(TestCloud.proofText)","generation":1,\#(Device.offer)"#)
+            #expect(reset["generation"] as? Int == 2)
+            // The cloud remembers what it knew of tokens for five seconds, and forgot this.
+            let refused = try await first.lookUp()
+            #expect(refused.status == 401)
+            #expect(refused["failure"] as? String == "accountTemporarilyUnavailable")
+            #expect(refused["nativeCode"] as? Int == 36)
+            #expect(try await first.lookUp("public").status == 200)
+            #expect(try await second.lookUp().status == 200)
+        }
+    }
+
+    @Test func `devices are listed, and a revoked one is out at once`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let first = try await Device(cloud, tokens)
+            let second = try await Device(cloud, tokens)
+            #expect(try await second.lookUp().status == 200)
+            let list = try #require(try await first.post("devices/list")["devices"] as? [[String: Any]])
+            #expect(list.count == 3)
+            #expect(list.filter { $0["isCaller"] as? Bool == true }.map { $0["deviceID"] as? String } == [first.id])
+            #expect(list.allSatisfy { $0["deviceSecret"] == nil && $0["secretHash"] == nil })
+            #expect(try await first.post("devices/revoke", #""revoke":"\#(second.id)""#).status == 200)
+            #expect(try await second.lookUp().status == 421)
+            #expect(try await second.post("devices/list").status == 401)
+            #expect(try await first.post("devices/revoke", #""revoke":"\#(second.id)""#).status == 404)
+        }
+    }
+
+    @Test func `public identities are for users of the container`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let device = try await Device(cloud, tokens)
+            _ = try await device.post("keychain/create", Device.offer)
+            let me = try await cloud.client.get(TestCloud.target("users/caller", "private", device.tokens))
+            let name = try #require(me["userRecordName"] as? String)
+            let body = #"{"userRecordNames":["\#(name)","_nobody"]}"#
+            let signedIn = "/device/1/\(TestCloud.container)/development/identities/lookup\(device.tokens.query)"
+            let found = try await cloud.client.post(signedIn, body)
+            #expect(found["identities", "0", "identity"] as? String == "Aw==")
+            #expect((found["identities"] as? [Any])?.count == 1)
+            #expect(
+                try await cloud.client.post(TestCloud.device("identities/lookup", .init(api: tokens.api)), body).status
+                    == 421)
+        }
+    }
+
+    @Test(arguments: ["{", "{}", #"{"deviceID":"a","deviceSecret":"!"}"#, "[]"])
+    func `what is no body of these endpoints is a bad request`(body: String) async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.apiToken()
+            for action in [
+                "accounts/create", "accounts/password", "keychain/get", "keychain/create", "keychain/rewrap",
+                "keychain/reset", "keychain/recovery", "keychain/recover", "devices/list", "devices/revoke",
+            ] {
+                #expect(try await cloud.client.post(TestCloud.device(action, tokens), body).status == 400)
+            }
+        }
+    }
+}

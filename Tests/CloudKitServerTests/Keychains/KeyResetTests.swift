@@ -1,0 +1,132 @@
+import CloudKitModel
+import CloudKitServer
+import Foundation
+import Testing
+
+/// What a reset keychain does to zones (B-ZN-12, B-TM-12).
+struct KeyResetTests {
+    /// Ada with a device in the container of the test cloud, where her zones lie under the name given to her.
+    private struct Ada {
+        var device: DeviceKey
+        var user: UserID
+        var keychains: Keychains
+
+        static let proof = [UInt8](repeating: 1, count: 32)
+
+        init(_ cloud: TestCloud) async throws {
+            let book = Book.accounts(in: cloud.store)
+            let surroundings = cloud.cloud.surroundings
+            let accounts = Accounts(book: book, surroundings: surroundings)
+            _ = try await accounts.add(
+                email: "ada@example.com", name: "", proof: Self.proof, puzzle: accounts.newPuzzle(rounds: 1))
+            let token = try await APITokens(book: book, surroundings: surroundings).create(
+                container: TestCloud.container, environment: .development, name: "")
+            let grant = try await DeviceSignIn(book: book, surroundings: surroundings).create(
+                email: "ada@example.com", proof: Self.proof, deviceName: "", lifetime: .device,
+                place: .init(container: TestCloud.container, environment: .development, apiToken: token.row),
+                address: "")
+            device = DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret))
+            user = grant.user
+            keychains = Keychains(book: book, surroundings: surroundings, guesses: ProofGuard(roundsMin: 1))
+            _ = try await keychains.create(Self.offer, by: device)
+        }
+
+        static let offer = KeychainOffer(
+            passwordWrap: [1], recovery: RecoveryOffer(wrap: [1], proof: proof), identity: [1])
+
+        func reset() async throws {
+            _ = try await keychains.reset(
+                to: Self.offer, replacing: 1, proof: Self.proof, by: device, address: "")
+        }
+    }
+
+    /// Makes the container's schema know an encrypted field.
+    private func seal(_ cloud: TestCloud, by caller: Caller) async throws {
+        let sealed = "\"" + Data([1] + [UInt8](repeating: 0, count: 60)).base64EncodedString() + "\""
+        let field = Field(name: "secret", type: FieldType(.string, isEncrypted: true), json: Array(sealed.utf8))
+        let change = RecordChange(
+            recordName: "sealed", recordType: "Secret", fields: [.set(field)], protection: Protection(epoch: 0))
+        let outcome = try await cloud.modify([RecordOperation(.create, change)], zone: "_defaultZone", by: caller)
+        #expect(outcome[0].failure == nil)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-12 zones that hold something tell of the reset, and the feed says why they went`(engine: Engine)
+        async throws
+    {
+        try await withCloud(engine) { cloud in
+            let ada = try await Ada(cloud)
+            let caller = Caller(user: ada.user, surface: .native)
+            try await cloud.makeZone("Full", of: ada.user)
+            try await cloud.makeZone("Empty", of: ada.user)
+            try await cloud.modify([create("a")], zone: "Full", by: caller)
+            try await cloud.modify([create("b")], zone: "_defaultZone", by: caller)
+            try await seal(cloud, by: caller)
+            func feed(since token: String? = nil) async throws -> DatabaseChangesPage {
+                try await cloud.cloud.databaseChanges(
+                    DatabaseChangesRequest(syncToken: token), in: TestCloud.address(.private), by: caller)
+            }
+            let before = try await feed().syncToken
+            try await ada.reset()
+            try await cloud.cloud.finishKeyResets()
+            await expect(.zoneKeysReset) { _ = try await cloud.modify([create("c")], zone: "Full", by: caller) }
+            try await cloud.modify([create("c")], zone: "Empty", by: caller)
+            #expect(try await cloud.lookup(["b"], zone: "_defaultZone", by: caller)[0].record != nil)
+            let zones = try await cloud.cloud.listZones(in: TestCloud.address(.private), by: caller)
+            #expect(zones.map(\.keyEpoch) == [1, 0])
+            #expect(try await feed(since: before).events.map(\.mark).contains("†Full encryptedDataReset"))
+            // The way back: delete, make again, save again.
+            let back = try await cloud.cloud.modifyZones(
+                [.delete(ZoneID(zoneName: "Full")), .create(ZoneID(zoneName: "Full"))],
+                in: TestCloud.address(.private), by: caller)
+            #expect(back.allSatisfy { $0.failure == nil })
+            try await cloud.modify([create("a")], zone: "Full", by: caller)
+            // And nothing resets it twice.
+            try await cloud.cloud.finishKeyResets()
+            #expect(try await cloud.lookup(["a"], zone: "Full", by: caller)[0].record != nil)
+        }
+    }
+
+    @Test func `a container without encrypted fields and assets keeps its zones`() async throws {
+        try await withCloud { cloud in
+            let ada = try await Ada(cloud)
+            try await cloud.makeZone("Z", of: ada.user)
+            try await cloud.modify([create("a")], by: Caller(user: ada.user))
+            try await ada.reset()
+            try await cloud.cloud.finishKeyResets()
+            #expect(try await cloud.lookup(["a"], by: Caller(user: ada.user))[0].record != nil)
+        }
+    }
+
+    @Test func `a reset that a crash interrupted is finished by the outbox, and nobody gets in before`() async throws {
+        try await withCloud { cloud in
+            let ada = try await Ada(cloud)
+            let caller = Caller(user: ada.user, surface: .native)
+            try await cloud.makeZone("Z", of: ada.user)
+            try await cloud.modify([create("a")], by: caller)
+            try await seal(cloud, by: caller)
+            try await ada.reset()
+            // Crashed here; whoever signs in is held back.
+            await expect(.tryAgainLater) {
+                _ = try await cloud.lookup(["a"], by: Caller(user: ada.user, keychain: .resetting))
+            }
+            try await cloud.restarted().runOutbox()
+            await expect(.zoneKeysReset) { _ = try await cloud.modify([create("b")], by: caller) }
+        }
+    }
+
+    @Test func `B-ACC-02 a device with outdated keys reaches neither private nor shared data, but public`()
+        async throws
+    {
+        try await withCloud { cloud in
+            try await cloud.makeZone()
+            let caller = Caller(user: TestCloud.ada, surface: .native, keychain: .outdated)
+            for scope in [DatabaseScope.private, .shared] {
+                await expect(.accountTemporarilyUnavailable) {
+                    _ = try await cloud.lookup(["a"], in: scope, by: caller)
+                }
+            }
+            #expect(try await cloud.lookup(["a"], zone: "_defaultZone", in: .public, by: caller).count == 1)
+        }
+    }
+}
