@@ -62,7 +62,7 @@ let package = Package(
             name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore"], swiftSettings: strict),
         .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
         .target(name: "CloudKitEncryption", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
-        .target(name: "CloudKitDevice", dependencies: ["CloudKitEncryption"], swiftSettings: strict),
+        .target(name: "CloudKitDevice", dependencies: ["CloudKitEncryption", crypto], swiftSettings: strict),
 
         // Floor 3: the rules of the cloud; the framework that apps import.
         .target(
@@ -123,14 +123,14 @@ let package = Package(
         .testTarget(
             name: "CloudKitEncryptionTests", dependencies: ["CloudKitEncryption", "SeededChance"],
             exclude: ["Vectors/vectors.json"], swiftSettings: strict),
-        .testTarget(name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice"], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice", "CloudKitEncryption"], swiftSettings: strict),
         .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitTests",
             dependencies: [
                 "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
-                "CloudKitWire",
-                "CoreLocation", "JSONBytes",
+                "CloudKitWire", "CoreLocation", "JSONBytes",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -144,8 +144,7 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitHTTP",
-                "CloudKitModel",
-                "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", lifecycle, logging,
+                "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", lifecycle, logging,
             ], swiftSettings: strict),
         // A cloud in a process of its own, spoken to in plain HTTP.
         .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),

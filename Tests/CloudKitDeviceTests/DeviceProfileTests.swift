@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitEncryption
 import Testing
 
 struct DeviceProfileTests {
@@ -18,6 +19,8 @@ struct DeviceProfileTests {
             ])
     }
 
+    private let keychain = DeviceKeychain(account: "ada@example.com", generation: 1, secret: AccountSecret())
+
     @Test func `nobody is signed in at first`() throws {
         #expect(profile().accountState == .noAccount)
         #expect(try profile().credentials() == nil)
@@ -25,7 +28,7 @@ struct DeviceProfileTests {
     }
 
     @Test func `credentials are there for every process, readable by their owner only`() throws {
-        try profile().store(credentials())
+        try profile().store(credentials(), keychain: keychain)
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "development") == "t0")
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "production") == nil)
         #expect(profile().accountState == .available(email: "ada@example.com", deviceID: "d"))
@@ -34,7 +37,7 @@ struct DeviceProfileTests {
     }
 
     @Test func `a fresh token is written now and then, not each time`() throws {
-        try profile().store(credentials(stored: 0))
+        try profile().store(credentials(stored: 0), keychain: keychain)
         let one = profile()
         try one.store(rotated: "t1", for: "iCloud.a", environment: "development", now: 1000)
         #expect(try one.webAuthToken(for: "iCloud.a", environment: "development") == "t0")
@@ -45,7 +48,7 @@ struct DeviceProfileTests {
     @Test func `one process sees what another does`() throws {
         let one = profile()
         let two = profile()
-        try one.store(credentials())
+        try one.store(credentials(), keychain: keychain)
         #expect(two.accountState == .available(email: "ada@example.com", deviceID: "d"))
         try two.signOut()
         #expect(one.accountState == .noAccount)
@@ -54,7 +57,7 @@ struct DeviceProfileTests {
     }
 
     @Test func `writers at the same time lose nothing`() async throws {
-        try profile().store(credentials())
+        try profile().store(credentials(), keychain: keychain)
         let folder = folder.path + "/profiles"
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
@@ -71,7 +74,7 @@ struct DeviceProfileTests {
     }
 
     @Test func `a broken file is an error and no sign-out, and its text is not shown`() throws {
-        try profile().store(credentials())
+        try profile().store(credentials(), keychain: keychain)
         try folder.write("secret garbage", to: "profiles/one/credentials.json")
         #expect(profile().accountState == .couldNotDetermine)
         let error = #expect(throws: DeviceProfileError.self) { try profile().credentials() }

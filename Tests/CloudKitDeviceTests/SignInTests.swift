@@ -45,9 +45,10 @@ struct SignInTests {
     }
 
     @Test func `signing in proves the password without sending it`() async throws {
-        let cloud = FakeCloud((200, Self.puzzle), (200, Self.session))
-        let credentials = try await SignIn(configuration: configuration, send: cloud.send).signIn(
+        let cloud = FakeCloud((200, Self.puzzle), (200, Self.session), (200, #"{"generation":1}"#))
+        let outcome = try await SignIn(configuration: configuration, rounds: 1000, send: cloud.send).signIn(
             email: "ada@example.com", password: "correct horse", deviceName: "Laptop", container: "iCloud.a")
+        let credentials = outcome.credentials
         #expect(try configuration.deviceProfile.credentials() == credentials)
         #expect(credentials["iCloud.a", "development"]?.webAuthToken == "w")
         let requests = cloud.requests.withLock { $0 }
@@ -55,6 +56,7 @@ struct SignInTests {
             requests.map(\.url) == [
                 "http://localhost:1/device/1/iCloud.a/development/sessions/prepare?ckAPIToken=a%2Fb",
                 "http://localhost:1/device/1/iCloud.a/development/sessions/create?ckAPIToken=a%2Fb",
+                "http://localhost:1/device/1/iCloud.a/development/keychain/create?ckAPIToken=a%2Fb",
             ])
         #expect(!requests.contains { String(decoding: $0.body, as: UTF8.self).contains("correct horse") })
     }
@@ -62,8 +64,9 @@ struct SignInTests {
     @Test func `a refusal is told with its reason and changes nothing`() async throws {
         let cloud = FakeCloud(
             (200, Self.puzzle), (429, #"{"reason":"too many failed sign-ins","retryAfter":12.5}"#))
-        await #expect(throws: SignInError.refused(status: 429, reason: "too many failed sign-ins", retryAfter: 12.5)) {
-            try await SignIn(configuration: configuration, send: cloud.send).signIn(
+        let refusal = Refusal(status: 429, reason: "too many failed sign-ins", retryAfter: 12.5)
+        await #expect(throws: SignInError.refused(refusal)) {
+            try await SignIn(configuration: configuration, rounds: 1000, send: cloud.send).signIn(
                 email: "ada@example.com", password: "x", deviceName: "", container: "iCloud.a")
         }
         #expect(configuration.deviceProfile.accountState == .noAccount)
@@ -76,16 +79,17 @@ struct SignInTests {
     func `a cloud that asks for the impossible is not obeyed`(puzzle: String) async throws {
         let cloud = FakeCloud((200, puzzle))
         await #expect(throws: SignInError.answerMalformed) {
-            try await SignIn(configuration: configuration, send: cloud.send).signIn(
+            try await SignIn(configuration: configuration, rounds: 1, send: cloud.send).signIn(
                 email: "ada@example.com", password: "x", deviceName: "", container: "iCloud.a")
         }
     }
 
     @Test func `a signed-in device opens further containers without the password`() async throws {
-        let cloud = FakeCloud((200, Self.puzzle), (200, Self.session), (200, Self.session), (200, "{}"))
+        let cloud = FakeCloud(
+            (200, Self.puzzle), (200, Self.session), (200, #"{"generation":1}"#), (200, Self.session), (200, "{}"))
         var configuration = configuration
         configuration.apiTokens = ["iCloud.b": "b"]
-        let signIn = SignIn(configuration: configuration, send: cloud.send)
+        let signIn = SignIn(configuration: configuration, rounds: 1000, send: cloud.send)
         _ = try await signIn.signIn(email: "a@b", password: "x", deviceName: "", container: "iCloud.a")
         #expect(try await signIn.open(container: "iCloud.b")?.apiToken == "b")
         #expect(try configuration.deviceProfile.credentials()?.containers.count == 2)

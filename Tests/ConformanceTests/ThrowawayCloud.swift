@@ -1,3 +1,4 @@
+import CloudKitDevice
 import CloudKitEncryption
 import CloudKitHTTP
 import CloudKitModel
@@ -97,6 +98,27 @@ struct ThrowawayCloud: Sendable {
         return SignedInDevice(
             apiToken: apiToken, token: grant.webAuthToken, email: user.email,
             userRecordName: grant.user.recordName, secret: secret)
+    }
+
+    var accounts: Accounts { Accounts(book: book, surroundings: cloud.surroundings) }
+
+    var keychains: Keychains {
+        Keychains(book: book, surroundings: cloud.surroundings, guesses: ProofGuard(roundsMin: 10))
+    }
+
+    /// How a device with a profile of its own finds this cloud.
+    func configuration(profile: String, in folder: String) -> DeviceConfiguration {
+        DeviceConfiguration(
+            endpoint: endpoint, container: container, apiToken: apiToken, profile: profile, profilesFolder: folder)
+    }
+
+    /// Everything that is kept of accounts.
+    func storedAccounts() async throws -> [[UInt8]] {
+        var values: [[UInt8]] = []
+        for prefix in ["account", "email", "key", "session", "user"] {
+            values += try await book.entries(prefix: prefix).map(\.value)
+        }
+        return values
     }
 
     /// A device on which nobody is signed in.

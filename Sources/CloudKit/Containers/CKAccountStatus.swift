@@ -2,15 +2,16 @@ import CloudKitDevice
 
 /// Whether somebody is signed in on this device (B-ACC-01).
 public enum CKAccountStatus: Int, Sendable {
-    /// The profile's folder could not be read, or no cloud is configured.
+    /// The profile could not be read, its keychain is damaged, or no cloud is configured.
     case couldNotDetermine = 0
     /// Private and shared databases can be used.
     case available = 1
-    /// The account must not use this service.
+    /// The operator disabled the account.
     case restricted = 2
     /// Nobody is signed in: `welkin login` signs in.
     case noAccount = 3
-    /// Somebody is signed in and has to confirm who they are.
+    /// Somebody is signed in and has to confirm who they are, because the device was signed out from elsewhere, or because
+    /// it does not have the account's present keys. Keep caches and wait for `CKAccountChanged` (B-ACC-02).
     case temporarilyUnavailable = 4
 }
 
@@ -20,6 +21,8 @@ extension CKAccountStatus {
         case .available: self = .available
         case .noAccount: self = .noAccount
         case .couldNotDetermine: self = .couldNotDetermine
+        case .restricted: self = .restricted
+        case .temporarilyUnavailable: self = .temporarilyUnavailable
         }
     }
 }

@@ -17,10 +17,20 @@ package protocol DeviceAccount: Sendable {
     func keep(rotated token: String)
     /// The secret from which the keys of everything encrypted come.
     ///
-    /// - Throws: When this device does not have it, or cannot read it.
+    /// - Throws: `SignInError`, `DeviceProfileError` where the device does not have it; the text says what to do.
     func secret() throws -> AccountSecret
     /// The user's record name in the container; nil where the device would have to ask the cloud.
     var userRecordName: String? { get }
+    /// Remembers, for every process, what the cloud said is wrong with the account of a device.
+    func remember(_ trouble: AccountTrouble, of device: String)
+    /// Asks the cloud whether the trouble with the account is over, and remembers that.
+    func verify() async
+}
+
+extension DeviceAccount {
+    /// An account that is not kept anywhere remembers nothing.
+    package func remember(_ trouble: AccountTrouble, of device: String) {}
+    package func verify() async {}
 }
 
 /// The account of a profile folder.
@@ -34,7 +44,7 @@ struct ProfileAccount: DeviceAccount {
         self.configuration = configuration
         self.container = container
         profile = configuration.deviceProfile
-        signIn = SignIn(configuration: configuration) { try await Self.send($0, by: transport) }
+        signIn = SignIn(configuration: configuration, send: { try await Self.send($0, by: transport) })
     }
 
     var state: AccountState { profile.accountState }
@@ -63,10 +73,22 @@ struct ProfileAccount: DeviceAccount {
     }
 
     func secret() throws -> AccountSecret {
-        throw CallFailure.keysMissing("The keys of this account are not on this device")
+        guard let keychain = try profile.keychain() else {
+            throw try profile.credentials() == nil ? SignInError.notSignedIn : SignInError.keysMissing
+        }
+        return keychain.secret
     }
 
     var userRecordName: String? { (try? entry)?.userRecordName }
+
+    func remember(_ trouble: AccountTrouble, of device: String) {
+        // A profile that cannot be written tells of itself where it is read.
+        try? profile.mark(trouble, of: device)
+    }
+
+    func verify() async {
+        try? await signIn.verify(container: container)
+    }
 
     private static func send(_ request: DeviceRequest, by transport: any Transport) async throws -> DeviceResponse {
         guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }

@@ -29,6 +29,10 @@ extension CKError {
         case .tampered(let reason):
             self = .failure(
                 .internalError, reason: reason, description: deed.describe(reason), remedy: CallFailure.tamperingRemedy)
+        case .accountToBeVerified(let reason):
+            self = .failure(
+                .accountTemporarilyUnavailable, reason: reason,
+                remedy: "Keep what is cached and wait for CKAccountChanged.")
         case .heldBack(let remaining):
             self = .failure(
                 .requestRateLimited, reason: "The server asked for fewer requests", subcode: 2061,

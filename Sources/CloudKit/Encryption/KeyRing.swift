@@ -90,6 +90,7 @@ extension CallFailure {
         switch error {
         case let failure as CallFailure: self = failure
         case let error as DeviceProfileError: self = .keysMissing(error.description)
+        case let error as SignInError: self = .keysMissing(error.description)
         default: self = .keysMissing("The keys of this account are not on this device")
         }
     }

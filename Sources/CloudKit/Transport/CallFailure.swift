@@ -17,6 +17,8 @@ enum CallFailure: Error, Hashable, Sendable {
     case keysMissing(String)
     /// Something sealed does not open, or the cloud went back in time; the text says what.
     case tampered(String)
+    /// Somebody is signed in and has to show again who they are (B-ACC-02).
+    case accountToBeVerified(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
     case heldBack(Duration)
     case transport(TransportFailure)
@@ -52,13 +54,14 @@ enum CallFailure: Error, Hashable, Sendable {
     /// Whether the next request would come to the same, so that there is no use in sending it.
     var concernsConnection: Bool {
         switch self {
-        case .misconfigured, .notSignedIn, .accountUnusable, .heldBack, .transport, .overdue, .cancelled,
+        case .misconfigured, .notSignedIn, .accountUnusable, .accountToBeVerified, .heldBack, .transport, .overdue,
+            .cancelled,
             .answerMalformed:
             return true
         case .refused(let failure):
             switch failure.code {
             case .throttled, .tryAgainLater, .authenticationFailed, .authenticationRequired, .accountRestricted,
-                .badContainer, .quotaExceeded:
+                .accountTemporarilyUnavailable, .badContainer, .quotaExceeded:
                 return true
             default: return false
             }

@@ -54,10 +54,20 @@ struct CloudCall: Sendable {
         let place = try connection.place.get()
         let now = connection.timekeeping.now()
         if let remaining = connection.gate.remaining(at: now) { throw CallFailure.heldBack(remaining) }
-        if needsUser, connection.account.state == .noAccount { throw CallFailure.notSignedIn }
-        let token = try await webAuthToken { try await connection.account.webAuthToken() }
+        let state = connection.account.state
+        if needsUser { try state.check(connection.account) }
+        // What needs no user goes on without one (B-ACC-02).
+        let token =
+            needsUser || state.isAvailable
+            ? try await webAuthToken { try await connection.account.webAuthToken() } : nil
         do {
             return try await send(to: place, webAuthToken: token)
+        } catch CallFailure.refused(let refusal) where refusal.code.isAboutAccount {
+            if let trouble = refusal.code.trouble, let device = state.deviceID {
+                connection.account.remember(trouble, of: device)
+            }
+            guard !needsUser else { throw CallFailure(about: refusal) }
+            return try await send(to: place, webAuthToken: nil)
         } catch CallFailure.refused(let refusal) where refusal.code.isAboutSignIn {
             // Somebody may have signed in again meanwhile, or the token may just be too old.
             guard let token,
@@ -119,6 +129,39 @@ struct CloudCall: Sendable {
 extension RequestFailure.Code {
     /// Whether another token may help.
     var isAboutSignIn: Bool { self == .authenticationFailed || self == .authenticationRequired }
+
+    /// Whether no token helps, because the account as such cannot be used.
+    var isAboutAccount: Bool { self == .accountRestricted || self == .accountTemporarilyUnavailable }
+
+    var trouble: AccountTrouble? {
+        switch self {
+        case .accountRestricted: .disabled
+        case .accountTemporarilyUnavailable: .keysReset
+        default: nil
+        }
+    }
+}
+
+extension AccountState {
+    var isAvailable: Bool { if case .available = self { true } else { false } }
+
+    /// Stops what needs a user before it is sent (B-ACC-02).
+    ///
+    /// Not for a disabled account: whether it still is, the cloud knows.
+    func check(_ account: any DeviceAccount) throws(CallFailure) {
+        switch self {
+        case .available, .restricted: break
+        case .noAccount: throw .notSignedIn
+        case .temporarilyUnavailable(let trouble, _, _): throw .accountToBeVerified(trouble.explanation)
+        case .couldNotDetermine:
+            do {
+                _ = try account.secret()
+            } catch {
+                throw .accountUnusable("\(error)")
+            }
+            throw .accountUnusable("The device's account cannot be read")
+        }
+    }
 }
 
 extension CallFailure {
@@ -129,14 +172,34 @@ extension CallFailure {
             self = .misconfigured(error.description)
         case .answerMalformed:
             self = .answerMalformed(status: 200)
-        case .refused(let status, _, let retryAfter):
-            switch status {
-            case 401, 403, 421: self = .accountUnusable(error.description)
-            case 429, 503:
-                let wait = RetryAfter.seconds(body: retryAfter, headers: [:])
+        case .notSignedIn:
+            self = .notSignedIn
+        case .keysMissing:
+            self = .accountToBeVerified(error.description)
+        case .emailMalformed, .keychainForged, .passwordTooCheap:
+            self = .accountUnusable(error.description)
+        case .refused(let refusal):
+            switch (refusal.trouble, refusal.status) {
+            case (.disabled?, _): self = .accountUnusable(AccountTrouble.disabled.explanation)
+            case (let trouble?, _): self = .accountToBeVerified(trouble.explanation)
+            case (nil, 401), (nil, 403), (nil, 421): self = .accountUnusable(error.description)
+            case (nil, 429), (nil, 503):
+                let wait = RetryAfter.seconds(body: refusal.retryAfter, headers: [:])
                 self = .refused(RequestFailure(.throttled, error.description, retryAfter: wait))
-            default: self = .answerMalformed(status: status)
+            case (nil, let status): self = .answerMalformed(status: status)
             }
+        }
+    }
+
+    /// The cloud refused the account as such.
+    init(about refusal: RequestFailure) {
+        guard let trouble = refusal.code.trouble else {
+            self = .refused(refusal)
+            return
+        }
+        switch trouble {
+        case .disabled: self = .accountUnusable(trouble.explanation)
+        default: self = .accountToBeVerified(trouble.explanation)
         }
     }
 }

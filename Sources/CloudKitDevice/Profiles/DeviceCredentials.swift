@@ -7,6 +7,8 @@ package struct DeviceCredentials: Codable, Hashable, Sendable {
     /// Opens further containers without the password; the cloud stores its hash.
     package var deviceSecret: String
     package var containers: [ContainerCredentials]
+    /// What keeps the device from private data, as last heard; nil: nothing.
+    package var trouble: AccountTrouble?
 
     package init(
         endpoint: String, email: String, deviceID: String, deviceSecret: String,

@@ -12,10 +12,12 @@ package final class DeviceProfile: Sendable {
 
     private let seen = Mutex(Seen())
 
-    /// The credentials as last read, with what tells that the file has changed since.
+    /// Credentials and keychain as last read, with what tells that the files have changed since.
     private struct Seen {
         var stamp: FileStamp?
         var credentials: DeviceCredentials?
+        var keychainStamp: FileStamp?
+        var keychain: DeviceKeychain?
     }
 
     /// - Parameter folder: The folder of all profiles, see `DeviceConfiguration.profilesFolder`.
@@ -37,15 +39,48 @@ package final class DeviceProfile: Sendable {
             }
     }
 
-    /// What stands for the state of the account: changes whenever someone signs in or out, in whichever process.
+    /// What stands for the state of the account: changes whenever someone signs in or out, or trouble begins or ends, in
+    /// whichever process.
     ///
     /// Cheap enough to ask again and again.
     package var accountState: AccountState {
         do {
             guard let credentials = try credentials() else { return .noAccount }
-            return .available(email: credentials.email, deviceID: credentials.deviceID)
+            let keychain = try keychain(of: credentials)
+            let (email, id) = (credentials.email, credentials.deviceID)
+            switch credentials.trouble {
+            case .disabled: return .restricted(email: email, deviceID: id)
+            case let trouble?: return .temporarilyUnavailable(trouble, email: email, deviceID: id)
+            case nil where keychain == nil: return .temporarilyUnavailable(.keysLocked, email: email, deviceID: id)
+            case nil: return .available(email: email, deviceID: id)
+            }
         } catch {
             return .couldNotDetermine
+        }
+    }
+
+    /// The account's keys; nil when nobody is signed in, or the device does not have them.
+    ///
+    /// - Throws: `DeviceProfileError` when a file exists and cannot be read, or is damaged.
+    package func keychain() throws(DeviceProfileError) -> DeviceKeychain? {
+        guard let credentials = try credentials() else { return nil }
+        return try keychain(of: credentials)
+    }
+
+    private func keychain(of credentials: DeviceCredentials) throws(DeviceProfileError) -> DeviceKeychain? {
+        let path = keychainFile(of: credentials.deviceID)
+        guard let stamp = FileStamp(path: path) else { return nil }
+        if let known = seen.withLock({ $0.keychainStamp == stamp ? $0.keychain : nil }) { return known }
+        do {
+            guard let bytes = try PrivateFile.read(path) else { return nil }
+            let keychain = try DeviceKeychain(file: bytes)
+            seen.withLock {
+                $0.keychainStamp = stamp
+                $0.keychain = keychain
+            }
+            return keychain
+        } catch {
+            throw DeviceProfileError(profile: name, path: path, cause: error)
         }
     }
 
@@ -59,7 +94,10 @@ package final class DeviceProfile: Sendable {
         }
         if let known = seen.withLock({ $0.stamp == stamp ? $0.credentials : nil }) { return known }
         let credentials = try read()
-        seen.withLock { $0 = Seen(stamp: stamp, credentials: credentials) }
+        seen.withLock {
+            $0.stamp = stamp
+            $0.credentials = credentials
+        }
         return credentials
     }
 
@@ -90,8 +128,41 @@ package final class DeviceProfile: Sendable {
     }
 
     /// Signs the device in, or replaces who was signed in.
-    package func store(_ credentials: DeviceCredentials) throws(DeviceProfileError) {
+    ///
+    /// Keychains have files of their own for each device, so that whenever this stops, credentials have the keychain that
+    /// belongs to them. Other devices' keychains go only when there is one to take their place.
+    ///
+    /// - Parameter keychain: nil: the device could not open it.
+    package func store(
+        _ credentials: DeviceCredentials, keychain: DeviceKeychain?
+    ) throws(DeviceProfileError) {
+        do {
+            try PrivateFile.makeFolder(folder)
+            if let keychain {
+                try PrivateFile.replace(keychainFile(of: credentials.deviceID), with: keychain.encoded())
+            }
+        } catch {
+            throw DeviceProfileError(profile: name, path: folder, cause: error)
+        }
         try update { $0 = credentials }
+        if keychain != nil { removeKeychains(except: credentials.deviceID) }
+    }
+
+    /// Remembers what keeps a device from private data; nothing happens when another one was signed in meanwhile.
+    package func mark(_ trouble: AccountTrouble, of device: String) throws(DeviceProfileError) {
+        try update { credentials in
+            guard credentials?.deviceID == device else { return }
+            credentials?.trouble = trouble
+        }
+    }
+
+    /// Forgets a trouble that is over.
+    package func clear(_ trouble: AccountTrouble, of device: String) throws(DeviceProfileError) {
+        guard try credentials()?.trouble == trouble else { return }
+        try update { credentials in
+            guard credentials?.deviceID == device, credentials?.trouble == trouble else { return }
+            credentials?.trouble = nil
+        }
     }
 
     /// Adds or replaces one container's credentials; nothing happens when the device was signed out meanwhile.
@@ -99,15 +170,33 @@ package final class DeviceProfile: Sendable {
         try update { $0?[entry.container, entry.environment] = entry }
     }
 
-    /// Forgets the credentials. The profile's other files stay.
+    /// Forgets the credentials and the account's keys. The profile's other files stay.
     package func signOut() throws(DeviceProfileError) {
         try update { $0 = nil }
+        removeKeychains(except: nil)
     }
 
     /// Milliseconds since 1970.
     package static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     private var file: String { folder + "/credentials.json" }
+
+    private func keychainFile(of device: String) -> String {
+        "\(folder)/\(Self.keychainPrefix)\(device)\(Self.keychainSuffix)"
+    }
+
+    private static let keychainPrefix = "keychain-"
+    private static let keychainSuffix = ".json"
+
+    /// What cannot be removed stays: nothing looks at it any more.
+    private func removeKeychains(except device: String?) {
+        let kept = device.map(keychainFile)
+        for file in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        where file.hasPrefix(Self.keychainPrefix) && file.hasSuffix(Self.keychainSuffix) {
+            let path = folder + "/" + file
+            if path != kept { try? PrivateFile.remove(path) }
+        }
+    }
 
     private func update(_ change: (inout DeviceCredentials?) -> Void) throws(DeviceProfileError) {
         do {
@@ -143,13 +232,6 @@ package final class DeviceProfile: Sendable {
     }
 }
 
-/// What a profile knows of its account.
-package enum AccountState: Hashable, Sendable {
-    case available(email: String, deviceID: String)
-    case noAccount
-    case couldNotDetermine
-}
-
 /// A profile's folder could not be read or written.
 package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConvertible {
     package var profile: String
@@ -160,7 +242,9 @@ package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConver
         self.profile = profile
         self.path = path
         // A decoder's error may quote the file, which holds secrets.
-        self.reason = (cause as? FileFailure)?.description ?? "its contents are not the credentials of a device"
+        self.reason =
+            (cause as? FileFailure)?.description ?? (cause as? KeychainFault)?.description
+            ?? "its contents are not the credentials of a device"
     }
 
     package var description: String {

@@ -1,42 +1,96 @@
+import CloudKitEncryption
 import Foundation
 
 /// Signs a device in, opens further containers for it, and signs it out.
 package struct SignIn: Sendable {
-    private let configuration: DeviceConfiguration
-    private let send: DeviceSend
+    let configuration: DeviceConfiguration
+    let cloud: DeviceCloud
+    /// The fewest rounds of a password's derivation that this device works, and those of a password it sets.
+    let rounds: Int
 
-    package init(configuration: DeviceConfiguration, send: @escaping DeviceSend) {
+    /// - Parameter rounds: Fewer than the default only for tests.
+    package init(
+        configuration: DeviceConfiguration, rounds: Int = PasswordProof.roundsDefault, send: @escaping DeviceSend
+    ) {
         self.configuration = configuration
-        self.send = send
+        self.rounds = rounds
+        cloud = DeviceCloud(configuration: configuration, send: send)
     }
 
-    /// Proves the password and stores what the cloud gives for it in the profile.
+    /// What a sign-in came to.
+    package struct Outcome: Sendable {
+        package var credentials: DeviceCredentials
+        package var keys: Keys
+
+        /// What became of the account's keys on this device.
+        package enum Keys: Equatable, Sendable {
+            case opened
+            /// This device made them; the words have to be shown now, for they are kept nowhere.
+            case made(recoveryWords: [String])
+            /// The password does not open them: `AccountTrouble.keysLocked`.
+            case locked
+        }
+    }
+
+    /// Proves the password, opens the account's keychain with it or makes one, and stores both in the profile. What the
+    /// profile was signed in with before is signed out.
+    ///
+    /// A profile that has the account's keys already keeps them when the password does not open the keychain, and wraps them
+    /// with this password: so a password that the operator set becomes whole.
     ///
     /// - Parameter deviceName: What the account's owner sees in the list of devices.
-    /// - Throws: `SignInError`, `DeviceProfileError`.
+    /// - Throws: `SignInError`, `DeviceProfileError`, `EncryptionError`.
     package func signIn(
         email: String, password: String, deviceName: String, container: String
-    ) async throws -> DeviceCredentials {
-        let puzzle: Puzzle = try await post("prepare", container, ["email": email])
-        guard (1...PasswordProof.roundsMax).contains(puzzle.rounds), let salt = Data(base64Encoded: puzzle.salt) else {
-            throw SignInError.answerMalformed
+    ) async throws -> Outcome {
+        let address = try AccountAddress(email)
+        let root = try await root(of: password, address: address, container: container)
+        let profile = configuration.deviceProfile
+        // Damage is no obstacle to whoever proves the password: this is the way out of it.
+        let before = try? profile.credentials()
+        let old = before?.endpoint == configuration.endpoint ? try? profile.keychain() : nil
+        while true {
+            let session = try await openSession(address, root, deviceName, container)
+            let keys: (outcome: Outcome.Keys, keychain: DeviceKeychain?)
+            do {
+                keys = try await self.keys(of: session, root, address, container, old: old)
+            } catch SignInError.refused(let refusal) where refusal.code == "conflict" {
+                // Another device made the keychain in this very moment; with a new session it comes along.
+                try? await end(session.proof, container)
+                continue
+            } catch {
+                try? await end(session.proof, container)
+                throw error
+            }
+            var credentials = DeviceCredentials(
+                endpoint: configuration.endpoint, email: address.text, deviceID: session.deviceID,
+                deviceSecret: session.secret)
+            credentials[container, configuration.environment] = try entry(session.answer, container)
+            credentials.trouble = keys.keychain == nil ? .keysLocked : nil
+            try profile.store(credentials, keychain: keys.keychain)
+            if let before, before.endpoint == configuration.endpoint { try? await end(before.proof, container) }
+            return Outcome(credentials: credentials, keys: keys.outcome)
         }
-        let proof = try PasswordProof(password: password, salt: Array(salt), rounds: puzzle.rounds)
-        let session: Session = try await post(
-            "create", container,
+    }
+
+    /// Makes an account, where the cloud lets people do that.
+    ///
+    /// - Throws: `SignInError`.
+    package func signUp(email: String, name: String, password: String, container: String) async throws {
+        let address = try AccountAddress(email)
+        let puzzle = freshPuzzle
+        let root = try PasswordRoot(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
+        let _: DeviceCloud.Done = try await cloud.post(
+            "accounts/create", container,
             [
-                "email": email, "proof": Data(proof.bytes).base64EncodedString(), "deviceName": deviceName,
-                "lifetime": "device",
+                "email": .text(address.text), "name": .text(name), "proof": .bytes(root.proof),
+                "salt": .bytes(puzzle.salt), "rounds": .number(puzzle.rounds),
             ])
-        guard let deviceSecret = session.deviceSecret else { throw SignInError.answerMalformed }
-        var credentials = DeviceCredentials(
-            endpoint: configuration.endpoint, email: email, deviceID: session.deviceID, deviceSecret: deviceSecret)
-        credentials[container, configuration.environment] = try entry(session, container)
-        try configuration.deviceProfile.store(credentials)
-        return credentials
     }
 
     /// Opens a container for the signed-in device, or opens it again after its web token expired.
+    ///
+    /// What the cloud says of the account on the way is remembered in the profile.
     ///
     /// - Returns: The new entry, already stored; nil when nobody is signed in.
     package func open(container: String) async throws -> ContainerCredentials? {
@@ -45,15 +99,21 @@ package struct SignIn: Sendable {
         guard credentials.endpoint == configuration.endpoint else {
             throw SignInError.otherCloud(credentials.endpoint)
         }
-        let session: Session = try await post(
-            "create", container,
-            ["deviceID": credentials.deviceID, "deviceSecret": credentials.deviceSecret, "lifetime": "device"])
-        let entry = try entry(session, container)
-        try profile.store(entry)
-        return entry
+        do {
+            var body = credentials.proof
+            body["lifetime"] = "device"
+            let session: SessionAnswer = try await cloud.post("sessions/create", container, body)
+            let entry = try entry(session, container)
+            try profile.store(entry)
+            try profile.clear(.disabled, of: credentials.deviceID)
+            return entry
+        } catch SignInError.refused(let refusal) {
+            if let trouble = refusal.trouble { try profile.mark(trouble, of: credentials.deviceID) }
+            throw SignInError.refused(refusal)
+        }
     }
 
-    /// Ends the session at the cloud, so that its tokens are worth nothing, and forgets it here.
+    /// Ends the session at the cloud, so that its tokens are worth nothing, and forgets it and the keys here.
     ///
     /// The device is signed out here even when the cloud cannot be reached; the error then says so.
     package func signOut(container: String) async throws {
@@ -61,104 +121,146 @@ package struct SignIn: Sendable {
         guard let credentials = try profile.credentials() else { return }
         try profile.signOut()
         guard credentials.endpoint == configuration.endpoint else { return }
-        let _: Empty = try await post(
-            "delete", container, ["deviceID": credentials.deviceID, "deviceSecret": credentials.deviceSecret])
+        do {
+            try await end(credentials.proof, container)
+        } catch SignInError.refused(let refusal) where refusal.trouble == .sessionEnded {
+            // It was over already.
+        }
     }
 
-    private func entry(_ session: Session, _ container: String) throws -> ContainerCredentials {
+    // MARK: Sessions
+
+    private struct OpenedSession {
+        var answer: SessionAnswer
+        var secret: String
+        var deviceID: String { answer.deviceID }
+        var proof: DeviceCloud.Body { ["deviceID": .text(deviceID), "deviceSecret": .text(secret)] }
+    }
+
+    private func openSession(
+        _ address: AccountAddress, _ root: PasswordRoot, _ deviceName: String, _ container: String
+    ) async throws -> OpenedSession {
+        let answer: SessionAnswer = try await cloud.post(
+            "sessions/create", container,
+            [
+                "email": .text(address.text), "proof": .bytes(root.proof), "deviceName": .text(deviceName),
+                "lifetime": "device",
+            ])
+        // The id becomes part of a file's name.
+        guard let secret = answer.deviceSecret, DeviceProfile.isValidName(answer.deviceID) else {
+            throw SignInError.answerMalformed
+        }
+        return OpenedSession(answer: answer, secret: secret)
+    }
+
+    private func end(_ proof: DeviceCloud.Body, _ container: String) async throws {
+        let _: DeviceCloud.Done = try await cloud.post("sessions/delete", container, proof)
+    }
+
+    private func entry(_ session: SessionAnswer, _ container: String) throws -> ContainerCredentials {
         let now = DeviceProfile.now
         return ContainerCredentials(
-            container: container, environment: configuration.environment, apiToken: try apiToken(container),
+            container: container, environment: configuration.environment, apiToken: try cloud.apiToken(container),
             webAuthToken: session.ckWebAuthToken, userRecordName: session.userRecordName, stored: now,
             lifetime: max(0, session.expires - now))
     }
 
-    private func apiToken(_ container: String) throws -> String {
-        guard let token = configuration.apiToken(for: container) else { throw SignInError.apiTokenMissing(container) }
-        return token
+    // MARK: Keys
+
+    private func keys(
+        of session: OpenedSession, _ root: PasswordRoot, _ address: AccountAddress, _ container: String,
+        old: DeviceKeychain?
+    ) async throws -> (Outcome.Keys, DeviceKeychain?) {
+        guard let held = session.answer.keychain else {
+            let secret = AccountSecret()
+            let recovery = RecoveryKey()
+            var body = session.proof
+            body.merge(try Self.offer(secret, root, recovery, address)) { $1 }
+            let made: GenerationAnswer = try await cloud.post("keychain/create", container, body)
+            return (
+                .made(recoveryWords: recovery.words),
+                DeviceKeychain(account: address.text, generation: made.generation, secret: secret)
+            )
+        }
+        if let secret = try Self.open(held, root, address) {
+            guard try Self.fits(secret, held.identity) else { throw SignInError.keychainForged }
+            return (.opened, DeviceKeychain(account: address.text, generation: held.generation, secret: secret))
+        }
+        guard let old, old.account == address.text, try Self.fits(old.secret, held.identity) else {
+            return (.locked, nil)
+        }
+        var body = session.proof
+        body["proof"] = .bytes(root.proof)
+        body["generation"] = .number(held.generation)
+        body["passwordWrap"] = .bytes(try old.secret.sealed(under: root.wrappingKey, account: address.text))
+        let _: DeviceCloud.Done = try await cloud.post("keychain/rewrap", container, body)
+        return (.opened, DeviceKeychain(account: address.text, generation: held.generation, secret: old.secret))
     }
 
-    private func post<Answer: Decodable>(
-        _ action: String, _ container: String, _ body: [String: String]
-    ) async throws -> Answer {
-        let path = "/device/1/\(container.percentEncoded)/\(configuration.environment)/sessions/\(action)"
-        let request = DeviceRequest(
-            method: "POST",
-            url: configuration.endpoint + path + "?ckAPIToken=" + (try apiToken(container)).percentEncoded,
-            headers: ["Content-Type": "application/json", "X-Welkin-Client": "sdk/1"],
-            body: Array(try JSONEncoder().encode(body)))
-        let response = try await send(request)
-        guard response.status == 200 else {
-            let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
-            throw SignInError.refused(
-                status: response.status, reason: failure?.reason ?? "HTTP status \(response.status)",
-                retryAfter: failure?.retryAfter)
-        }
-        do {
-            return try JSONDecoder().decode(Answer.self, from: Data(response.body))
+    /// The account secret; nil when it was wrapped by another password.
+    private static func open(
+        _ held: SessionAnswer.Wrapped, _ root: PasswordRoot, _ address: AccountAddress
+    ) throws(EncryptionError) -> AccountSecret? {
+        do throws(EncryptionError) {
+            return try AccountSecret(sealed: Array(held.passwordWrap), under: root.wrappingKey, account: address.text)
         } catch {
+            guard case .doesNotOpen = error else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether a secret is the one that a public identity belongs to.
+    static func fits(_ secret: AccountSecret, _ identity: Data) throws -> Bool {
+        try secret.identity().publicIdentity == PublicIdentity(bytes: Array(identity))
+    }
+
+    /// A new keychain's wrapped parts.
+    static func offer(
+        _ secret: AccountSecret, _ root: PasswordRoot, _ recovery: RecoveryKey, _ address: AccountAddress
+    ) throws -> DeviceCloud.Body {
+        [
+            "passwordWrap": .bytes(try secret.sealed(under: root.wrappingKey, account: address.text)),
+            "recoveryWrap": .bytes(try secret.sealed(under: recovery.wrappingKey, account: address.text)),
+            "recoveryProof": .bytes(recovery.proof), "identity": .bytes(try secret.identity().publicIdentity.bytes),
+        ]
+    }
+
+    /// What a password comes to for an account; the one long computation of a sign-in.
+    func root(of password: String, address: AccountAddress, container: String) async throws -> PasswordRoot {
+        let puzzle: Puzzle = try await cloud.post("sessions/prepare", container, ["email": .text(address.text)])
+        guard (1...PasswordProof.roundsMax).contains(puzzle.rounds), let salt = Data(base64Encoded: puzzle.salt) else {
             throw SignInError.answerMalformed
         }
+        guard puzzle.rounds >= rounds else { throw SignInError.passwordTooCheap(rounds: puzzle.rounds) }
+        return try PasswordRoot(password: password, salt: Array(salt), rounds: puzzle.rounds)
     }
 
-    private struct Empty: Decodable {}
+    /// Salt and rounds for a password about to be set.
+    var freshPuzzle: (salt: [UInt8], rounds: Int) { (Randomness.system.bytes(16), rounds) }
 
     private struct Puzzle: Decodable {
         var salt: String
         var rounds: Int
     }
 
-    private struct Session: Decodable {
-        var ckWebAuthToken: String
-        var userRecordName: String
-        var deviceID: String
-        var deviceSecret: String?
-        var expires: Int64
-    }
-
-    private struct Failure: Decodable {
-        var reason: String?
-        var retryAfter: Double?
+    struct GenerationAnswer: Decodable {
+        var generation: Int
     }
 }
 
-/// Why a sign-in did not work.
-package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
-    case refused(status: Int, reason: String, retryAfter: Double?)
-    case answerMalformed
-    case apiTokenMissing(String)
-    case otherCloud(String)
+/// What opening a session gives.
+struct SessionAnswer: Decodable {
+    var ckWebAuthToken: String
+    var userRecordName: String
+    var deviceID: String
+    var deviceSecret: String?
+    var expires: Int64
+    /// nil when the account has none.
+    var keychain: Wrapped?
 
-    package var description: String {
-        switch self {
-        case .refused(_, let reason, let retryAfter):
-            retryAfter.map { "\(reason). Try again in \(Int($0.rounded(.up))) seconds." } ?? reason
-        case .answerMalformed:
-            "The endpoint did not answer as a Welkin cloud does. Check CLOUDKIT_ENDPOINT."
-        case .apiTokenMissing(let container):
-            "No API token is configured for \(container). Make one with: welkin token create \(container), "
-                + "and set CLOUDKIT_API_TOKEN."
-        case .otherCloud(let endpoint):
-            "This profile is signed in at \(endpoint). Use another CLOUDKIT_PROFILE, or sign out first: welkin logout"
-        }
-    }
-}
-
-extension String {
-    /// For one segment of a path or one value of a query.
-    package var percentEncoded: String {
-        var result = ""
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                result += byte < 16 ? "%0\(hex)" : "%\(hex)"
-            }
-        }
-        return result
+    struct Wrapped: Decodable {
+        var generation: Int
+        var passwordWrap: Data
+        var identity: Data
     }
 }

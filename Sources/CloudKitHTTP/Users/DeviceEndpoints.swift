@@ -53,11 +53,8 @@ struct DeviceEndpoints {
 
     private func list(_ call: DeviceCall) async throws -> Answer {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
-        let own = try await changes.sessions.session(device, now: surroundings.now())
-        guard
-            let account = try await Accounts(book: book, surroundings: surroundings).account(id: own.account)
-        else { return call.done }
         let now = surroundings.now()
+        let (own, account) = try await changes.sessions.owner(of: device, now: now)
         let lines = try await changes.sessions.sessions(of: account).filter { $0.expires > now }.map {
             DeviceLine($0, account, caller: own)
         }
@@ -67,9 +64,9 @@ struct DeviceEndpoints {
     private func revoke(_ call: DeviceCall) async throws -> Answer {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         let id = try SmallJSON.decode(RevokeBody.self, from: call.body).revoke
-        let own = try await changes.sessions.session(device, now: surroundings.now())
+        let (_, account) = try await changes.sessions.owner(of: device, now: surroundings.now())
         let revoked = try await changes.after(device) {
-            try await changes.sessions.revoke(id, ofAccount: own.account)
+            try await changes.sessions.revoke(id, ofAccount: account.id)
         }
         switch revoked.count {
         case 1: return call.done

@@ -28,9 +28,7 @@ package struct Keychains: Sendable {
 
     /// What a device holds against what the account has.
     package func status(for device: DeviceKey) async throws -> Status {
-        let session = try await DeviceSessions(book: book).session(device, now: surroundings.now())
-        let account: Account = try await account(of: session)
-        guard !account.isDisabled else { throw RequestFailure.accountDisabled }
+        let (session, account) = try await DeviceSessions(book: book).owner(of: device, now: surroundings.now())
         let keychain: Keychain? = try await book.row(AccountKey.keychain(of: account.id))
         return Status(
             generation: account.keychainGeneration, hasKeychain: keychain != nil,
@@ -192,8 +190,7 @@ package struct Keychains: Sendable {
         _ body: @Sendable (inout Book.Page, inout DeviceSession, inout Account) async throws -> Value
     ) async throws -> Value {
         let now = surroundings.now()
-        let session = try await DeviceSessions(book: book).session(device, now: now)
-        let email = try await account(of: session).email
+        let email = try await DeviceSessions(book: book).owner(of: device, now: now).account.email
         return try await guesses.count(email: email, address: address, now: now) {
             try await book.change { page in
                 var (session, account) = try await page.owner(of: device, now: now)
@@ -201,13 +198,6 @@ package struct Keychains: Sendable {
                 return try await body(&page, &session, &account)
             }
         }
-    }
-
-    private func account(of session: DeviceSession) async throws -> Account {
-        guard let account: Account = try await book.row(AccountKey.account(session.account)) else {
-            throw RequestFailure.sessionEnded
-        }
-        return account
     }
 
     private func recovering<Value: Sendable>(

@@ -164,6 +164,18 @@ package struct DeviceSessions: Sendable {
         return session
     }
 
+    /// A device's session and account.
+    ///
+    /// - Throws: `RequestFailure` `authenticationFailed`, `accountRestricted`.
+    package func owner(of device: DeviceKey, now: Int64) async throws -> (session: DeviceSession, account: Account) {
+        let session = try await session(device, now: now)
+        guard let account: Account = try await book.row(AccountKey.account(session.account)) else {
+            throw RequestFailure.sessionEnded
+        }
+        guard !account.isDisabled else { throw RequestFailure.accountDisabled }
+        return (session, account)
+    }
+
     package func sessions(of account: Account) async throws -> [DeviceSession] {
         try await sessions(ofAccount: account.id)
     }

@@ -8,7 +8,7 @@ struct AccountCommand: AsyncParsableCommand {
         commandName: "account", abstract: "People who may sign in.",
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
-            EnableAccountCommand.self, SetPasswordCommand.self,
+            EnableAccountCommand.self, SetPasswordCommand.self, AccountDevicesCommand.self, RevokeDeviceCommand.self,
         ])
 }
 
@@ -105,7 +105,12 @@ struct EnableAccountCommand: AsyncParsableCommand {
 
 struct SetPasswordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "password", abstract: "Set another password; devices stay signed in.")
+        commandName: "password", abstract: "Set another password; devices stay signed in.",
+        discussion: """
+            The keys of the account's encrypted data stay wrapped by the old password, which you need not know. Signing in \
+            anew on a device that is signed in, or `welkin recover` with the recovery words, brings keys and password \
+            together again.
+            """)
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String

@@ -26,6 +26,10 @@ struct DataFolder {
     var apiTokens: APITokens { APITokens(book: .accounts(in: store), surroundings: surroundings) }
     var serverKeys: ServerKeys { ServerKeys(book: .accounts(in: store), surroundings: surroundings) }
     var sessions: DeviceSessions { DeviceSessions(book: .accounts(in: store)) }
+    var names: UserNames { UserNames(book: .accounts(in: store), surroundings: surroundings) }
+    var keychains: Keychains {
+        Keychains(book: .accounts(in: store), surroundings: surroundings, guesses: ProofGuard())
+    }
     var cloud: Cloud { Cloud(store: store, surroundings: surroundings) }
 
     /// Opens a folder, works on it, and closes its store whatever happens.

@@ -32,15 +32,17 @@ struct QuickstartCommand: AsyncParsableCommand {
             throw ValidationError("--profile needs names of letters, digits, dots, hyphens and underscores.")
         }
         let made = try await DataFolder.with(folder.data) { try await make(in: $0) }
+        var recoveryWords: [String]?
         for profile in profiles {
             let device = DeviceConfiguration(
                 endpoint: try DeviceConfiguration.validateEndpoint(endpoint), container: container,
                 environment: environment.rawValue, apiToken: made.apiToken, profile: profile,
                 profilesFolder: DeviceConfiguration.profilesFolder(variables: EnvironmentVariables.all))
-            _ = try await SignIn(configuration: device, send: WebSend.send).signIn(
-                email: made.email, password: made.password, deviceName: profile, container: container)
+            let outcome = try await SignIn(configuration: device, rounds: roundsOption.rounds, send: WebSend.send)
+                .signIn(email: made.email, password: made.password, deviceName: profile, container: container)
+            if case .made(let words) = outcome.keys { recoveryWords = words }
         }
-        if json { return try Output.json(made) }
+        if json { return try Output.json(made.with(recoveryWords)) }
         Output.result(
             """
             export CLOUDKIT_ENDPOINT=\(made.endpoint)
@@ -51,6 +53,7 @@ struct QuickstartCommand: AsyncParsableCommand {
             """)
         Output.remark(
             "Account \(made.email), password \(made.password), signed in as: \(profiles.joined(separator: ", ")).")
+        if let recoveryWords { Output.remark("Recovery words: " + recoveryWords.joined(separator: " ")) }
     }
 
     private func make(in folder: DataFolder) async throws -> Made {
@@ -73,5 +76,12 @@ struct QuickstartCommand: AsyncParsableCommand {
         var email: String
         var password: String
         var profiles: [String]
+        var recoveryWords: [String]?
+
+        func with(_ words: [String]?) -> Made {
+            var made = self
+            made.recoveryWords = words
+            return made
+        }
     }
 }

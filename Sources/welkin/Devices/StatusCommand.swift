@@ -5,19 +5,24 @@ import CloudKitDevice
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show which cloud this device uses and as whom.",
-        discussion: "Exits with 1 when nobody is signed in.")
+        discussion: "Exits with 1 unless somebody is signed in and the account can be used.")
 
     @OptionGroup var device: DeviceOptions
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let report = try StatusReport(try device.configuration())
+        let configuration = try device.configuration()
+        if let container = configuration.container {
+            // What the cloud says is remembered; a cloud out of reach changes nothing.
+            try? await SignIn(configuration: configuration, send: WebSend.send).verify(container: container)
+        }
+        let report = StatusReport(configuration)
         try report.show(json: json)
-        guard report.signedIn else { throw ExitCode.failure }
+        guard report.state == .available else { throw ExitCode.failure }
     }
 }
 
-/// What a device knows of itself; no secrets.
+/// What a device knows of itself; no secrets, but for recovery words that were made just now.
 struct StatusReport: Encodable {
     var endpoint: String
     var container: String?
@@ -25,22 +30,51 @@ struct StatusReport: Encodable {
     var profile: String
     var folder: String
     var signedIn: Bool
+    var state: State
+    /// Why the account cannot be used, and what to do.
+    var trouble: String?
     var email: String?
     var deviceID: String?
     var userRecordName: String?
+    /// By which others recognise the account's keys.
+    var fingerprint: String?
+    var recoveryWords: [String]?
 
-    init(_ configuration: DeviceConfiguration) throws {
-        let credentials = try configuration.deviceProfile.credentials()
+    /// The names of `CKAccountStatus`.
+    enum State: String, Encodable {
+        case available, noAccount, couldNotDetermine, restricted, temporarilyUnavailable
+    }
+
+    init(_ configuration: DeviceConfiguration) {
+        let profile = configuration.deviceProfile
         endpoint = configuration.endpoint
         container = configuration.container
         environment = configuration.environment
-        profile = configuration.profile
-        folder = configuration.deviceProfile.folder
+        self.profile = configuration.profile
+        folder = profile.folder
+        let credentials = try? profile.credentials()
         signedIn = credentials != nil
         email = credentials?.email
         deviceID = credentials?.deviceID
         userRecordName = configuration.container.flatMap {
             credentials?[$0, configuration.environment]?.userRecordName
+        }
+        switch profile.accountState {
+        case .available: state = .available
+        case .noAccount: state = .noAccount
+        case .restricted:
+            state = .restricted
+            trouble = AccountTrouble.disabled.explanation
+        case .temporarilyUnavailable(let trouble, _, _):
+            state = .temporarilyUnavailable
+            self.trouble = trouble.explanation
+        case .couldNotDetermine:
+            state = .couldNotDetermine
+        }
+        do {
+            fingerprint = try profile.keychain()?.fingerprint
+        } catch {
+            trouble = "\(error)"
         }
     }
 
@@ -52,6 +86,17 @@ struct StatusReport: Encodable {
         rows.append(["Profile", "\(profile) (\(folder))"])
         rows.append(["Account", email ?? "not signed in; sign in with: welkin login --email EMAIL"])
         if let userRecordName { rows.append(["User record", userRecordName]) }
+        if let fingerprint { rows.append(["Keys", fingerprint]) }
+        if signedIn || state == .couldNotDetermine { rows.append(["Status", state.rawValue]) }
         Output.table(rows)
+        if let trouble { Output.remark(trouble) }
+    }
+
+    /// After a sign-in, with what it came to.
+    func show(json: Bool, signedIn outcome: SignIn.Outcome) throws {
+        var report = self
+        if case .made(let words) = outcome.keys { report.recoveryWords = words }
+        try report.show(json: json)
+        if !json, let words = report.recoveryWords { RecoverySheet.show(words) }
     }
 }

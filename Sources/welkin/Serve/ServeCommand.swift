@@ -25,6 +25,8 @@ struct ServeCommand: AsyncParsableCommand {
     var tlsKey: String?
     @Flag(help: "Believe X-Forwarded-For, because a proxy of yours writes it.")
     var behindProxy = false
+    @Option(help: "Whether people may make accounts for themselves: open or closed.")
+    var signUp: SignUpMode = .open
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: Self.logLevel)
     var logLevel: Logger.Level = .info
     @Option(help: "text or json.")
@@ -59,7 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
             let logger = makeLogger()
             let configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
-                isBehindProxy: behindProxy)
+                isBehindProxy: behindProxy, isSignUpOpen: signUp == .open)
             let cloud = folder.cloud
             let application = CloudApplication(cloud: cloud, configuration: configuration, logger: logger)
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
@@ -109,6 +111,7 @@ struct ServeCommand: AsyncParsableCommand {
         let endpoint = "\(tlsCertificate == nil ? "http" : "https")://\(address):\(port)"
         Output.result("listening on \(endpoint)")
         Output.result("data in \(folder.path)")
+        Output.result(signUp.announcement)
         guard developmentDefaults else {
             return Output.result(
                 """
@@ -121,6 +124,18 @@ struct ServeCommand: AsyncParsableCommand {
             Output.result("Next: apps and `welkin login` take their settings from CLOUDKIT_CONFIGURATION=\(file)")
         } catch {
             Output.remark("The development defaults could not be made: \(error)")
+        }
+    }
+}
+
+/// Who makes accounts.
+enum SignUpMode: String, ExpressibleByArgument {
+    case open, closed
+
+    var announcement: String {
+        switch self {
+        case .open: "sign-up open: anyone who reaches this cloud may make an account (--sign-up closed ends that)"
+        case .closed: "sign-up closed: accounts are made with `welkin account add EMAIL`"
         }
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 
 /// Where a password comes from: a file, standard input, or someone at the terminal.
 struct PasswordOptions: ParsableArguments {
@@ -8,56 +7,39 @@ struct PasswordOptions: ParsableArguments {
         help: ArgumentHelp(
             "Take the password from the first line of a file; - is standard input.", valueName: "file"))
     var passwordFile: String?
+    @Flag(name: .long, help: "Take the password from the first line of standard input.")
+    var passwordStdin = false
+
+    func validate() throws {
+        guard passwordFile == nil || !passwordStdin else {
+            throw ValidationError("Give --password-file or --password-stdin, not both.")
+        }
+    }
 
     /// - Parameter isNew: Whether it has to be typed twice and long enough.
     func read(isNew: Bool) throws -> String {
-        let password = try passwordFile.map(Self.firstLine) ?? Self.ask(twice: isNew)
-        guard !password.isEmpty else { throw ValidationError("The password is empty.") }
-        guard !isNew || password.count >= 8 else {
-            throw ValidationError("The password is too short; use at least 8 characters.")
-        }
-        return password
+        try Secret.password(from: passwordStdin ? "-" : passwordFile, isNew: isNew)
     }
+}
 
-    private static func firstLine(of path: String) throws -> String {
-        guard path != "-" else { return readLine() ?? "" }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw ValidationError("The password file \(path) cannot be read.")
-        }
-        let text = String(decoding: data, as: UTF8.self)
-        return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
-    }
+/// Where a password about to be set comes from, beside the present one.
+struct NewPasswordOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Take the new password from the first line of a file; - is the next line of standard input.",
+            valueName: "file"))
+    var newPasswordFile: String?
 
-    private static func ask(twice: Bool) throws -> String {
-        guard isatty(STDIN_FILENO) == 1 else { return readLine() ?? "" }
-        let password = prompt("Password: ")
-        if twice, prompt("Once more: ") != password {
-            throw ValidationError("The two passwords differ.")
-        }
-        return password
-    }
-
-    /// Reads a line without showing it.
-    private static func prompt(_ text: String) -> String {
-        Output.write(text, to: 2)
-        var shown = termios()
-        tcgetattr(STDIN_FILENO, &shown)
-        var hidden = shown
-        hidden.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
-        defer {
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
-            Output.write("\n", to: 2)
-        }
-        return readLine() ?? ""
-    }
+    func read() throws -> String { try Secret.password(from: newPasswordFile, isNew: true, name: "New password") }
 }
 
 /// How expensive guessing a new password is made.
 struct RoundsOption: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Rounds of PBKDF2 for the password; fewer only for tests.", visibility: .hidden))
+        help: ArgumentHelp(
+            "Rounds of PBKDF2 for a password, and the fewest to accept; fewer only for tests.", visibility: .hidden))
     var rounds: Int = 600_000
 
     func validate() throws {

@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitEncryption
 import Foundation
 import Testing
 
@@ -71,7 +72,8 @@ import Testing
                         ContainerCredentials(
                             container: "iCloud.a", environment: "development", apiToken: "api", webAuthToken: "web",
                             userRecordName: "_a", stored: 0, lifetime: 1)
-                    ]))
+                    ]),
+                keychain: DeviceKeychain(account: "a@example.com", generation: 1, secret: AccountSecret()))
             #expect(try await containers[0].accountStatus() == .available)
             #expect(try await containers[1].accountStatus() == .noAccount)
             _ = try await containers[0].privateCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
@@ -100,9 +102,40 @@ import Testing
             defer { NotificationCenter.default.removeObserver(observer) }
             try configuration.deviceProfile.store(
                 DeviceCredentials(
-                    endpoint: "https://cloud.test", email: "a@example.com", deviceID: "d", deviceSecret: "s"))
+                    endpoint: "https://cloud.test", email: "a@example.com", deviceID: "d", deviceSecret: "s"),
+                keychain: nil)
             var iterator = posts.makeAsyncIterator()
             #expect(await iterator.next() != nil)
+            withExtendedLifetime(watch) {}
+        }
+    }
+
+    @Test func `B-ACC-01 B-ACC-03 trouble that another process met is seen and posted here`() async throws {
+        try await withFolder { folder in
+            let configuration = DeviceConfiguration(
+                endpoint: "https://cloud.test", container: "iCloud.a", apiToken: "api", profilesFolder: folder)
+            try configuration.deviceProfile.store(
+                DeviceCredentials(
+                    endpoint: "https://cloud.test", email: "a@example.com", deviceID: "d", deviceSecret: "s"),
+                keychain: DeviceKeychain(account: "a@example.com", generation: 1, secret: AccountSecret()))
+            let account = ProfileAccount(
+                configuration: configuration, container: "iCloud.a", transport: ScriptedTransport())
+            #expect(CKAccountStatus(account.state) == .available)
+            let watch = AccountWatch(account, interval: .milliseconds(20))
+            let (posts, post) = AsyncStream.makeStream(of: Void.self)
+            let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
+                _ in post.yield()
+            }
+            defer { NotificationCenter.default.removeObserver(observer) }
+            try configuration.deviceProfile.mark(.sessionEnded, of: "d")
+            var iterator = posts.makeAsyncIterator()
+            #expect(await iterator.next() != nil)
+            #expect(CKAccountStatus(account.state) == .temporarilyUnavailable)
+            let container = container(configuration)
+            let error = await #expect(throws: CKError.self) {
+                _ = try await container.privateCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
+            }
+            #expect(error?.code == .accountTemporarilyUnavailable)
             withExtendedLifetime(watch) {}
         }
     }

@@ -1,0 +1,82 @@
+import CloudKitEncryption
+import Crypto
+import Foundation
+
+/// The account's secret as a signed-in device keeps it.
+package struct DeviceKeychain: Equatable, Sendable {
+    /// Whose it is: the account's address, normalised.
+    package var account: String
+    /// Counts the account's keychains; another one means other keys.
+    package var generation: Int
+    package var secret: AccountSecret
+
+    package init(account: String, generation: Int, secret: AccountSecret) {
+        self.account = account
+        self.generation = generation
+        self.secret = secret
+    }
+
+    /// By which people recognise the account's keys; no secret.
+    package var fingerprint: String {
+        get throws { try secret.identity().publicIdentity.fingerprint.description }
+    }
+}
+
+extension DeviceKeychain {
+    /// What lies in the file: JSON with a version and a checksum, so that damage shows as such and never as keys that open
+    /// nothing.
+    private struct File: Codable {
+        var version: Int
+        var account: String
+        var generation: Int
+        var secret: Data
+        /// SHA-256 of the rest, in hexadecimal.
+        var checksum: String
+
+        var sum: String {
+            let text = "welkin keychain file \(version)\n\(account)\n\(generation)\n\(secret.base64EncodedString())"
+            return SHA256.hash(data: Data(text.utf8)).map { byte in
+                (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined()
+        }
+    }
+
+    private static let version = 1
+
+    /// The bytes of the file.
+    func encoded() throws -> [UInt8] {
+        var file = File(
+            version: Self.version, account: account, generation: generation, secret: Data(secret.bytes), checksum: "")
+        file.checksum = file.sum
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(file))
+    }
+
+    /// - Throws: `KeychainFault`.
+    init(file bytes: [UInt8]) throws(KeychainFault) {
+        struct Versioned: Decodable {
+            var version: Int
+        }
+        let data = Data(bytes)
+        guard let version = try? JSONDecoder().decode(Versioned.self, from: data).version else { throw .damaged }
+        guard version == Self.version else { throw .unknownVersion(version) }
+        guard let file = try? JSONDecoder().decode(File.self, from: data), file.checksum == file.sum,
+            let secret = try? AccountSecret(bytes: Array(file.secret))
+        else { throw .damaged }
+        self.init(account: file.account, generation: file.generation, secret: secret)
+    }
+}
+
+/// Why a keychain's file cannot be used. It is never replaced without somebody signing in.
+package enum KeychainFault: Error, Hashable, Sendable, CustomStringConvertible {
+    case damaged
+    case unknownVersion(Int)
+
+    package var description: String {
+        switch self {
+        case .damaged: "the keychain is damaged: its checksum does not fit"
+        case .unknownVersion(let version): "the keychain has version \(version), which this program does not know"
+        }
+    }
+}

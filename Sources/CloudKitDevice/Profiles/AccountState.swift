@@ -1,0 +1,44 @@
+/// What a profile knows of its account.
+package enum AccountState: Hashable, Sendable {
+    case available(email: String, deviceID: String)
+    case noAccount
+    /// The profile cannot be read, or its keychain is damaged.
+    case couldNotDetermine
+    /// The operator disabled the account.
+    case restricted(email: String, deviceID: String)
+    /// Somebody is signed in and has to show again who they are.
+    case temporarilyUnavailable(AccountTrouble, email: String, deviceID: String)
+
+    /// The device that is signed in, if one is.
+    package var deviceID: String? {
+        switch self {
+        case .available(_, let id), .restricted(_, let id), .temporarilyUnavailable(_, _, let id): id
+        case .noAccount, .couldNotDetermine: nil
+        }
+    }
+}
+
+/// What keeps a signed-in device from private and shared data; remembered in the profile, so that every process knows.
+package enum AccountTrouble: String, Codable, Hashable, Sendable, CaseIterable {
+    /// The operator disabled the account.
+    case disabled
+    /// The device was signed out from elsewhere.
+    case sessionEnded
+    /// Another device, or the operator, began anew with other keys.
+    case keysReset
+    /// Signed in, but the password does not open the keychain: the operator set it without knowing the old one.
+    case keysLocked
+
+    /// What happened and the ways out.
+    package var explanation: String {
+        switch self {
+        case .disabled: "The account is disabled. Ask the operator of the cloud."
+        case .sessionEnded: "This device was signed out from elsewhere. Sign in again with: welkin login"
+        case .keysReset: "The account's keys were reset since this device signed in. Sign in again with: welkin login"
+        case .keysLocked:
+            "The account's keys do not open with this password; the operator may have set it. Ways out: "
+                + "`welkin recover` with the recovery words; `welkin login` with this password on a device that still has the "
+                + "keys, then again here; or, losing what was encrypted, `welkin keychain reset`."
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// The cloud's endpoints for devices, as one device reaches them.
+struct DeviceCloud: Sendable {
+    let configuration: DeviceConfiguration
+    let send: DeviceSend
+
+    /// A value in a request's body.
+    enum Value: Encodable, ExpressibleByStringLiteral {
+        case text(String)
+        case number(Int)
+        /// Travels as base 64.
+        case bytes([UInt8])
+
+        init(stringLiteral text: String) { self = .text(text) }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .text(let text): try container.encode(text)
+            case .number(let number): try container.encode(number)
+            case .bytes(let bytes): try container.encode(Data(bytes))
+            }
+        }
+    }
+
+    typealias Body = [String: Value]
+
+    /// An answer in which there is nothing to read.
+    struct Done: Decodable {}
+
+    func apiToken(_ container: String) throws -> String {
+        guard let token = configuration.apiToken(for: container) else { throw SignInError.apiTokenMissing(container) }
+        return token
+    }
+
+    /// - Throws: `SignInError`, and what `send` throws.
+    func post<Answer: Decodable>(_ action: String, _ container: String, _ body: Body) async throws -> Answer {
+        let path = "/device/1/\(container.percentEncoded)/\(configuration.environment)/\(action)"
+        let request = DeviceRequest(
+            method: "POST",
+            url: configuration.endpoint + path + "?ckAPIToken=" + (try apiToken(container)).percentEncoded,
+            headers: ["Content-Type": "application/json", "X-Welkin-Client": "sdk/1"],
+            body: Array(try JSONEncoder().encode(body)))
+        let response = try await send(request)
+        guard response.status == 200 else {
+            let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
+            throw SignInError.refused(
+                Refusal(
+                    status: response.status, code: failure?.failure,
+                    reason: failure?.reason ?? "HTTP status \(response.status)", retryAfter: failure?.retryAfter))
+        }
+        do {
+            return try JSONDecoder().decode(Answer.self, from: Data(response.body))
+        } catch {
+            throw SignInError.answerMalformed
+        }
+    }
+
+    private struct Failure: Decodable {
+        var failure: String?
+        var reason: String?
+        var retryAfter: Double?
+    }
+}
+
+extension DeviceCredentials {
+    /// How the device shows who it is.
+    var proof: DeviceCloud.Body { ["deviceID": .text(deviceID), "deviceSecret": .text(deviceSecret)] }
+}
+
+/// What the cloud said no with.
+package struct Refusal: Hashable, Sendable {
+    package var status: Int
+    /// The failure's name on the native surface.
+    package var code: String?
+    package var reason: String
+    /// Seconds.
+    package var retryAfter: Double?
+
+    package init(status: Int, code: String? = nil, reason: String, retryAfter: Double? = nil) {
+        self.status = status
+        self.code = code
+        self.reason = reason
+        self.retryAfter = retryAfter
+    }
+
+    /// What the refusal means for the account of a device that is signed in; nil where it is about something else.
+    package var trouble: AccountTrouble? {
+        switch code {
+        case "accountRestricted": .disabled
+        case "accountTemporarilyUnavailable": .keysReset
+        case "authenticationFailed": .sessionEnded
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+
+/// A device or browser of the account, as its owner sees it.
+package struct ListedDevice: Codable, Hashable, Sendable {
+    package var deviceID: String
+    package var name: String
+    /// Milliseconds since 1970.
+    package var created: Int64
+    package var expires: Int64
+    package var isBrowser: Bool
+    /// The one that asks.
+    package var isCaller: Bool
+    /// Whether its keys are those of a keychain that was reset.
+    package var isOutdated: Bool
+}
+
+extension SignIn {
+    /// The devices and browsers with which the account is signed in, oldest first.
+    package func devices(container: String) async throws -> [ListedDevice] {
+        let (credentials, _) = try signedIn()
+        let answer: DevicesAnswer = try await post("devices/list", container, credentials.proof, credentials)
+        return answer.devices
+    }
+
+    /// Signs another device out.
+    ///
+    /// - Parameter id: Its id, or the first digits of it.
+    package func revoke(_ id: String, container: String) async throws {
+        let (credentials, _) = try signedIn()
+        var body = credentials.proof
+        body["revoke"] = .text(id)
+        try await done("devices/revoke", container, body, credentials)
+    }
+
+    /// Asks the cloud how the account and this device's keys stand, and remembers that in the profile.
+    ///
+    /// - Throws: `SignInError`, also when the cloud refuses the device, and what sending throws.
+    package func verify(container: String) async throws {
+        let (credentials, _) = try signedIn()
+        let status: StatusAnswer = try await post("keychain/get", container, credentials.proof, credentials)
+        let profile = configuration.deviceProfile
+        if status.isOutdated {
+            try profile.mark(.keysReset, of: credentials.deviceID)
+        } else {
+            try profile.clear(.disabled, of: credentials.deviceID)
+        }
+    }
+
+    /// Who is signed in here, at this cloud.
+    func signedIn() throws -> (credentials: DeviceCredentials, address: AccountAddress) {
+        guard let credentials = try configuration.deviceProfile.credentials() else { throw SignInError.notSignedIn }
+        guard credentials.endpoint == configuration.endpoint else {
+            throw SignInError.otherCloud(credentials.endpoint)
+        }
+        return (credentials, try AccountAddress(credentials.email))
+    }
+
+    /// Sends what a signed-in device asks and remembers what the cloud says of its account.
+    func post<Answer: Decodable>(
+        _ action: String, _ container: String, _ body: DeviceCloud.Body, _ credentials: DeviceCredentials
+    ) async throws -> Answer {
+        do {
+            return try await cloud.post(action, container, body)
+        } catch SignInError.refused(let refusal) {
+            // A wrong password is refused in the same way as a device that is not signed in, and means nothing here.
+            if let trouble = refusal.trouble, trouble != .sessionEnded || body["proof"] == nil {
+                try configuration.deviceProfile.mark(trouble, of: credentials.deviceID)
+            }
+            throw SignInError.refused(refusal)
+        }
+    }
+
+    func done(
+        _ action: String, _ container: String, _ body: DeviceCloud.Body, _ credentials: DeviceCredentials
+    ) async throws {
+        let _: DeviceCloud.Done = try await post(action, container, body, credentials)
+    }
+
+    private struct StatusAnswer: Decodable {
+        var isOutdated: Bool
+    }
+
+    private struct DevicesAnswer: Decodable {
+        var devices: [ListedDevice]
+    }
+}

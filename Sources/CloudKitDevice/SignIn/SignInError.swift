@@ -1,0 +1,38 @@
+/// Why a sign-in, or another change to an account, did not work.
+package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
+    case refused(Refusal)
+    case answerMalformed
+    case apiTokenMissing(String)
+    case otherCloud(String)
+    case emailMalformed(String)
+    case notSignedIn
+    /// What was asked needs the account's keys, and this device does not have them.
+    case keysMissing
+    /// The keychain opens, but to other keys than the account's public identity says.
+    case keychainForged
+    /// The cloud asks for a proof from which the password could be guessed.
+    case passwordTooCheap(rounds: Int)
+
+    package var description: String {
+        switch self {
+        case .refused(let refusal):
+            refusal.retryAfter.map { "\(refusal.reason). Try again in \(Int($0.rounded(.up))) seconds." }
+                ?? refusal.reason
+        case .answerMalformed:
+            "The endpoint did not answer as a Welkin cloud does. Check CLOUDKIT_ENDPOINT."
+        case .apiTokenMissing(let container):
+            "No API token is configured for \(container). Make one with: welkin token create \(container), "
+                + "and set CLOUDKIT_API_TOKEN."
+        case .otherCloud(let endpoint):
+            "This profile is signed in at \(endpoint). Use another CLOUDKIT_PROFILE, or sign out first: welkin logout"
+        case .emailMalformed(let email): "\"\(email)\" is not an e-mail address."
+        case .notSignedIn: "This device is not signed in. Sign in with: welkin login"
+        case .keysMissing: "This device does not have the account's keys. \(AccountTrouble.keysLocked.explanation)"
+        case .keychainForged:
+            "The cloud's keychain does not fit the account's public identity: someone changed it. Do not use this cloud."
+        case .passwordTooCheap(let rounds):
+            "The cloud asks for a proof of only \(rounds) rounds, from which your password could be guessed. "
+                + "Do not use it, or change the account's password at its operator."
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import CloudKitServer
+
+/// The devices an account's owner is signed in with.
+struct AccountDevicesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices", abstract: "Show the devices and browsers of an account.")
+
+    @OptionGroup var folder: DataOptions
+    @Argument(help: "The account's e-mail address.") var email: String
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+        let lines = try await DataFolder.with(folder.data) { folder in
+            guard let account = try await folder.accounts.account(email: email) else {
+                throw AccountError.notFound(email)
+            }
+            return try await folder.sessions.sessions(of: account).map { DeviceLine($0, account) }
+        }
+        if json { return try Output.json(lines) }
+        guard !lines.isEmpty else { return Output.remark("\(email) is signed in nowhere.") }
+        Output.table(
+            [["ID", "NAME", "KIND", "SINCE", "UNTIL", "KEYS"]]
+                + lines.map {
+                    [
+                        String($0.deviceID.prefix(12)), $0.name, $0.isBrowser ? "browser" : "device",
+                        Output.time($0.created), Output.time($0.expires),
+                        $0.isBrowser ? "none" : $0.isOutdated ? "outdated" : "current",
+                    ]
+                })
+    }
+}
+
+/// Ends a device's session from outside.
+struct RevokeDeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Sign a device of an account out.",
+        discussion: "Its tokens are refused within five seconds, also by a cloud that is running.")
+
+    @OptionGroup var folder: DataOptions
+    @Argument(help: "The account's e-mail address.") var email: String
+    @Argument(help: "The device's id, or its first digits.") var device: String
+
+    func run() async throws {
+        let revoked = try await DataFolder.with(folder.data) { folder in
+            guard let account = try await folder.accounts.account(email: email) else {
+                throw AccountError.notFound(email)
+            }
+            return try await folder.sessions.revoke(device, ofAccount: account.id)
+        }
+        switch revoked.count {
+        case 1: Output.result("Device \(revoked[0].name) of \(email) signed out.")
+        case 0:
+            throw CommandFailure("\(email) has no device that begins so. See: welkin account devices \(email)")
+        default: throw CommandFailure("More than one device begins so; give more digits.")
+        }
+    }
+}
+
+/// A device as it is shown.
+private struct DeviceLine: Encodable {
+    var deviceID: String
+    var name: String
+    var created: Int64
+    var expires: Int64
+    var isBrowser: Bool
+    var isOutdated: Bool
+
+    init(_ session: DeviceSession, _ account: Account) {
+        deviceID = session.id
+        name = session.name
+        created = session.created
+        expires = session.expires
+        isBrowser = session.isBrowser
+        isOutdated = session.isOutdated(for: account)
+    }
+}

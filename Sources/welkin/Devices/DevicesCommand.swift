@@ -1,0 +1,51 @@
+import ArgumentParser
+import CloudKitDevice
+
+/// The devices of the account this device is signed in with.
+struct DevicesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices", abstract: "Your account's devices.",
+        subcommands: [ListDevicesCommand.self, RevokeOwnDeviceCommand.self],
+        defaultSubcommand: ListDevicesCommand.self)
+}
+
+struct ListDevicesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Show the devices and browsers that are signed in to your account.")
+
+    @OptionGroup var device: DeviceOptions
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+        let (configuration, container) = try device.signIn()
+        let devices = try await SignIn(configuration: configuration, send: WebSend.send).devices(container: container)
+        if json { return try Output.json(devices) }
+        Output.table(
+            [["ID", "NAME", "KIND", "SINCE", "UNTIL", "KEYS"]]
+                + devices.map {
+                    [
+                        String($0.deviceID.prefix(12)), $0.isCaller ? "\($0.name) (this one)" : $0.name,
+                        $0.isBrowser ? "browser" : "device", Output.time($0.created), Output.time($0.expires),
+                        $0.isBrowser ? "none" : $0.isOutdated ? "outdated" : "current",
+                    ]
+                })
+    }
+}
+
+struct RevokeOwnDeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Sign another device out.",
+        discussion: """
+            It cannot reach your data any more. Keys that somebody took from it are still keys to what it could read: \
+            change the password, too.
+            """)
+
+    @OptionGroup var device: DeviceOptions
+    @Argument(help: "The device's id, or its first digits.") var id: String
+
+    func run() async throws {
+        let (configuration, container) = try device.signIn()
+        try await SignIn(configuration: configuration, send: WebSend.send).revoke(id, container: container)
+        Output.result("Signed out.")
+    }
+}

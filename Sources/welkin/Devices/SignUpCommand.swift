@@ -1,0 +1,27 @@
+import ArgumentParser
+import CloudKitDevice
+
+/// Makes an account and signs this device in to it.
+struct SignUpCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign-up", abstract: "Make an account at a cloud and sign this device in.",
+        discussion: "Works where the cloud's operator lets people sign up; else ask them for an account.")
+
+    @OptionGroup var device: DeviceOptions
+    @Option(help: "The e-mail address to sign in with.") var email: String
+    @Option(help: "Your name.") var name: String = ""
+    @OptionGroup var passwordOptions: PasswordOptions
+    @OptionGroup var deviceName: DeviceNameOption
+    @OptionGroup var roundsOption: RoundsOption
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+        let (configuration, container) = try device.signIn()
+        let password = try passwordOptions.read(isNew: true)
+        let signIn = SignIn(configuration: configuration, rounds: roundsOption.rounds, send: WebSend.send)
+        try await signIn.signUp(email: email, name: name, password: password, container: container)
+        let outcome = try await signIn.signIn(
+            email: email, password: password, deviceName: deviceName.deviceName, container: container)
+        try StatusReport(configuration).show(json: json, signedIn: outcome)
+    }
+}

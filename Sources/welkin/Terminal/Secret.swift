@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+
+/// Secrets that people type, or that scripts pass by a file or standard input; never as arguments, which anyone sees.
+enum Secret {
+    /// - Parameters:
+    ///   - path: A file; `-`: standard input; nil: whoever is at the terminal, or standard input.
+    ///   - isNew: Whether it has to be typed twice and long enough.
+    static func password(from path: String?, isNew: Bool, name: String = "Password") throws -> String {
+        let password = try read(from: path, asking: name, twice: isNew)
+        guard !password.isEmpty else { throw ValidationError("The password is empty.") }
+        guard !isNew || password.count >= 8 else {
+            throw ValidationError("The password is too short; use at least 8 characters.")
+        }
+        return password
+    }
+
+    /// One line.
+    static func read(from path: String?, asking name: String, twice: Bool = false) throws -> String {
+        guard let path else { return try ask(name, twice: twice) }
+        guard path != "-" else { return readLine() ?? "" }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ValidationError("The file \(path) cannot be read.")
+        }
+        let text = String(decoding: data, as: UTF8.self)
+        return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
+    }
+
+    private static func ask(_ name: String, twice: Bool) throws -> String {
+        guard isatty(STDIN_FILENO) == 1 else { return readLine() ?? "" }
+        let secret = prompt(name + ": ")
+        if twice, prompt("Once more: ") != secret {
+            throw ValidationError("The two passwords differ.")
+        }
+        return secret
+    }
+
+    /// Reads a line without showing it.
+    private static func prompt(_ text: String) -> String {
+        Output.write(text, to: 2)
+        var shown = termios()
+        tcgetattr(STDIN_FILENO, &shown)
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
+            Output.write("\n", to: 2)
+        }
+        return readLine() ?? ""
+    }
+}
