@@ -22,6 +22,7 @@ package struct CloudApplication: Sendable {
         self.configuration = configuration
         self.logger = logger
         metrics = RequestMetrics()
+        let pace = configuration.transferPace
         let book = Book.accounts(in: cloud.store)
         responder = CloudResponder(
             configuration: configuration,
@@ -31,7 +32,9 @@ package struct CloudApplication: Sendable {
             sessions: SessionEndpoints(
                 signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),
                 cloud: cloud),
-            users: UserEndpoints(), health: HealthCheck(book: book), metrics: metrics, logger: logger)
+            users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
+            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), health: HealthCheck(book: book),
+            metrics: metrics, logger: logger)
     }
 
     /// The service that listens, to be run by a service group; it ends requests in flight before it stops.

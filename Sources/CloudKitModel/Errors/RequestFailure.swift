@@ -27,6 +27,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case accessDenied
         case systemFieldWrite
         case accountRestricted
+        /// The file of an asset is not there, or no longer: upload it again.
+        case assetNotAvailable
         case atomicFailure
         case authenticationFailed
         case authenticationRequired
@@ -74,6 +76,7 @@ extension RequestFailure.Code {
         switch self {
         case .accessDenied, .systemFieldWrite: (10, 2007)
         case .accountRestricted: (32, nil)
+        case .assetNotAvailable: (35, nil)
         case .atomicFailure: (22, 2024)
         case .authenticationFailed, .authenticationRequired: (9, nil)
         case .badContainer: (5, nil)
