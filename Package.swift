@@ -49,6 +49,7 @@ let package = Package(
         // Floor 0: bytes. They know nothing of CloudKit.
         .target(name: "JSONBytes", swiftSettings: strict),
         .target(name: "OrderedStore", swiftSettings: strict),
+        .target(name: "FileStore", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "OrderedStoreSQLite", dependencies: ["OrderedStore", "CSQLite"], swiftSettings: strict),
 
@@ -59,7 +60,8 @@ let package = Package(
 
         // Floor 2: records on an ordered store; bodies on the wire; keys and sealing; a device's credentials.
         .target(
-            name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore"], swiftSettings: strict),
+            name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore", "FileStore"],
+            swiftSettings: strict),
         .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
         .target(name: "CloudKitEncryption", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
         .target(name: "CloudKitDevice", dependencies: ["CloudKitEncryption", crypto], swiftSettings: strict),
@@ -86,7 +88,8 @@ let package = Package(
             name: "welkin",
             dependencies: [
                 "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
-                "OrderedStoreSQLite", hummingbird, hummingbirdCore, hummingbirdTLS, nioCore, nioSSL, arguments,
+                "OrderedStoreSQLite", "FileStore", hummingbird, hummingbirdCore, hummingbirdTLS, nioCore, nioSSL,
+                arguments,
                 lifecycle,
                 logging,
             ], swiftSettings: strict),
@@ -99,6 +102,7 @@ let package = Package(
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
             swiftSettings: strict),
+        .testTarget(name: "FileStoreTests", dependencies: ["FileStore", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],
             swiftSettings: strict),
@@ -118,7 +122,7 @@ let package = Package(
             dependencies: [
                 "SeededChance",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
-                "OrderedStoreSQLite", "CSQLite", crypto,
+                "OrderedStoreSQLite", "FileStore", "CSQLite", crypto,
             ], swiftSettings: strict),
         .testTarget(
             name: "CloudKitEncryptionTests", dependencies: ["CloudKitEncryption", "SeededChance"],
@@ -136,15 +140,16 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
-                "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", crypto,
-                hummingbird, lifecycle, logging,
+                "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
+                crypto, hummingbird, lifecycle, logging,
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
                 "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitHTTP",
-                "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", lifecycle, logging,
+                "CloudKitModel",
+                "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         // A cloud in a process of its own, spoken to in plain HTTP.
         .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),

@@ -22,6 +22,7 @@ package struct CloudApplication: Sendable {
         self.configuration = configuration
         self.logger = logger
         metrics = RequestMetrics()
+        let pace = configuration.transferPace
         let book = Book.accounts(in: cloud.store)
         let authenticator = Authenticator(
             book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
@@ -31,6 +32,12 @@ package struct CloudApplication: Sendable {
             devices: DeviceEndpoints(
                 cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
             users: UserEndpoints(), health: HealthCheck(book: book), metrics: metrics, logger: logger)
+            sessions: SessionEndpoints(
+                signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),
+                cloud: cloud),
+            users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
+            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), health: HealthCheck(book: book),
+            metrics: metrics, logger: logger)
     }
 
     /// The service that listens, to be run by a service group; it ends requests in flight before it stops.

@@ -17,6 +17,13 @@ package struct CloudConfiguration: Hashable, Sendable {
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
         isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true
+    /// How slow a client may be while a file goes over the wire.
+    package var transferPace: TransferPace
+
+    package init(
+        host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
+        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024,
+        transferPace: TransferPace = TransferPace()
     ) {
         self.host = host
         self.port = port
@@ -25,6 +32,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.isBehindProxy = isBehindProxy
         self.bodyBytesMax = bodyBytesMax
         self.isSignUpOpen = isSignUpOpen
+        self.transferPace = transferPace
     }
 
     var scheme: String { usesTLS ? "https" : "http" }

@@ -7,21 +7,29 @@ import CloudKitRecordLayer
 /// in the folder of their noun, such as `Records/Cloud+Records.swift`.
 package struct Cloud: Sendable {
     package let store: Storage
+    package let files: Files
     package let surroundings: Surroundings
     package let limits: Limits
     let schemas: SchemaBook
     let registry: Registry
     let tokens: SyncTokenSeal
+    let assetSeal: AssetSeal
+    let assetDigests = AssetDigests()
+    let assetPartitions: AssetPartitions
 
     /// - Parameters:
-    ///   - store: Holds everything; its epoch goes into sync tokens.
+    ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.
+    ///   - files: Holds the bytes of assets.
     ///   - surroundings: The time, chance and the secret that tokens are made with.
-    package init(store: Storage, surroundings: Surroundings, limits: Limits = Limits()) {
+    package init(store: Storage, files: Files, surroundings: Surroundings, limits: Limits = Limits()) {
         self.store = store
+        self.files = files
         self.surroundings = surroundings
         self.limits = limits
         schemas = SchemaBook(store: store)
         registry = Registry(store: store)
         tokens = SyncTokenSeal(secret: surroundings.secret, epoch: store.epoch)
+        assetSeal = AssetSeal(surroundings: surroundings)
+        assetPartitions = AssetPartitions(store: store)
     }
 }

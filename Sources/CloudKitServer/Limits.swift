@@ -23,8 +23,36 @@ package struct Limits: Hashable, Sendable {
     /// Feed entries that one page may pass over, because nobody asked for them, before it ends early.
     package var passedOverMax = 5000
 
+    /// Bytes of one asset that a client of web services uploads (B-LIM-10).
+    package var webAssetBytesMax: Int64 = 50 * 1_048_576
+    /// Bytes of one asset that our SDK uploads, sealed (B-LIM-10).
+    package var nativeAssetBytesMax: Int64 = 4 * 1_073_741_824
+    /// Times in the life of a file.
+    package var assetTimes = AssetTimes()
+    /// Bytes that uploads leave free on the disk.
+    package var freeBytesMin: Int64 = 256 * 1_048_576
+
     package init() {}
 
     /// Seconds after which a save that found the quota used up may be tried again (B-THR-01).
     static let quotaRetryAfter: Double = 300
+}
+
+/// Times in the life of a file, milliseconds.
+package struct AssetTimes: Hashable, Sendable {
+    /// For how long an upload can be begun (web-services.md §7: 15 minutes).
+    package var begin: Int64 = 15 * 60_000
+    /// For how long an upload can go on in pieces, counted from its permission.
+    package var upload: Int64 = 24 * 3_600_000
+    /// For how long a receipt can be saved.
+    package var receipt: Int64 = 24 * 3_600_000
+    /// For how long a download can be begun.
+    package var download: Int64 = 6 * 3_600_000
+    /// How long a file stays that nothing refers to any more (B-AST-02).
+    package var grace: Int64 = 3_600_000
+    /// Age at which a file that no database knows is one that a crash left. Longer than an upload can last, so that none
+    /// is mistaken that is just being finished.
+    package var orphan: Int64 = 48 * 3_600_000
+
+    package init() {}
 }

@@ -59,7 +59,7 @@ struct RawClient: Sendable {
                         for (index, request) in requests.enumerated() {
                             try connection.write(request)
                             if hangsUp, index == requests.count - 1 { break }
-                            answers.append(try connection.readAnswer())
+                            answers.append(try connection.readAnswer(hasBody: !request.starts(with: "HEAD".utf8)))
                         }
                         return answers
                     })
@@ -116,19 +116,20 @@ private struct RawConnection {
         }
     }
 
-    mutating func readAnswer() throws -> RawClient.Answer {
+    /// - Parameter hasBody: false: the head is all there is, whatever it says.
+    mutating func readAnswer(hasBody: Bool) throws -> RawClient.Answer {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let start = unread.firstRange(of: end) {
                 let head = String(decoding: unread[..<start.lowerBound], as: UTF8.self)
                 unread.removeSubrange(..<start.upperBound)
-                return try answer(head)
+                return try answer(head, hasBody: hasBody)
             }
             try readMore()
         }
     }
 
-    private mutating func answer(_ head: String) throws -> RawClient.Answer {
+    private mutating func answer(_ head: String, hasBody: Bool) throws -> RawClient.Answer {
         let lines = head.split(separator: "\r\n")
         let status = lines.first.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
         var headers: [String: String] = [:]
@@ -136,7 +137,7 @@ private struct RawConnection {
             let parts = line.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
             headers[parts[0].lowercased()] = parts.count > 1 ? parts[1] : ""
         }
-        let length = headers["content-length"].flatMap { Int($0) } ?? 0
+        let length = hasBody ? headers["content-length"].flatMap { Int($0) } ?? 0 : 0
         while unread.count < length { try readMore() }
         let body = String(decoding: unread[..<length], as: UTF8.self)
         unread.removeSubrange(..<length)

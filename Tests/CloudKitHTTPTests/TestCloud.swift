@@ -1,6 +1,7 @@
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
+import FileStore
 import Hummingbird
 import Logging
 import OrderedStore
@@ -11,6 +12,7 @@ struct TestCloud: Sendable {
     let client: RawClient
     let surroundings: Surroundings
     let book: Book
+    let files: any FileStore
     let clock: TestClock
     let log: CapturedLog
 
@@ -21,21 +23,29 @@ struct TestCloud: Sendable {
     static func run(
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
         rounds: Int = 600_000, memoryLifetime: Int64 = 0,
+        filesBytesMax: Int64 = 1 << 40,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
         let log = CapturedLog()
         let surroundings = Surroundings(secret: [UInt8](repeating: 7, count: 32), now: { clock.now })
+        let files = MemoryFileStore(bytesMax: filesBytesMax, now: { clock.now })
+        var limits = Limits()
+        limits.freeBytesMin = 0
         let application = CloudApplication(
             cloud: Cloud(store: store, surroundings: surroundings), configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds)
+            cloud: Cloud(store: store, files: files, surroundings: surroundings, limits: limits),
+            configuration: configuration,
+            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: 0)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }
             for await port in ports {
                 let cloud = TestCloud(
-                    client: RawClient(port: port), surroundings: surroundings, book: .accounts(in: store), clock: clock,
+                    client: RawClient(port: port), surroundings: surroundings, book: .accounts(in: store),
+                    files: files, clock: clock,
                     log: log)
                 defer { group.cancelAll() }
                 try await body(cloud)

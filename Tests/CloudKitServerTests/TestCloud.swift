@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitSchema
 import CloudKitServer
+import FileStore
 import Foundation
 import OrderedStore
 import OrderedStoreSQLite
@@ -27,7 +28,7 @@ func withCloud(
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SQLiteStore(path: folder.appending(path: "store.db").path())
         do {
-            try await body(TestCloud(store: store, limits: limits))
+            try await body(TestCloud(store: store, files: folder.appending(path: "assets").path(), limits: limits))
         } catch {
             await store.close()
             throw error
@@ -58,16 +59,29 @@ final class TestSurroundings: Sendable {
 /// A cloud and the words to try it with: Ada's private database in development, unless said otherwise.
 struct TestCloud: Sendable {
     let store: any OrderedStore
-    let time = TestSurroundings()
+    let files: any FileStore
+    let time: TestSurroundings
     let cloud: Cloud
 
     static let container = ContainerID("iCloud.com.example.test")
     static let ada = UserID("_ada00000000000000000000000000000")
     static let bob = UserID("_bob00000000000000000000000000000")
 
-    init(store: any OrderedStore, limits: Limits = Limits()) {
+    /// - Parameter files: The folder of files; nil: they are kept in memory.
+    init(store: any OrderedStore, files folder: String? = nil, limits: Limits = Limits()) throws {
+        let time = TestSurroundings()
+        let now: @Sendable () -> Int64 = { time.now }
+        let files: any FileStore = try folder.map { try FolderFileStore($0, now: now) } ?? MemoryFileStore(now: now)
+        self.init(store: store, files: files, time: time, limits: limits)
+    }
+
+    init(
+        store: any OrderedStore, files: any FileStore, time: TestSurroundings, limits: Limits = Limits()
+    ) {
         self.store = store
-        cloud = Cloud(store: store, surroundings: time.surroundings, limits: limits)
+        self.files = files
+        self.time = time
+        cloud = Cloud(store: store, files: files, surroundings: time.surroundings, limits: limits)
     }
 
     static func address(_ scope: DatabaseScope, _ environment: CloudKitModel.Environment = .development)
@@ -78,7 +92,7 @@ struct TestCloud: Sendable {
 
     /// Another process's view of the same store.
     func restarted(limits: Limits = Limits()) -> Cloud {
-        Cloud(store: store, surroundings: time.surroundings, limits: limits)
+        Cloud(store: store, files: files, surroundings: time.surroundings, limits: limits)
     }
 
     @discardableResult

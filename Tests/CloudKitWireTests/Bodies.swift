@@ -22,7 +22,7 @@ func sampleRecord(_ name: String = "R1", fields: [Field]? = nil) throws -> Recor
 
 func sampleFields() throws -> [Field] {
     try [
-        Field(name: "asset", value: .asset(AssetValue(fileChecksum: "AW2c", size: 0, receipt: "r"))),
+        Field(name: "asset", value: .asset(AssetValue(fileChecksum: "AW2c", size: 0, wrappingKey: "k"))),
         Field(name: "bytes", value: .bytes([1, 2, 3])),
         Field(name: "date", value: .timestamp(1_700_000_000_000)),
         Field(name: "double", value: .double(12.340000000000002)),

@@ -4,6 +4,7 @@ import CloudKitHTTP
 import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitServer
+import FileStore
 import Logging
 import OrderedStore
 import ServiceLifecycle
@@ -25,7 +26,7 @@ struct ThrowawayCloud: Sendable {
     ) async throws -> Value {
         let store = MemoryStore(epoch: 7)
         let surroundings = Surroundings(secret: Array(repeating: 42, count: 32), now: { Clock.now })
-        let cloud = Cloud(store: store, surroundings: surroundings)
+        let cloud = Cloud(store: store, files: MemoryFileStore(now: { Clock.now }), surroundings: surroundings)
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(port: 0),
             logger: Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }, memoryLifetime: 0, rounds: 10)

@@ -6,6 +6,15 @@ import CloudKitWire
 struct DatabaseEndpoints {
     var cloud: Cloud
 
+    private func style(_ call: Call) -> WireStyle {
+        var style = WireStyle(
+            surface: call.surface == .native ? .native : .web, caller: call.admission.user, requestUUID: call.uuid)
+        style.downloadURL = { [cloud, base = call.baseURL] asset in
+            cloud.downloadToken(for: asset).map { AssetRoute.downloadURL($0, base: base) }
+        }
+        return style
+    }
+
     func answer(_ call: Call, users: UserEndpoints) async throws -> Answer {
         switch call.endpoint {
         case .recordsModify: try await modifyRecords(call)
@@ -18,6 +27,8 @@ struct DatabaseEndpoints {
         case .zonesChanges: try await zoneListChanges(call)
         case .changesZone: try await zoneChanges(call)
         case .changesDatabase: try await databaseChanges(call)
+        case .assetsUpload: try await uploadAssets(call)
+        case .assetsRereference: try await rereferenceAssets(call)
         default: try users.answer(call)
         }
     }
@@ -29,7 +40,7 @@ struct DatabaseEndpoints {
         let outcomes = try await cloud.modifyRecords(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, call)
         return Answer(
-            body: outcomes.wireAnswer(style: call.style, answering: request, syncToken: syncToken),
+            body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
             itemsIn: request.operations.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
     }
 
@@ -38,7 +49,7 @@ struct DatabaseEndpoints {
         let outcomes = try await cloud.lookupRecords(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, call)
         return Answer(
-            body: outcomes.wireAnswer(style: call.style, answering: request, syncToken: syncToken),
+            body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
             itemsIn: request.records.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
     }
 
@@ -47,7 +58,7 @@ struct DatabaseEndpoints {
         let page = try await cloud.queryRecords(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, call)
         return Answer(
-            body: page.wireAnswer(style: call.style, answering: request, syncToken: syncToken),
+            body: page.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
             itemsIn: 1, itemsOut: page.records.count)
     }
 
@@ -59,18 +70,38 @@ struct DatabaseEndpoints {
         return zone.syncToken
     }
 
+    // MARK: Assets
+
+    private func uploadAssets(_ call: Call) async throws -> Answer {
+        let request = try AssetUploadRequest(wire: call.body, limits: call.limits)
+        var tickets = try await cloud.assetUploadTickets(request, in: call.database, by: call.caller)
+        for index in tickets.indices {
+            tickets[index].url = AssetRoute.uploadURL(tickets[index].url, base: call.baseURL)
+        }
+        return Answer(body: tickets.wireAnswer(), itemsIn: request.items.count, itemsOut: tickets.count)
+    }
+
+    private func rereferenceAssets(_ call: Call) async throws -> Answer {
+        let request = try RereferenceAssetsRequest(wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.rereferenceAssets(request, in: call.database, by: call.caller)
+        let failed = outcomes.count { if case .failed = $0 { true } else { false } }
+        return Answer(
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: request.items.count, itemsOut: outcomes.count,
+            itemsFailed: failed)
+    }
+
     // MARK: Zones
 
     private func listZones(_ call: Call) async throws -> Answer {
         let zones = try await cloud.listZones(in: call.database, by: call.caller)
-        return Answer(body: zones.map { .zone($0) }.wireAnswer(style: call.style), itemsOut: zones.count)
+        return Answer(body: zones.map { .zone($0) }.wireAnswer(style: style(call)), itemsOut: zones.count)
     }
 
     private func lookupZones(_ call: Call) async throws -> Answer {
         let zones = try [ZoneID](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.lookupZones(zones, in: call.database, by: call.caller)
         return Answer(
-            body: outcomes.wireAnswer(style: call.style), itemsIn: zones.count, itemsOut: outcomes.count,
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: zones.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
 
@@ -78,7 +109,7 @@ struct DatabaseEndpoints {
         let operations = try [ZoneOperation](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.modifyZones(operations, in: call.database, by: call.caller)
         return Answer(
-            body: outcomes.wireAnswer(style: call.style), itemsIn: operations.count, itemsOut: outcomes.count,
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
 
@@ -88,7 +119,7 @@ struct DatabaseEndpoints {
         let requests = try [ZoneChangesRequest](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.zoneChanges(requests, in: call.database, by: call.caller)
         return Answer(
-            body: outcomes.wireAnswer(style: call.style, answering: requests), itemsIn: requests.count,
+            body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
     }
 
@@ -98,7 +129,7 @@ struct DatabaseEndpoints {
         switch try await cloud.zoneChanges([request], in: call.database, by: call.caller).first {
         case .page(let page)?:
             return Answer(
-                body: page.legacyWireAnswer(style: call.style, answering: request), itemsIn: 1,
+                body: page.legacyWireAnswer(style: style(call), answering: request), itemsIn: 1,
                 itemsOut: page.events.count)
         case .failed(_, let failure)?: throw failure
         case nil: throw RequestFailure(.internalError, "internal error")
@@ -108,23 +139,19 @@ struct DatabaseEndpoints {
     private func databaseChanges(_ call: Call) async throws -> Answer {
         let request = try DatabaseChangesRequest(wire: call.body, limits: call.limits)
         let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
-        return Answer(body: page.wireAnswer(style: call.style), itemsIn: 1, itemsOut: page.events.count)
+        return Answer(body: page.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
 
     /// The old form of a database's feed.
     private func zoneListChanges(_ call: Call) async throws -> Answer {
         let request = try DatabaseChangesRequest(legacyWire: call.body, limits: call.limits)
         let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
-        return Answer(body: page.legacyWireAnswer(style: call.style), itemsIn: 1, itemsOut: page.events.count)
+        return Answer(body: page.legacyWireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
 }
 
 extension Call {
     fileprivate var limits: WireLimits { surface == .native ? .native : .web }
-
-    fileprivate var style: WireStyle {
-        WireStyle(surface: surface == .native ? .native : .web, caller: admission.user, requestUUID: uuid)
-    }
 }
 
 extension [RecordOutcome] {

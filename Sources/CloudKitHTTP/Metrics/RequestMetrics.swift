@@ -1,3 +1,4 @@
+import CloudKitServer
 import Synchronization
 
 /// Counts what a cloud does, for Prometheus to read.
@@ -24,6 +25,16 @@ package final class RequestMetrics: Sendable {
         var bytesOut = 0
         var items = 0
         var itemsFailed = 0
+        var assets = Assets()
+    }
+
+    /// Files of assets, and their bytes.
+    private struct Assets {
+        var uploaded = 0
+        var bytesReceived = 0
+        var bytesSent = 0
+        var removed = 0
+        var bytesRemoved = 0
     }
 
     private let state = Mutex(State())
@@ -49,6 +60,19 @@ package final class RequestMetrics: Sendable {
     func connectionOpened() { connections.add(1, ordering: .relaxed) }
     func connectionClosed() { connections.subtract(1, ordering: .relaxed) }
 
+    /// Counts a file that is complete.
+    func assetUploaded() { state.withLock { $0.assets.uploaded += 1 } }
+    func assetBytesReceived(_ count: Int) { state.withLock { $0.assets.bytesReceived += count } }
+    func assetBytesSent(_ count: Int) { state.withLock { $0.assets.bytesSent += count } }
+
+    /// Counts files that nothing needed any more.
+    package func assetsRemoved(_ sweep: AssetSweep) {
+        state.withLock { state in
+            state.assets.removed += sweep.files
+            state.assets.bytesRemoved += Int(sweep.bytes)
+        }
+    }
+
     /// Counts a transaction that changed the store.
     package func committed() { commitCount.add(1, ordering: .relaxed) }
 
@@ -73,6 +97,14 @@ package final class RequestMetrics: Sendable {
         page.single(
             "welkin_commits_total", "counter", "Changes of partitions that the store told of.",
             commitCount.load(ordering: .relaxed))
+        let assets = state.assets
+        page.single("welkin_assets_uploaded_total", "counter", "Files of assets that were completed.", assets.uploaded)
+        page.single(
+            "welkin_asset_received_bytes_total", "counter", "Bytes of files that came in.", assets.bytesReceived)
+        page.single("welkin_asset_sent_bytes_total", "counter", "Bytes of files that went out.", assets.bytesSent)
+        page.single(
+            "welkin_assets_removed_total", "counter", "Files that nothing needed any more.", assets.removed)
+        page.single("welkin_asset_removed_bytes_total", "counter", "Their bytes.", assets.bytesRemoved)
         return page.text
     }
 }

@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitWire
 import HTTPTypes
 
 /// What an endpoint answers, before the headers that every answer has.
@@ -15,4 +16,19 @@ struct Answer {
     var code: RequestFailure.Code?
 
     static let json = "application/json; charset=UTF-8"
+}
+
+extension Answer {
+    /// The error object of a whole request (web-services.md §5.1).
+    init(failure: RequestFailure, _ exchange: Exchange, uuid: String) {
+        self.init(
+            status: HTTPResponse.Status(code: failure.code.httpStatus),
+            body: WireError(
+                failure: failure, redirectURL: failure.code == .authenticationRequired ? exchange.signInURL : nil
+            ).wireAnswer(
+                style: WireStyle(
+                    surface: exchange.surface == .native ? .native : .web, caller: nil, requestUUID: uuid)),
+            code: failure.code)
+        if let wait = failure.retryAfter { headers[.retryAfter] = String(Int(wait.rounded(.up))) }
+    }
 }

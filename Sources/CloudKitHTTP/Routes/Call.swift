@@ -12,6 +12,8 @@ struct Call {
     var surface: Caller.Surface
     /// Of the request, for error items.
     var uuid: String
+    /// Scheme, host and port under which the client reaches this cloud.
+    var baseURL: String
 
     /// Who asks, in the words of the rules.
     var caller: Caller {

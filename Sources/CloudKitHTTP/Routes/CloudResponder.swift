@@ -16,6 +16,8 @@ package struct CloudResponder: HTTPResponder {
     let databases: DatabaseEndpoints
     let devices: DeviceEndpoints
     let users: UserEndpoints
+    let uploads: AssetUploadEndpoint
+    let downloads: AssetDownloadEndpoint
     let health: HealthCheck
     let metrics: RequestMetrics
     let logger: Logger
@@ -30,22 +32,99 @@ package struct CloudResponder: HTTPResponder {
         headers[HeaderName.requestUUID] = uuid
         exchange.crossOrigin.permit(in: &headers)
 
-        let answer = await answer(exchange, request.body, &report, &headers)
+        let outcome: AssetDownloadEndpoint.Outcome
+        if let route = AssetRoute(path: exchange.path) {
+            outcome = await transfer(route, exchange, request, context.channel, &report)
+        } else {
+            outcome = .answer(await answer(exchange, request.body, &report, &headers))
+        }
+        switch outcome {
+        case .answer(let answer): return response(answer, to: request, headers, report, since: start)
+        case .file(let sending): return response(sending, to: request, headers, report, since: start, context.channel)
+        }
+    }
+
+    private func response(
+        _ answer: Answer, to request: Request, _ common: HTTPFields, _ made: RequestReport,
+        since start: ContinuousClock.Instant
+    ) -> Response {
+        var headers = common
         for field in answer.headers { headers[field.name] = field.value }
-        headers[.contentType] = answer.contentType
-        headers[.contentLength] = String(answer.body.count)
+        if headers[.contentType] == nil { headers[.contentType] = answer.contentType }
+        // Without content there is no length either (RFC 9110 §8.6).
+        if answer.status != .noContent, answer.status != .notModified {
+            headers[.contentLength] = String(answer.body.count)
+        }
+        var report = made
         report.status = answer.status.code
         report.code = answer.code?.rawValue
         report.itemsIn = answer.itemsIn
         report.itemsOut = answer.itemsOut
         report.itemsFailed = answer.itemsFailed
         report.bytesOut = answer.body.count
-        report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
-        metrics.record(report)
-        logger.log(level: level(of: report), "request", metadata: report.metadata(OperationLabels(request.headers)))
+        tell(report, request, since: start)
         return Response(
             status: answer.status, headers: headers,
             body: ResponseBody(byteBuffer: request.method == .head ? ByteBuffer() : ByteBuffer(bytes: answer.body)))
+    }
+
+    /// The report of a file is made when it is sent.
+    private func response(
+        _ sending: AssetDownloadEndpoint.Sending, to request: Request, _ common: HTTPFields, _ made: RequestReport,
+        since start: ContinuousClock.Instant, _ channel: any Channel
+    ) -> Response {
+        var headers = common
+        for field in sending.headers { headers[field.name] = field.value }
+        headers[.contentLength] = String(sending.range.count)
+        var report = made
+        report.status = sending.status.code
+        if request.method == .head {
+            tell(report, request, since: start)
+            return Response(status: sending.status, headers: headers)
+        }
+        report.itemsOut = 1
+        let body = downloads.body(sending, channel) { [report] count in
+            var report = report
+            report.bytesOut = count
+            metrics.assetBytesSent(count)
+            tell(report, request, since: start)
+        }
+        return Response(status: sending.status, headers: headers, body: body)
+    }
+
+    private func tell(_ made: RequestReport, _ request: Request, since start: ContinuousClock.Instant) {
+        var report = made
+        report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        metrics.record(report)
+        logger.log(level: level(of: report), "request", metadata: report.metadata(OperationLabels(request.headers)))
+    }
+
+    /// Files on their way in and out: here the body is not read before, and nobody has to say who asks.
+    private func transfer(
+        _ route: AssetRoute, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
+        _ report: inout RequestReport
+    ) async -> AssetDownloadEndpoint.Outcome {
+        let verbs = route.endpoint.verbs
+        report.endpoint = route.endpoint
+        do {
+            if exchange.method == .options {
+                return .answer(
+                    Answer(status: .noContent, body: [], headers: exchange.crossOrigin.preflight(verbs)))
+            }
+            guard verbs.take(exchange.method) else {
+                throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
+            }
+            switch route {
+            case .upload(let token):
+                return .answer(try await uploads.answer(token, exchange, request, channel, &report))
+            case .download(let token):
+                return try await downloads.outcome(token, request)
+            }
+        } catch {
+            var answer = failed(error, exchange, uuid: report.uuid)
+            if answer.code == .methodNotAllowed { answer.headers[.allow] = verbs.allow }
+            return .answer(answer)
+        }
     }
 
     /// Whoever watches a cloud asks these two all the time.
@@ -105,7 +184,7 @@ package struct CloudResponder: HTTPResponder {
         if let next = admission.nextWebAuthToken { headers[HeaderName.webAuthToken] = next }
         let call = Call(
             endpoint: route.endpoint, place: place, scope: scope, query: exchange.query, body: body,
-            admission: admission, surface: exchange.surface, uuid: report.uuid)
+            admission: admission, surface: exchange.surface, uuid: report.uuid, baseURL: exchange.baseURL)
         guard !admission.isServerKey || scope == .public else { throw Self.serverKeyOutsidePublic }
         return try await databases.answer(call, users: users)
     }
@@ -174,16 +253,7 @@ package struct CloudResponder: HTTPResponder {
                 "unexpected error", metadata: ["error": .string(String(describing: error)), "uuid": .string(uuid)])
             failure = RequestFailure(storage: error) ?? RequestFailure(.internalError, "internal error")
         }
-        var answer = Answer(
-            status: HTTPResponse.Status(code: failure.code.httpStatus),
-            body: WireError(
-                failure: failure, redirectURL: failure.code == .authenticationRequired ? exchange.signInURL : nil
-            ).wireAnswer(
-                style: WireStyle(
-                    surface: exchange.surface == .native ? .native : .web, caller: nil, requestUUID: uuid)),
-            code: failure.code)
-        if let wait = failure.retryAfter { answer.headers[.retryAfter] = String(Int(wait.rounded(.up))) }
-        return answer
+        return Answer(failure: failure, exchange, uuid: uuid)
     }
 
     private static let tooLarge = RequestFailure(
@@ -198,6 +268,7 @@ extension Endpoint.Verbs {
         case .post: method == .post
         case .getOrPost: method == .get || method == .post
         case .get: method == .get || method == .head
+        case .upload: method == .post || method == .patch || method == .head
         }
     }
 }

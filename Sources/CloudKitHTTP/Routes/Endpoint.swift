@@ -10,6 +10,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case zonesChanges = "zones/changes"
     case changesZone = "changes/zone"
     case changesDatabase = "changes/database"
+    case assetsUpload = "assets/upload"
+    case assetsRereference = "assets/rereference"
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
@@ -30,6 +32,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case devicesList = "devices/list"
     case devicesRevoke = "devices/revoke"
     case identitiesLookup = "identities/lookup"
+    case assetUpload = "asset/upload"
+    case assetDownload = "asset/download"
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
     case signUpPage = "page/sign-up"
@@ -41,14 +45,15 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 
     /// The methods it takes besides OPTIONS (web-services.md §1.2).
     enum Verbs {
-        case post, getOrPost, get
+        case post, getOrPost, get, upload
 
         /// For the header `Allow`.
         var allow: String {
             switch self {
             case .post: "POST, OPTIONS"
             case .getOrPost: "GET, POST, OPTIONS"
-            case .get: "GET, OPTIONS"
+            case .get: "GET, HEAD, OPTIONS"
+            case .upload: "POST, PATCH, HEAD, OPTIONS"
             }
         }
     }
@@ -56,7 +61,10 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     var verbs: Verbs {
         switch self {
         case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
-        case .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .health, .metrics, .unknown: .get
+        case .assetUpload: .upload
+        case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .health, .metrics,
+            .unknown:
+            .get
         default: .post
         }
     }
@@ -64,7 +72,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     /// The endpoints below `/database`, by what follows the database's word.
     static let ofDatabase = named([
         .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
-        .zonesChanges, .changesZone, .changesDatabase, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail,
+        .zonesChanges, .changesZone, .changesDatabase, .assetsUpload, .assetsRereference, .usersCaller, .usersCurrent,
+        .usersDiscover, .usersLookupEmail,
         .usersLookupID, .usersLookupContacts,
     ])
 

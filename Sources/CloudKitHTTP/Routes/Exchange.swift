@@ -49,6 +49,9 @@ struct Exchange {
         return channel.remoteAddress?.ipAddress ?? "unknown"
     }
 
+    /// Scheme, host and port under which the client reaches this cloud; empty when it does not say.
+    var baseURL: String { publicURL ?? authority.map { "\(scheme)://\($0)" } ?? "" }
+
     /// Where a browser can sign in for the database asked; nil when the request does not say enough.
     var signInURL: String? {
         guard let base = publicURL ?? authority.map({ "\(scheme)://\($0)" }), let token = query.apiToken,

@@ -14,6 +14,9 @@ enum HeaderName {
     static let groupQuantity = HTTPField.Name("X-Welkin-Group-Quantity")!
     static let groupExpectedSend = HTTPField.Name("X-Welkin-Group-Expected-Send")!
     static let groupExpectedReceive = HTTPField.Name("X-Welkin-Group-Expected-Receive")!
+    static let uploadOffset = HTTPField.Name("Upload-Offset")!
+    static let uploadLength = HTTPField.Name("Upload-Length")!
+    static let uploadComplete = HTTPField.Name("Upload-Complete")!
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
     static let frameOptions = HTTPField.Name("X-Frame-Options")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
@@ -21,6 +24,9 @@ enum HeaderName {
     /// What a browser's page may send and see across origins.
     static let allowed =
         "content-type, x-apple-cloudkit-request-keyid, x-apple-cloudkit-request-iso8601date, "
-        + "x-apple-cloudkit-request-signaturev1, x-welkin-client"
-    static let exposed = "X-Apple-CloudKit-Web-Auth-Token, X-Apple-Request-UUID, Retry-After"
+        + "x-apple-cloudkit-request-signaturev1, x-welkin-client, "
+        + "upload-offset, upload-length, range, if-range, if-none-match"
+    static let exposed =
+        "X-Apple-CloudKit-Web-Auth-Token, X-Apple-Request-UUID, Retry-After, Upload-Offset, Upload-Complete, "
+        + "Content-Range, ETag"
 }

@@ -28,6 +28,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case systemFieldWrite
         case accountRestricted
         case accountTemporarilyUnavailable
+        /// The file of an asset is not there, or no longer: upload it again.
+        case assetNotAvailable
         case atomicFailure
         case authenticationFailed
         case authenticationRequired
@@ -76,6 +78,7 @@ extension RequestFailure.Code {
         case .accessDenied, .systemFieldWrite: (10, 2007)
         case .accountRestricted: (32, nil)
         case .accountTemporarilyUnavailable: (36, nil)
+        case .assetNotAvailable: (35, nil)
         case .atomicFailure: (22, 2024)
         case .authenticationFailed, .authenticationRequired: (9, nil)
         case .badContainer: (5, nil)

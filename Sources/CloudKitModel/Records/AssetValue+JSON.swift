@@ -1,7 +1,7 @@
 import JSONBytes
 
 extension AssetValue {
-    /// Reads the dictionary of web-services.md §7; null and unknown keys are passed over.
+    /// Reads the dictionary of web-services.md §7, or its stored form; null and unknown keys are passed over.
     package init(_ value: JSONValue) throws(RequestFailure) {
         var fileChecksum: String?
         var result = AssetValue(fileChecksum: "", size: 0)
@@ -16,6 +16,7 @@ extension AssetValue {
                 case "wrappingKey": result.wrappingKey = try reader.string()
                 case "referenceChecksum": result.referenceChecksum = try reader.string()
                 case "receipt": result.receipt = try reader.string()
+                case "fileID": result.fileID = try reader.string()
                 case "downloadURL": result.downloadURL = try reader.string()
                 default: try reader.skipValue()
                 }
@@ -28,7 +29,8 @@ extension AssetValue {
         self = result
     }
 
-    func append(to output: inout [UInt8]) {
+    /// Prints what `init(_:)` reads.
+    package func append(to output: inout [UInt8]) {
         var writer = JSONWriter(capacity: 160)
         writer.beginObject()
         writer.key("fileChecksum")
@@ -50,6 +52,10 @@ extension AssetValue {
         if let downloadURL {
             writer.key("downloadURL")
             writer.string(downloadURL)
+        }
+        if let fileID {
+            writer.key("fileID")
+            writer.string(fileID)
         }
         writer.endObject()
         output.append(contentsOf: writer.bytes)

@@ -127,6 +127,30 @@ extension Field {
         }
     }
 
+    /// The assets that the field holds, in order; none for other types.
+    ///
+    /// - Throws: `internalError` if the bytes were damaged.
+    package func assets() throws(RequestFailure) -> [AssetValue] {
+        guard type.base == .asset else { return [] }
+        switch try value() {
+        case .asset(let asset): return [asset]
+        case .list(_, let values):
+            return values.compactMap { if case .asset(let asset) = $0 { asset } else { nil } }
+        default: return []
+        }
+    }
+
+    /// The field with other assets, of which there must be as many as before.
+    package func with(_ assets: [AssetValue]) throws(RequestFailure) -> Field {
+        var result = self
+        if type.isList {
+            result.json = try FieldValue.list(.asset, assets.map { .asset($0) }).json()
+        } else if let asset = assets.first {
+            result.json = try FieldValue.asset(asset).json()
+        }
+        return result
+    }
+
     /// The field with the zone left out of each reference that points into `zone`, where it says nothing: so the stored
     /// form does not depend on how its writer names the owner.
     ///

@@ -111,16 +111,24 @@ package struct ReferenceValue: Hashable, Sendable {
 
 /// The dictionary that stands for an asset (web-services.md §7).
 package struct AssetValue: Hashable, Sendable {
+    /// Of the file as it was uploaded: `AZqG…`, 28 characters.
     package var fileChecksum: String
+    /// Bytes of the file as it was uploaded.
     package var size: Int64
+    /// The client's own: stored and given back, never read by the server.
     package var wrappingKey: String?
+    /// The client's own: stored and given back, never read by the server.
     package var referenceChecksum: String?
+    /// Proves an upload; needed to save what was uploaded, never in what is read.
     package var receipt: String?
+    /// Where the file can be had for some hours; only in what is read.
     package var downloadURL: String?
+    /// The file in the server's store; never leaves it, and is never taken from a request.
+    package var fileID: String?
 
     package init(
         fileChecksum: String, size: Int64, wrappingKey: String? = nil, referenceChecksum: String? = nil,
-        receipt: String? = nil, downloadURL: String? = nil
+        receipt: String? = nil, downloadURL: String? = nil, fileID: String? = nil
     ) {
         self.fileChecksum = fileChecksum
         self.size = size
@@ -128,5 +136,6 @@ package struct AssetValue: Hashable, Sendable {
         self.referenceChecksum = referenceChecksum
         self.receipt = receipt
         self.downloadURL = downloadURL
+        self.fileID = fileID
     }
 }

@@ -2,7 +2,7 @@ import OrderedStore
 
 /// The first byte of every key: what the rest of the key, and the value, mean.
 ///
-/// A partition of a database holds those up to `outbox`; the cloud's own books hold the rest. Values never change:
+/// A partition of a database holds those up to `assetReference`; the cloud's own books hold the rest. Values never change:
 /// data is stored under them.
 package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case databaseHeader = 0x01
@@ -18,10 +18,16 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case backReference = 0x12
     /// zone number, target → how many deleteSelf references point to it
     case ownerCount = 0x13
+    /// zone number → bytes of the assets that the zone's records hold
+    case assetBytes = 0x15
     /// zone number, … (`IndexEntries`)
     case index = 0x20
     /// version → `CascadeJob`
     case outbox = 0x30
+    /// file → `StoredAsset`
+    case asset = 0x38
+    /// file, zone number, record name, field name → nothing
+    case assetReference = 0x39
 
     /// record type → its definition, in the schema's partition
     case recordType = 0x40

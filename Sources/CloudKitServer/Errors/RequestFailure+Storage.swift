@@ -2,17 +2,33 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension RequestFailure {
-    /// What callers are told when the store cannot do its work: to come back, where that can help.
+    /// What callers are told when a store cannot do its work: to come back, where that can help.
     ///
-    /// - Returns: nil for anything that only the operator can mend, or that is no fault of the store.
+    /// - Returns: nil for anything that only the operator can mend, or that is no fault of a store.
     package init?(storage error: any Error) {
-        guard let error = error as? StorageError else { return nil }
-        let wait: Double
-        switch error.code {
-        case .busy, .closed: wait = 1
-        case .unavailable, .diskFull, .readOnly: wait = 30
-        case .corrupt, .newerFormat, .notAStore, .partitionNotNamed: return nil
+        let wait: Double?
+        switch error {
+        case let error as StorageError: wait = Self.wait(error.code)
+        case let error as FilesError: wait = Self.wait(error.code)
+        default: wait = nil
         }
+        guard let wait else { return nil }
         self.init(.tryAgainLater, "the store cannot do this now", remedy: "Try again later.", retryAfter: wait)
+    }
+
+    private static func wait(_ code: StorageError.Code) -> Double? {
+        switch code {
+        case .busy, .closed: 1
+        case .unavailable, .diskFull, .readOnly: 30
+        case .corrupt, .newerFormat, .notAStore, .partitionNotNamed: nil
+        }
+    }
+
+    private static func wait(_ code: FilesError.Code) -> Double? {
+        switch code {
+        case .wrongOffset: 1
+        case .diskFull, .unavailable: 30
+        case .missing: nil
+        }
     }
 }

@@ -20,7 +20,7 @@ extension Cloud {
         let items = request.operations.map {
             RecordItem(
                 $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: surroundings,
-                limits: limits)
+                seal: assetSeal, limits: limits)
         }
         let batch = RecordBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,

@@ -34,7 +34,8 @@ struct RecordBatch: Sendable {
         let held = try await held(in: zone, transaction)
 
         var drafting = RecordDrafting(
-            batch: self, database: headers.database, zone: zone,
+            batch: self, database: headers.database, zone: zone, assets: try await assets(transaction),
+            assetBytes: limits.quotaBytes == nil ? 0 : try await transaction.assetBytes(),
             growth: SchemaGrowth(schema, environment: place.address.environment, fieldsMax: limits.fieldsMax))
         var drafts = try items.map { try drafting.draft($0, held: held[$0.name]) }
         if drafting.growth.isGrown, !(isAtomic && drafts.contains { $0.failure != nil }) {
@@ -60,6 +61,13 @@ struct RecordBatch: Sendable {
         held.reserveCapacity(names.count)
         for case let record? in records { held[record.name] = record }
         return held
+    }
+
+    /// What is known of the files that the items have receipts for.
+    private func assets(_ view: StorageWriter) async throws -> AssetDrafting {
+        let claimed = items.flatMap(\.receipts.keys)
+        let known = claimed.isEmpty ? [] : try await view.assets(claimed).compactMap { $0 }
+        return AssetDrafting(known: known, now: now)
     }
 
     /// Each item's own error, and for the others that they stood beside it (B-BAT-02).

@@ -9,15 +9,21 @@ import CloudKitSchema
 struct RecordDrafting {
     private let batch: RecordBatch
     private let keyEpoch: UInt32
+    private let assets: AssetDrafting
     private(set) var growth: SchemaGrowth
-    /// Stored bytes of the database with what was drafted so far.
+    /// Stored bytes of the database, those of assets included, with what was drafted so far.
     private var databaseBytes: UInt64
 
-    init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, growth: SchemaGrowth) {
+    /// - Parameter assetBytes: Those that the database's records hold; 0 where there is no quota.
+    init(
+        batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, assets: AssetDrafting, assetBytes: UInt64,
+        growth: SchemaGrowth
+    ) {
         self.batch = batch
         keyEpoch = zone.keyEpoch
+        self.assets = assets
         self.growth = growth
-        databaseBytes = database.recordBytes
+        databaseBytes = database.recordBytes + assetBytes
     }
 
     /// - Parameter held: What the zone holds under the name, a tombstone included.
@@ -65,7 +71,8 @@ struct RecordDrafting {
             throw RequestFailure(.accessDenied, "CREATE operation not permitted")
         }
         try checkGrant(.create, recordType, creator: nil)
-        let fields = try growth.admit(item.fields, of: recordType)
+        let admitted = try growth.admit(item.fields, of: recordType)
+        let fields = try assets.bind(admitted, of: item, recordType: recordType, held: nil)
         let draft = SaveDraft(
             previous: previous, recordType: recordType, fields: fields, parent: item.newParent,
             shortGUID: item.shortGUID, protection: try protection(item, fields, merged: fields, held: nil),
@@ -76,7 +83,8 @@ struct RecordDrafting {
 
     private mutating func update(_ item: RecordItem, _ held: StoredRecord, replacing: Bool) throws -> SaveDraft {
         try checkGrant(.write, held.recordType, creator: held.created.user)
-        let set = try growth.admit(item.fields, of: held.recordType)
+        let admitted = try growth.admit(item.fields, of: held.recordType)
+        let set = try assets.bind(admitted, of: item, recordType: held.recordType, held: held)
         let kept = replacing ? [] : try held.fields()
         let fields = FieldMerge.merge(kept, set, removed: item.removed)
         let parent = item.parent(keeping: held.parent)
@@ -118,17 +126,17 @@ struct RecordDrafting {
         }
     }
 
-    /// Size of the record (B-LIM-05) and quota of the user (B-THR-01).
-    private mutating func checkRoom(_ draft: SaveDraft) throws(RequestFailure) {
-        guard draft.contentBytes <= batch.limits.recordBytesMax else { throw .recordTooLarge }
-        guard batch.place.scope == .private, let quota = batch.limits.quotaBytes else { return }
-        let growth = draft.bytes - (draft.held?.storedBytes ?? 0)
-        guard growth > 0 else { return }
-        guard databaseBytes + UInt64(growth) <= quota else {
-            throw RequestFailure(
-                .quotaExceeded, "Quota exceeded", remedy: "Delete something, or ask for more room.",
-                retryAfter: Limits.quotaRetryAfter)
+    /// Size of the record (B-LIM-05) and quota of the user (B-THR-01), to which assets count (B-AST-06).
+    private mutating func checkRoom(_ draft: SaveDraft) throws {
+        guard draft.contentBytes <= batch.limits.recordBytesMax else {
+            throw RequestFailure.recordTooLarge
         }
+        guard batch.place.scope == .private, let quota = batch.limits.quotaBytes else { return }
+        let assetsBefore = try AssetUse.bytes(of: draft.held?.fields(ofType: .asset) ?? [])
+        let assetGrowth = Int(clamping: try AssetUse.bytes(of: draft.fields) - assetsBefore)
+        let growth = draft.bytes - (draft.held?.storedBytes ?? 0) + assetGrowth
+        guard growth > 0 else { return }
+        guard databaseBytes + UInt64(growth) <= quota else { throw RequestFailure.quotaExceeded }
         databaseBytes += UInt64(growth)
     }
 }

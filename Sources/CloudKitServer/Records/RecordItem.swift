@@ -13,6 +13,8 @@ struct RecordItem: Sendable {
     let parent: ParentChange
     /// References among `fields` and the new parent that the store has to know of.
     let references: [BackReference]
+    /// What proves that files among `fields` were uploaded for them, by file.
+    let receipts: [AssetFileID: AssetReceipt]
     let shortGUID: String?
     /// How the sealed values are keyed from now on; nil: as before.
     let protection: Protection?
@@ -24,7 +26,7 @@ struct RecordItem: Sendable {
     /// - Parameter desiredKeys: Those of the request, for operations that say nothing of it themselves.
     init(
         _ operation: RecordOperation, in place: DatabasePlace, zoneName: String, desiredKeys: [String]?,
-        surroundings: Surroundings, limits: Limits
+        surroundings: Surroundings, seal: AssetSeal, limits: Limits
     ) {
         let change = operation.change
         name = change.recordName ?? RecordName.random(surroundings)
@@ -37,14 +39,21 @@ struct RecordItem: Sendable {
         // Web services know nothing of keys.
         protection = place.caller.surface == .native && place.scope != .public ? change.protection : nil
         removed = Set(change.fields.compactMap { if case .remove(let name) = $0 { name } else { nil } })
+        var receipts: [AssetFileID: AssetReceipt] = [:]
         do throws(RequestFailure) {
-            let fields = kind.isDelete ? [] : try Self.fields(of: change, in: place, zoneName)
+            var fields = kind.isDelete ? [] : try Self.fields(of: change, in: place, zoneName)
+            try Self.claimAssets(
+                &fields, &receipts,
+                AssetPurpose(
+                    partition: place.partition, zoneName: zoneName, recordName: name, recordType: recordType,
+                    fieldName: nil, user: place.caller.user), seal)
             let references = try Self.references(of: fields, parent, holder: name)
             try Self.check(name, kind, recordType, fields, in: place, limits)
             (self.fields, self.references, fault) = (fields, references, nil)
         } catch {
             (fields, references, fault) = ([], [], error)
         }
+        self.receipts = receipts
     }
 
     private static func fields(
@@ -60,6 +69,19 @@ struct RecordItem: Sendable {
             fields.append(try field.withReferences(within: place.zoneID(zoneName), caller: place.owner))
         }
         return FieldMerge.sorted(fields)
+    }
+
+    private static func claimAssets(
+        _ fields: inout [Field], _ receipts: inout [AssetFileID: AssetReceipt], _ purpose: AssetPurpose,
+        _ seal: AssetSeal
+    ) throws(RequestFailure) {
+        for index in fields.indices where fields[index].type.base == .asset {
+            var purpose = purpose
+            purpose.fieldName = fields[index].name
+            let claims = try AssetClaims(fields[index], for: purpose, seal)
+            fields[index] = claims.field
+            for receipt in claims.receipts { receipts[receipt.id] = receipt }
+        }
     }
 
     /// References that matter when their target goes; others may point anywhere (B-REF-02).
@@ -91,11 +113,6 @@ struct RecordItem: Sendable {
             throw RequestFailure(.badRequest, "this server does not share records yet")
         }
         try checkEncrypted(fields, in: place)
-        if fields.contains(where: { $0.type.base == .asset }) {
-            throw RequestFailure(
-                .badRequest, "could not decode asset object",
-                remedy: "This server does not store assets yet; leave the field out.")
-        }
         guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
     }
 }

@@ -15,6 +15,7 @@ struct RecordWriting {
     private var touchedNames: Set<String> = []
     private var isChanged = false
     private var indexes: [String: RecordIndexes] = [:]
+    private var assets = AssetWriting()
 
     init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema) {
         self.batch = batch
@@ -35,6 +36,7 @@ struct RecordWriting {
         try await writeCascade(verdict, &transaction)
         try writeTouched(drafts, held, &transaction)
         try await writeOwners(&transaction)
+        try await writeAssets(&transaction)
         if isChanged { writeHeaders(&transaction) }
         return outcomes
     }
@@ -72,6 +74,8 @@ struct RecordWriting {
         moveInFeed(stored, previous: draft.previous, size: size, &transaction)
         count(records: held == nil ? 1 : 0, bytes: size - (held?.storedBytes ?? 0))
         writeReferences(before: draft.before, after: draft.after, &transaction)
+        try assets.note(
+            item.name, zone: zone.number, from: held?.fields(ofType: .asset) ?? [], to: draft.fields)
         let record = stored.record(in: batch.place.zoneID(zone.name), fields: draft.fields)
         try transaction.updateIndexes(
             zone: zone.number, from: held, to: stored, newIndexes: indexes(of: draft.recordType))
@@ -129,6 +133,7 @@ struct RecordWriting {
         }
         count(records: -1, bytes: -held.storedBytes)
         writeReferences(before: draft.references, after: [], &transaction)
+        try assets.note(held.name, zone: zone.number, from: try held.fields(ofType: .asset), to: [])
         try transaction.updateIndexes(
             zone: zone.number, from: held, to: nil, newIndexes: indexes(of: held.recordType))
     }
@@ -161,7 +166,13 @@ struct RecordWriting {
                 CascadeJob(version: nextVersion(), zoneName: zone.name, zone: zone.number, target: target))
         }
         try await writeOwners(&transaction)
+        try await writeAssets(&transaction)
         if isChanged { writeHeaders(&transaction) }
+    }
+
+    private mutating func writeAssets(_ transaction: inout StorageWriter) async throws {
+        try await assets.write(
+            zone: zone.number, now: batch.now, grace: batch.limits.assetTimes.grace, &transaction)
     }
 
     // MARK: Counters

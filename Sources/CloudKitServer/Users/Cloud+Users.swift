@@ -38,7 +38,7 @@ extension Cloud {
         let change = RecordChange(recordName: user.recordName, recordType: RecordTypeDefinition.usersName)
         let item = RecordItem(
             RecordOperation(.create, change), in: place, zoneName: ZoneID.defaultZoneName, desiredKeys: nil,
-            surroundings: surroundings, limits: limits)
+            surroundings: surroundings, seal: assetSeal, limits: limits)
         return RecordBatch(
             items: [item], place: place, zoneName: ZoneID.defaultZoneName, wantsAtomic: false, clientChangeToken: nil,
             limits: limits, now: surroundings.now())

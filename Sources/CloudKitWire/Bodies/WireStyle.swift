@@ -1,7 +1,7 @@
 import CloudKitModel
 
 /// How an answer is printed, and for whom.
-package struct WireStyle: Hashable, Sendable {
+package struct WireStyle: Sendable {
     package enum Surface: Hashable, Sendable {
         /// Documented web services, nothing else.
         case web
@@ -18,6 +18,8 @@ package struct WireStyle: Hashable, Sendable {
     package var numbersAsStrings: Bool
     /// The fields to print; nil: all, empty: none.
     package var desiredKeys: [String]?
+    /// Where an asset can be downloaded; nil: nowhere.
+    package var downloadURL: (@Sendable (AssetValue) -> String?)?
 
     package init(
         surface: Surface, caller: UserID?, requestUUID: String, numbersAsStrings: Bool = false,

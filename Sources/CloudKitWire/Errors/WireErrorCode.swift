@@ -29,7 +29,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
             self = .badRequest
         case .conflict, .recordExists: self = .conflict
         case .internalError: self = .internalError
-        case .itemNotFound, .endpointNotFound, .typeNotFound: self = .notFound
+        case .itemNotFound, .endpointNotFound, .typeNotFound, .assetNotAvailable: self = .notFound
         case .quotaExceeded: self = .quotaExceeded
         case .throttled: self = .throttled
         case .tryAgainLater, .zoneBusy, .staleKeyEpoch: self = .tryAgainLater

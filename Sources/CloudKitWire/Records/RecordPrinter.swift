@@ -71,6 +71,8 @@ struct RecordPrinter {
         writer.splice(#"{"value":"#)
         if style.numbersAsStrings, !field.type.isEncrypted, field.type.base == .int64 || field.type.base == .double {
             Self.writeQuoted(field.json, to: &writer)
+        } else if field.type.base == .asset {
+            writer.splice(style.json(ofAssets: field))
         } else {
             writer.splice(field.json)
         }

@@ -1,17 +1,20 @@
 import CloudKitDevice
 import CloudKitServer
+import FileStore
 import Foundation
 import OrderedStoreSQLite
 
-/// The folder in which a cloud keeps everything: its store and its secret, readable by their owner only.
+/// The folder in which a cloud keeps everything: its store, the files of assets and its secret, readable by their owner only.
 struct DataFolder {
     let path: String
     let store: SQLiteStore
+    /// The bytes of assets.
+    let files: FolderFileStore
     let surroundings: Surroundings
 
     /// Opens the folder; makes it, the store and the secret when they are missing.
     ///
-    /// - Throws: `FileFailure`, `StoreError`, `SecretError`.
+    /// - Throws: `FileFailure`, `StoreError`, `FileStoreError`, `SecretError`.
     init(_ path: String) throws {
         let path = URL(fileURLWithPath: path).path
         self.path = path
@@ -20,6 +23,7 @@ struct DataFolder {
         try PrivateFile.makeFolder(path)
         surroundings = Surroundings(secret: try Self.secret(path + "/secret"), now: Self.now)
         store = try SQLiteStore(path: path + "/welkin.sqlite")
+        files = try FolderFileStore(path + "/assets", now: Self.now)
     }
 
     var accounts: Accounts { Accounts(book: .accounts(in: store), surroundings: surroundings) }
@@ -30,7 +34,11 @@ struct DataFolder {
     var keychains: Keychains {
         Keychains(book: .accounts(in: store), surroundings: surroundings, guesses: ProofGuard())
     }
-    var cloud: Cloud { Cloud(store: store, surroundings: surroundings) }
+    var cloud: Cloud { cloud(limits: Limits()) }
+
+    func cloud(limits: Limits) -> Cloud {
+        Cloud(store: store, files: files, surroundings: surroundings, limits: limits)
+    }
 
     /// Opens a folder, works on it, and closes its store whatever happens.
     static func with<Value>(_ path: String, _ body: (DataFolder) async throws -> Value) async throws -> Value {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKitDevice
 import CloudKitHTTP
+import CloudKitServer
 import Hummingbird
 import Logging
 import NIOCore
@@ -34,6 +35,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "On the first start, make an account and an API token to try things out; they are in development.json.")
     var developmentDefaults = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The largest asset that is taken, in bytes; 4 GiB unless said otherwise, from web clients never more than 50 MiB.",
+            valueName: "n"))
+    var assetBytesMax: Int64?
+
     private static let shutdownMax = Duration.seconds(10)
 
     func validate() throws {
@@ -41,6 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-certificate and --tls-key go together.")
         }
+        if let assetBytesMax, assetBytesMax <= 0 { throw ValidationError("--asset-bytes-max is 1 or more.") }
         #if !TLS
             guard tlsCertificate == nil else {
                 throw ValidationError(
@@ -62,7 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
             let configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, isSignUpOpen: signUp == .open)
-            let cloud = folder.cloud
+            let cloud = folder.cloud(limits: limits)
             let application = CloudApplication(cloud: cloud, configuration: configuration, logger: logger)
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await announce(port: port, folder: folder)
@@ -71,6 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
                 services: [
                     .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
+                    .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),
                 ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger))
             // A client that never finishes its request does not keep the cloud from stopping.
@@ -83,6 +92,15 @@ struct ServeCommand: AsyncParsableCommand {
                 throw PortTakenError(host: host, port: port)
             }
         }
+    }
+
+    private var limits: Limits {
+        var limits = Limits()
+        if let assetBytesMax {
+            limits.nativeAssetBytesMax = assetBytesMax
+            limits.webAssetBytesMax = min(limits.webAssetBytesMax, assetBytesMax)
+        }
+        return limits
     }
 
     @Sendable private static func logLevel(_ word: String) throws -> Logger.Level {

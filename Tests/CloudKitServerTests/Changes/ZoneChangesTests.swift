@@ -231,7 +231,7 @@ import Testing
             try await test.makeZone()
             let token = try await test.changes().syncToken
             let database = try await test.databaseChanges().syncToken
-            let restored = TestCloud(store: MemoryStore(epoch: 8))
+            let restored = try TestCloud(store: MemoryStore(epoch: 8))
             try await restored.makeZone()
             await expect(.changeTokenExpired) { _ = try await restored.changes(since: token) }
             await expect(.changeTokenExpired) { _ = try await restored.databaseChanges(since: database) }

@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitServer
+import FileStore
 import OrderedStore
 import Testing
 
@@ -17,7 +18,7 @@ struct UserRecordTests {
 
     @Test(arguments: [DatabaseScope.public, .private])
     func `B-USR-02 a user has a record of its own in both databases`(scope: DatabaseScope) async throws {
-        let cloud = Cloud(store: MemoryStore(), surroundings: people.surroundings)
+        let cloud = Cloud(store: MemoryStore(), files: MemoryFileStore(now: { 0 }), surroundings: people.surroundings)
         try await cloud.enterUser(user, in: people.container, .development)
         guard case .record(let first)? = try await lookUp(scope, in: cloud) else {
             Issue.record("no user record")
@@ -31,7 +32,7 @@ struct UserRecordTests {
     }
 
     @Test func `B-USR-02 apps cannot make a user, and may add fields to their own`() async throws {
-        let cloud = Cloud(store: MemoryStore(), surroundings: people.surroundings)
+        let cloud = Cloud(store: MemoryStore(), files: MemoryFileStore(now: { 0 }), surroundings: people.surroundings)
         let address = DatabaseAddress(container: people.container, environment: .development, scope: .public)
         func save(_ kind: RecordOperation.Kind) async throws -> RecordOutcome? {
             let field = Field(name: "nickname", type: .string, json: Array(#""Ada""#.utf8))

@@ -1,0 +1,56 @@
+import OrderedStore
+
+/// What a partition knows of a file that was uploaded for its records.
+///
+/// It is there from the end of the upload until nothing refers to the file, no receipt for it can be used, and its time of
+/// grace is over; then it goes first, and the file after it.
+package struct StoredAsset: Hashable, Sendable {
+    package var id: AssetFileID
+    /// Bytes.
+    package var size: Int64
+    package var fileChecksum: String
+    /// Until when the file stays although nothing refers to it, milliseconds since 1970.
+    package var keptUntil: Int64
+
+    package init(id: AssetFileID, size: Int64, fileChecksum: String, keptUntil: Int64) {
+        self.id = id
+        self.size = size
+        self.fileChecksum = fileChecksum
+        self.keptUntil = keptUntil
+    }
+
+    static func key(_ id: AssetFileID) -> Bytes { KeyBuilder(.asset).adding(id.name).bytes }
+
+    private static let format: UInt8 = 1
+
+    var value: Bytes {
+        var value = ValueWriter()
+        value.add(byte: Self.format)
+        value.add(size)
+        value.add(keptUntil)
+        value.add(fileChecksum)
+        return value.bytes
+    }
+
+    init(_ id: AssetFileID, decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .asset)
+        guard try value.byte() == Self.format else { throw DamagedValue(.asset) }
+        self.id = id
+        size = try value.number()
+        keptUntil = try value.number()
+        fileChecksum = try value.text()
+    }
+}
+
+extension Reading {
+    /// What is known of files, in their order; nil for what is none, or no more.
+    package func assets(_ ids: [AssetFileID]) async throws -> [StoredAsset?] {
+        let values = try await get(ids.map(StoredAsset.key))
+        return try zip(ids, values).map { id, bytes in try bytes.map { try StoredAsset(id, decoding: $0) } }
+    }
+}
+
+extension WriteTransaction {
+    package mutating func set(_ asset: StoredAsset) { set(StoredAsset.key(asset.id), asset.value) }
+    package mutating func clear(_ asset: StoredAsset) { clear(StoredAsset.key(asset.id)) }
+}

@@ -1,0 +1,58 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+extension Cloud {
+    /// What a download URL of a stored asset is made of; nil for an asset that has no file.
+    ///
+    /// It is good for some hours, for whoever holds it.
+    package func downloadToken(for asset: AssetValue) -> String? {
+        guard let id = asset.fileID.flatMap({ AssetFileID(name: $0) }) else { return nil }
+        let token = AssetDownloadToken(
+            id: id, size: asset.size, fileChecksum: asset.fileChecksum,
+            expires: surroundings.now() + limits.assetTimes.download)
+        return try? token.sealed(by: assetSeal)
+    }
+
+    /// Opens the file that a download URL is for.
+    ///
+    /// - Throws: `accessDenied` for a token that is not this cloud's, or whose time is over; `assetNotAvailable` when the
+    ///   file is gone (B-AST-05).
+    package func assetDownload(_ token: String) async throws -> AssetDownload {
+        guard let token = AssetDownloadToken(token, by: assetSeal) else {
+            throw RequestFailure(.accessDenied, "not a download URL of this cloud", remedy: "Fetch the record.")
+        }
+        guard surroundings.now() < token.expires else {
+            throw RequestFailure(.accessDenied, "the download URL has expired", remedy: "Fetch the record again.")
+        }
+        guard try await files.length(of: token.id) == token.size else { throw RequestFailure.fileGone }
+        return AssetDownload(files: files, token: token)
+    }
+}
+
+/// One file that may be read.
+package struct AssetDownload: Sendable {
+    private let files: Files
+    private let token: AssetDownloadToken
+
+    fileprivate init(files: Files, token: AssetDownloadToken) {
+        self.files = files
+        self.token = token
+    }
+
+    package var size: Int64 { token.size }
+    package var fileChecksum: String { token.fileChecksum }
+
+    /// The next bytes; fewer than `count` only at the end of the file.
+    package func read(at offset: Int64, count: Int) async throws -> [UInt8] {
+        do {
+            return try await files.read(token.id, at: offset, count: count)
+        } catch let error as FilesError where error.code == .missing {
+            throw RequestFailure.fileGone
+        }
+    }
+}
+
+extension RequestFailure {
+    fileprivate static let fileGone = RequestFailure(
+        .assetNotAvailable, "the asset is not available", remedy: "Fetch the record again.")
+}

@@ -1,0 +1,62 @@
+/// A store of files beside the ordered store: large bytes that are written once, in order, and then only read.
+///
+/// A file begins as a *draft* that grows at its end, and is *sealed* once: a sealed file never changes and is complete
+/// and durable, also after `kill -9` at any instruction; until then it is absent. Nothing here holds a file in memory.
+///
+/// Every function throws `FileStoreError`.
+package protocol FileStore: Sendable {
+    /// The length of a draft, bytes; nil when there is none.
+    func draftLength(of id: FileID) async throws -> Int64?
+
+    /// Appends to a draft; the first bytes, at offset 0, make it.
+    ///
+    /// - Parameter offset: The draft's length so far: of several writers only one gets on.
+    /// - Throws: `wrongOffset` when the draft has another length; `diskFull`.
+    func append(_ bytes: [UInt8], to id: FileID, at offset: Int64) async throws
+
+    /// Up to `count` bytes of a draft; fewer only at its end.
+    ///
+    /// - Throws: `missing`.
+    func readDraft(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8]
+
+    /// Makes what a draft holds durable. A missing draft is an empty one.
+    func synchronize(_ id: FileID) async throws
+
+    /// Turns a draft into a file, durable on return. A missing draft becomes an empty file; a file stays as it is.
+    func seal(_ id: FileID) async throws
+
+    /// The length of a sealed file, bytes; nil when there is none.
+    func length(of id: FileID) async throws -> Int64?
+
+    /// Up to `count` bytes of a sealed file; fewer only at its end.
+    ///
+    /// - Throws: `missing`.
+    func read(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8]
+
+    /// Removes a file and its draft; nothing happens when there is neither.
+    func delete(_ id: FileID) async throws
+
+    /// The sealed files of one of 256 folders (`FileID.folder`), in no order.
+    func files(inFolder folder: UInt8) async throws -> [FileEntry]
+
+    /// All drafts, in no order.
+    func drafts() async throws -> [FileEntry]
+
+    /// Bytes that files may still take.
+    func freeBytes() async throws -> Int64
+}
+
+/// What a store says of a file.
+package struct FileEntry: Hashable, Sendable {
+    package var id: FileID
+    /// Bytes.
+    package var length: Int64
+    /// When it was last written to or sealed, milliseconds since 1970.
+    package var modified: Int64
+
+    package init(id: FileID, length: Int64, modified: Int64) {
+        self.id = id
+        self.length = length
+        self.modified = modified
+    }
+}

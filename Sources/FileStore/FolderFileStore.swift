@@ -1,0 +1,287 @@
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Files in a folder: drafts in `drafts`, sealed files in `files/00` to `files/ff`, readable by their owner only.
+///
+/// A draft's bytes and its name's folder are flushed before a file counts as sealed; the step between is one rename. What
+/// a crash leaves in `drafts` may go on or be deleted.
+package final class FolderFileStore: FileStore {
+    private let path: String
+    private let now: @Sendable () -> Int64
+    private let before: @Sendable (FileStep) throws -> Void
+    /// Work that waits for the disk, in order for a file, on a few threads of its own.
+    private let queues: [DispatchQueue]
+
+    private static let queueCount = 8
+
+    /// Opens the folder, and makes it when it is missing.
+    ///
+    /// - Parameters:
+    ///   - now: Milliseconds since 1970, for the times of files.
+    ///   - before: Called before each step that changes the disk; what it throws ends the work there, as a crash would.
+    /// - Throws: `FileStoreError`, `unavailable`.
+    package init(
+        _ path: String, now: @escaping @Sendable () -> Int64,
+        before: @escaping @Sendable (FileStep) throws -> Void = { _ in }
+    ) throws {
+        self.path = path
+        self.now = now
+        self.before = before
+        queues = (0..<Self.queueCount).map { DispatchQueue(label: "welkin.files.\($0)") }
+        for folder in [path, path + "/drafts", path + "/files"] { try Self.makeFolder(folder) }
+        try Self.synchronizeFolder(path)
+    }
+
+    package func draftLength(of id: FileID) async throws -> Int64? {
+        try await onDisk(id) { try Self.length(self.draft(id)) }
+    }
+
+    package func append(_ bytes: [UInt8], to id: FileID, at offset: Int64) async throws {
+        try await onDisk(id) { try self.appendNow(bytes, to: id, at: offset) }
+    }
+
+    package func readDraft(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
+        try await onDisk(id) { try Self.read(self.draft(id), at: offset, count) }
+    }
+
+    package func synchronize(_ id: FileID) async throws {
+        try await onDisk(id) {
+            try self.before(.flush)
+            guard let file = try OpenFile(self.draft(id), O_RDONLY) else { return }
+            try file.synchronize()
+        }
+    }
+
+    package func seal(_ id: FileID) async throws {
+        try await onDisk(id) { try self.sealNow(id) }
+    }
+
+    package func length(of id: FileID) async throws -> Int64? {
+        try await onDisk(id) { try Self.length(self.file(id)) }
+    }
+
+    package func read(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
+        try await onDisk(id) { try Self.read(self.file(id), at: offset, count) }
+    }
+
+    package func delete(_ id: FileID) async throws {
+        try await onDisk(id) {
+            try self.before(.delete)
+            for path in [self.draft(id), self.file(id)] where unlink(path) != 0 && errno != ENOENT {
+                throw FileStoreError(errno, "delete a file")
+            }
+        }
+    }
+
+    package func files(inFolder folder: UInt8) async throws -> [FileEntry] {
+        try await onDisk(nil) { try Self.entries(self.folder(folder)) }
+    }
+
+    package func drafts() async throws -> [FileEntry] {
+        try await onDisk(nil) { try Self.entries(self.path + "/drafts") }
+    }
+
+    package func freeBytes() async throws -> Int64 {
+        try await onDisk(nil) {
+            var status = statvfs()
+            guard statvfs(self.path, &status) == 0 else { throw FileStoreError(errno, "ask for free room") }
+            return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+        }
+    }
+
+    // MARK: On the disk's threads
+
+    private func appendNow(_ bytes: [UInt8], to id: FileID, at offset: Int64) throws {
+        try before(.append)
+        let flags = offset == 0 ? O_WRONLY | O_CREAT : O_WRONLY
+        guard let file = try OpenFile(draft(id), flags), try file.length == offset else {
+            throw FileStoreError(.wrongOffset, "append to a file")
+        }
+        do {
+            try file.write(bytes, at: offset)
+        } catch {
+            // The next writer goes on where this one began.
+            try? file.truncate(to: offset)
+            throw error
+        }
+        try file.setModified(now())
+    }
+
+    private func sealNow(_ id: FileID) throws {
+        if try Self.length(file(id)) != nil { return }
+        let folder = folder(id.folder)
+        try Self.makeFolder(folder, synchronizing: path + "/files")
+        try before(.flush)
+        guard let draft = try OpenFile(draft(id), O_WRONLY | O_CREAT) else {
+            throw FileStoreError(.missing, "seal a file")
+        }
+        try draft.setModified(now())
+        try draft.synchronize()
+        try before(.rename)
+        guard rename(self.draft(id), file(id)) == 0 else { throw FileStoreError(errno, "seal a file") }
+        try before(.flushFolder)
+        try Self.synchronizeFolder(folder)
+    }
+
+    /// - Parameter id: The file it is about: its work is done in order.
+    private func onDisk<Value: Sendable>(
+        _ id: FileID?, _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let queue = queues[Int(id?.folder ?? 0) % Self.queueCount]
+        return try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result(catching: work)) }
+        }
+    }
+
+    private func draft(_ id: FileID) -> String { path + "/drafts/" + id.name }
+    private func file(_ id: FileID) -> String { folder(id.folder) + "/" + id.name }
+
+    private func folder(_ number: UInt8) -> String {
+        let digits = String(number, radix: 16)
+        return path + "/files/" + (digits.utf8.count == 1 ? "0" : "") + digits
+    }
+}
+
+/// What a store of files does to the disk, step by step: where a test lets it die.
+package enum FileStep: Hashable, Sendable, CaseIterable {
+    case append, flush, rename, flushFolder, delete
+}
+
+extension FolderFileStore {
+    private static func makeFolder(_ path: String, synchronizing parent: String? = nil) throws {
+        if mkdir(path, 0o700) == 0 {
+            if let parent { try synchronizeFolder(parent) }
+        } else if errno != EEXIST {
+            throw FileStoreError(errno, "make a folder")
+        }
+    }
+
+    private static func synchronizeFolder(_ path: String) throws {
+        guard let folder = try OpenFile(path, O_RDONLY | O_DIRECTORY) else {
+            throw FileStoreError(.unavailable, "open a folder")
+        }
+        try folder.synchronize()
+    }
+
+    private static func length(_ path: String) throws -> Int64? {
+        var status = stat()
+        if lstat(path, &status) == 0 { return Int64(status.st_size) }
+        if errno == ENOENT { return nil }
+        throw FileStoreError(errno, "look at a file")
+    }
+
+    private static func read(_ path: String, at offset: Int64, _ count: Int) throws -> [UInt8] {
+        guard let file = try OpenFile(path, O_RDONLY) else { throw FileStoreError(.missing, "read a file") }
+        return try file.read(at: offset, count: count)
+    }
+
+    private static func entries(_ path: String) throws -> [FileEntry] {
+        guard let folder = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw FileStoreError(errno, "list a folder")
+        }
+        defer { closedir(folder) }
+        var entries: [FileEntry] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            // Gone meanwhile, or none of ours.
+            guard let id = FileID(name: name), lstat(path + "/" + name, &status) == 0 else { continue }
+            entries.append(FileEntry(id: id, length: Int64(status.st_size), modified: status.modified))
+        }
+        return entries
+    }
+}
+
+extension stat {
+    fileprivate var modified: Int64 {
+        #if canImport(Darwin)
+            let time = st_mtimespec
+        #else
+            let time = st_mtim
+        #endif
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+/// An open file or folder, closed at the end of its life.
+private struct OpenFile: ~Copyable {
+    private let descriptor: Int32
+
+    /// nil when there is no such file.
+    init?(_ path: String, _ flags: Int32) throws {
+        descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor >= 0 { return }
+        if errno == ENOENT { return nil }
+        throw FileStoreError(errno, "open a file")
+    }
+
+    deinit { close(descriptor) }
+
+    var length: Int64 {
+        get throws {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw FileStoreError(errno, "look at a file") }
+            return Int64(status.st_size)
+        }
+    }
+
+    func write(_ bytes: [UInt8], at offset: Int64) throws {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes {
+                pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset) + off_t(written))
+            }
+            if count > 0 {
+                written += count
+            } else if errno != EINTR {
+                throw FileStoreError(errno, "write a file")
+            }
+        }
+    }
+
+    func read(at offset: Int64, count: Int) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+                let got = pread(descriptor, room.baseAddress, room.count, off_t(offset) + off_t(filled))
+                if got == 0 { return }
+                if got > 0 {
+                    filled += got
+                } else if errno != EINTR {
+                    throw FileStoreError(errno, "read a file")
+                }
+            }
+        }
+    }
+
+    func truncate(to length: Int64) throws {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileStoreError(errno, "shorten a file") }
+    }
+
+    func setModified(_ milliseconds: Int64) throws {
+        let time = timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000 * 1_000_000))
+        guard futimens(descriptor, [time, time]) == 0 else { throw FileStoreError(errno, "date a file") }
+    }
+
+    func synchronize() throws {
+        guard fsync(descriptor) == 0 else { throw FileStoreError(errno, "flush a file") }
+    }
+}
+
+extension FileStoreError {
+    /// - Parameter number: The system's.
+    fileprivate init(_ number: Int32, _ action: String) {
+        let isFull = number == ENOSPC || number == EDQUOT || number == EFBIG
+        self.init(isFull ? .diskFull : .unavailable, action, number: number)
+    }
+}

@@ -1,0 +1,96 @@
+import Synchronization
+
+/// Files that live as long as their process: for tests and for trying things out.
+package final class MemoryFileStore: FileStore {
+    private struct File {
+        var bytes: [UInt8] = []
+        var modified: Int64
+    }
+
+    private struct State {
+        var drafts: [FileID: File] = [:]
+        var files: [FileID: File] = [:]
+
+        var byteCount: Int64 {
+            Int64(drafts.values.reduce(0) { $0 + $1.bytes.count } + files.values.reduce(0) { $0 + $1.bytes.count })
+        }
+    }
+
+    private let state = Mutex(State())
+    private let bytesMax: Int64
+    private let now: @Sendable () -> Int64
+
+    /// - Parameters:
+    ///   - bytesMax: What all files together may take.
+    ///   - now: Milliseconds since 1970.
+    package init(bytesMax: Int64 = 1 << 40, now: @escaping @Sendable () -> Int64) {
+        self.bytesMax = bytesMax
+        self.now = now
+    }
+
+    package func draftLength(of id: FileID) -> Int64? {
+        state.withLock { $0.drafts[id].map { Int64($0.bytes.count) } }
+    }
+
+    package func append(_ bytes: [UInt8], to id: FileID, at offset: Int64) throws {
+        let now = now()
+        try state.withLock { state in
+            guard Int64(state.drafts[id]?.bytes.count ?? 0) == offset else {
+                throw FileStoreError(.wrongOffset, "append to a file")
+            }
+            guard Int64(bytes.count) <= bytesMax - state.byteCount else {
+                throw FileStoreError(.diskFull, "append to a file")
+            }
+            state.drafts[id, default: File(modified: now)].bytes += bytes
+            state.drafts[id]?.modified = now
+        }
+    }
+
+    package func readDraft(_ id: FileID, at offset: Int64, count: Int) throws -> [UInt8] {
+        try state.withLock { try Self.read($0.drafts[id], at: offset, count) }
+    }
+
+    package func synchronize(_ id: FileID) {}
+
+    package func seal(_ id: FileID) {
+        let now = now()
+        state.withLock { state in
+            guard state.files[id] == nil else { return }
+            var file = state.drafts.removeValue(forKey: id) ?? File(modified: now)
+            file.modified = now
+            state.files[id] = file
+        }
+    }
+
+    package func length(of id: FileID) -> Int64? {
+        state.withLock { $0.files[id].map { Int64($0.bytes.count) } }
+    }
+
+    package func read(_ id: FileID, at offset: Int64, count: Int) throws -> [UInt8] {
+        try state.withLock { try Self.read($0.files[id], at: offset, count) }
+    }
+
+    private static func read(_ file: File?, at offset: Int64, _ count: Int) throws -> [UInt8] {
+        guard let file else { throw FileStoreError(.missing, "read a file") }
+        return Array(file.bytes.dropFirst(Int(offset)).prefix(count))
+    }
+
+    package func delete(_ id: FileID) {
+        state.withLock { state in
+            state.drafts[id] = nil
+            state.files[id] = nil
+        }
+    }
+
+    package func files(inFolder folder: UInt8) -> [FileEntry] {
+        state.withLock { Self.entries($0.files) }.filter { $0.id.folder == folder }
+    }
+
+    package func drafts() -> [FileEntry] { state.withLock { Self.entries($0.drafts) } }
+
+    package func freeBytes() -> Int64 { state.withLock { bytesMax - $0.byteCount } }
+
+    private static func entries(_ files: [FileID: File]) -> [FileEntry] {
+        files.map { FileEntry(id: $0.key, length: Int64($0.value.bytes.count), modified: $0.value.modified) }
+    }
+}

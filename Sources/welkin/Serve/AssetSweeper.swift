@@ -1,0 +1,34 @@
+import CloudKitHTTP
+import CloudKitServer
+import Logging
+import ServiceLifecycle
+
+/// Removes the files of assets that nothing needs any more, folder by folder, while the cloud runs.
+struct AssetSweeper: Service {
+    var cloud: Cloud
+    var metrics: RequestMetrics
+    var logger: Logger
+
+    /// Between two folders: all 256 of them are looked at within the hour.
+    private static let pause = Duration.seconds(14)
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await sweep { try await cloud.sweepDrafts() }
+                for folder in UInt8.min ... .max {
+                    guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
+                    await sweep { try await cloud.sweepAssets(inFolder: folder) }
+                }
+            }
+        }
+    }
+
+    private func sweep(_ body: () async throws -> AssetSweep) async {
+        do {
+            metrics.assetsRemoved(try await body())
+        } catch {
+            logger.warning("sweeping assets", metadata: ["error": .string(String(describing: error))])
+        }
+    }
+}
