@@ -12,6 +12,7 @@ package struct Cloud: Sendable {
     let schemas: SchemaBook
     let registry: Registry
     let tokens: SyncTokenSeal
+    package let people: People
 
     /// - Parameters:
     ///   - store: Holds everything; its epoch goes into sync tokens.
@@ -22,6 +23,7 @@ package struct Cloud: Sendable {
         self.limits = limits
         schemas = SchemaBook(store: store)
         registry = Registry(store: store)
+        people = People(book: .accounts(in: store), surroundings: surroundings)
         tokens = SyncTokenSeal(secret: surroundings.secret, epoch: store.epoch)
     }
 }

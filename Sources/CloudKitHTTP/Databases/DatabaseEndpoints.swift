@@ -18,6 +18,12 @@ struct DatabaseEndpoints {
         case .zonesChanges: try await zoneListChanges(call)
         case .changesZone: try await zoneChanges(call)
         case .changesDatabase: try await databaseChanges(call)
+        case .recordsResolve: try await resolveShares(call)
+        case .recordsAccept: try await acceptShares(call)
+        case .sharesRequestAccess: try await requestAccess(call)
+        case .sharesKeysLookup: try await lookupShareKeys(call)
+        case .sharesKeysStore: try await storeShareKeys(call)
+        case .usersLookupParticipants: try await lookupParticipants(call)
         default: try users.answer(call)
         }
     }
@@ -120,9 +126,9 @@ struct DatabaseEndpoints {
 }
 
 extension Call {
-    fileprivate var limits: WireLimits { surface == .native ? .native : .web }
+    var limits: WireLimits { surface == .native ? .native : .web }
 
-    fileprivate var style: WireStyle {
+    var style: WireStyle {
         WireStyle(surface: surface == .native ? .native : .web, caller: admission.user, requestUUID: uuid)
     }
 }

@@ -4,6 +4,11 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case recordsLookup = "records/lookup"
     case recordsQuery = "records/query"
     case recordsChanges = "records/changes"
+    case recordsResolve = "records/resolve"
+    case recordsAccept = "records/accept"
+    case sharesKeysLookup = "shares/keys/lookup"
+    case sharesKeysStore = "shares/keys/store"
+    case sharesRequestAccess = "shares/requestAccess"
     case zonesList = "zones/list"
     case zonesLookup = "zones/lookup"
     case zonesModify = "zones/modify"
@@ -16,6 +21,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case usersLookupEmail = "users/lookup/email"
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
+    case usersLookupParticipants = "users/lookup/participants"
     case sessionsPrepare = "sessions/prepare"
     case sessionsCreate = "sessions/create"
     case sessionsDelete = "sessions/delete"
@@ -23,6 +29,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case signInPage = "page/sign-in"
     case signInScript = "page/sign-in.js"
     case styleSheet = "page/style.css"
+    case sharePage = "page/share"
     case health
     case metrics
     case unknown
@@ -44,7 +51,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     var verbs: Verbs {
         switch self {
         case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
-        case .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .unknown: .get
+        case .landingPage, .signInPage, .signInScript, .styleSheet, .sharePage, .health, .metrics, .unknown: .get
         default: .post
         }
     }
@@ -53,7 +60,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     static let ofDatabase = named([
         .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
         .zonesChanges, .changesZone, .changesDatabase, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail,
-        .usersLookupID, .usersLookupContacts,
+        .usersLookupID, .usersLookupContacts, .usersLookupParticipants, .recordsResolve, .recordsAccept,
+        .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess,
     ])
 
     /// The endpoints below `/device`.

@@ -82,7 +82,7 @@ struct RecordDrafting {
         let parent = item.parent(keeping: held.parent)
         let draft = SaveDraft(
             previous: held, recordType: held.recordType, fields: fields, parent: parent,
-            shortGUID: held.shortGUID ?? item.shortGUID,
+            shortGUID: held.shortGUID ?? item.shortGUID, share: held.share,
             protection: try protection(item, set, merged: fields, held: held.protection), set: item.references,
             before: try held.backReferences(),
             after: Set(
@@ -121,7 +121,7 @@ struct RecordDrafting {
     /// Size of the record (B-LIM-05) and quota of the user (B-THR-01).
     private mutating func checkRoom(_ draft: SaveDraft) throws(RequestFailure) {
         guard draft.contentBytes <= batch.limits.recordBytesMax else { throw .recordTooLarge }
-        guard batch.place.scope == .private, let quota = batch.limits.quotaBytes else { return }
+        guard batch.place.scope != .public, let quota = batch.limits.quotaBytes else { return }
         let growth = draft.bytes - (draft.held?.storedBytes ?? 0)
         guard growth > 0 else { return }
         guard databaseBytes + UInt64(growth) <= quota else {
