@@ -182,15 +182,16 @@ extension Cloud {
 
     /// Deleting somebody else's zone is leaving all that is shared in it; creating one is refused (B-DB-12, B-ACP-06).
     func modifySharedZones(_ operations: [ZoneOperation], in place: DatabasePlace) async throws -> [ZoneOutcome] {
+        let ids = operations.compactMap { if case .delete(let id) = $0 { id } else { nil } }
+        guard ids.count == operations.count else { throw RequestFailure.onlySharedZones }
         var outcomes: [ZoneOutcome] = []
-        for operation in operations {
+        for id in ids {
             do {
-                guard case .delete(let id) = operation else { throw RequestFailure.onlySharedZones }
                 let place = try place.reaching(id)
                 try await leaveZone(id.zoneName, in: place)
                 outcomes.append(.deleted(place.zoneID(id.zoneName)))
             } catch let failure as RequestFailure {
-                outcomes.append(.failed(operation.zoneID, failure))
+                outcomes.append(.failed(id, failure))
             }
         }
         return outcomes

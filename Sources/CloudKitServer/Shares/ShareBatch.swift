@@ -309,7 +309,9 @@ extension ShareBatch {
             guard case .save(let save) = drafts[position], save.recordType != Validity.shareRecordType else { continue }
             if let failure = memberFailure(item.name, save, trees) {
                 drafts[position] = .failed(failure)
-            } else if save.added.contains(where: { !visible.contains($0.target) && !savedNames.contains($0.target) }) {
+            } else if zone.sharing.wholeShare == nil,
+                save.added.contains(where: { !visible.contains($0.target) && !savedNames.contains($0.target) })
+            {
                 drafts[position] = .failed(.referenceLeavesShare)
             }
         }

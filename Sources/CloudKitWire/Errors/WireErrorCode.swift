@@ -27,10 +27,10 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
         case .authenticationFailed: self = .authenticationFailed
         case .authenticationRequired: self = .authenticationRequired
         case .badContainer, .badDatabase, .badRequest, .changeTokenExpired, .indexMissing, .itemLimitExceeded,
-            .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch, .serverRejected, .tooManyParticipants:
+            .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch, .serverRejected, .alreadyShared,
+            .tooManyParticipants:
             self = .badRequest
         case .conflict, .recordExists, .staleShareKeyEpoch: self = .conflict
-        case .alreadyShared: self = .exists
         case .internalError: self = .internalError
         case .itemNotFound, .endpointNotFound, .typeNotFound: self = .notFound
         case .quotaExceeded: self = .quotaExceeded
