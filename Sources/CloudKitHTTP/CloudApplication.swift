@@ -31,10 +31,6 @@ package struct CloudApplication: Sendable {
             databases: DatabaseEndpoints(cloud: cloud),
             devices: DeviceEndpoints(
                 cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
-            users: UserEndpoints(), health: HealthCheck(book: book), metrics: metrics, logger: logger)
-            sessions: SessionEndpoints(
-                signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),
-                cloud: cloud),
             users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
             downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), health: HealthCheck(book: book),
             metrics: metrics, logger: logger)

@@ -13,16 +13,12 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var bodyBytesMax: Int
     /// Whether people may make accounts for themselves.
     package var isSignUpOpen: Bool
-
-    package init(
-        host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
-        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true
     /// How slow a client may be while a file goes over the wire.
     package var transferPace: TransferPace
 
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
-        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024,
+        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true,
         transferPace: TransferPace = TransferPace()
     ) {
         self.host = host

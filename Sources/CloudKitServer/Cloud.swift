@@ -16,6 +16,7 @@ package struct Cloud: Sendable {
     let assetSeal: AssetSeal
     let assetDigests = AssetDigests()
     let assetPartitions: AssetPartitions
+    package let people: People
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.
@@ -28,6 +29,7 @@ package struct Cloud: Sendable {
         self.limits = limits
         schemas = SchemaBook(store: store)
         registry = Registry(store: store)
+        people = People(book: .accounts(in: store), surroundings: surroundings)
         tokens = SyncTokenSeal(secret: surroundings.secret, epoch: store.epoch)
         assetSeal = AssetSeal(surroundings: surroundings)
         assetPartitions = AssetPartitions(store: store)

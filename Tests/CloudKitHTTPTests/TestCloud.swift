@@ -33,11 +33,9 @@ struct TestCloud: Sendable {
         var limits = Limits()
         limits.freeBytesMin = 0
         let application = CloudApplication(
-            cloud: Cloud(store: store, surroundings: surroundings), configuration: configuration,
-            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds)
             cloud: Cloud(store: store, files: files, surroundings: surroundings, limits: limits),
             configuration: configuration,
-            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: 0)
+            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in

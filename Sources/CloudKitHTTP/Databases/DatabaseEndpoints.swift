@@ -29,6 +29,12 @@ struct DatabaseEndpoints {
         case .changesDatabase: try await databaseChanges(call)
         case .assetsUpload: try await uploadAssets(call)
         case .assetsRereference: try await rereferenceAssets(call)
+        case .recordsResolve: try await resolveShares(call)
+        case .recordsAccept: try await acceptShares(call)
+        case .sharesRequestAccess: try await requestAccess(call)
+        case .sharesKeysLookup: try await lookupShareKeys(call)
+        case .sharesKeysStore: try await storeShareKeys(call)
+        case .usersLookupParticipants: try await lookupParticipants(call)
         default: try users.answer(call)
         }
     }
@@ -151,7 +157,11 @@ struct DatabaseEndpoints {
 }
 
 extension Call {
-    fileprivate var limits: WireLimits { surface == .native ? .native : .web }
+    var limits: WireLimits { surface == .native ? .native : .web }
+
+    var style: WireStyle {
+        WireStyle(surface: surface == .native ? .native : .web, caller: admission.user, requestUUID: uuid)
+    }
 }
 
 extension [RecordOutcome] {

@@ -174,6 +174,7 @@ package struct CloudResponder: HTTPResponder {
         guard route.endpoint.verbs.take(exchange.method) else {
             throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
         }
+        if let guid = route.shareGUID { return try await databases.sharePage(ofLink: guid, exchange) }
         guard let place = route.place else { return try await page(route.endpoint, exchange) }
         guard let scope = route.scope else {
             return try await devices.answer(try await deviceCall(route.endpoint, place, exchange, body, &headers))

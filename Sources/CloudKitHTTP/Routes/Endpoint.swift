@@ -4,6 +4,11 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case recordsLookup = "records/lookup"
     case recordsQuery = "records/query"
     case recordsChanges = "records/changes"
+    case recordsResolve = "records/resolve"
+    case recordsAccept = "records/accept"
+    case sharesKeysLookup = "shares/keys/lookup"
+    case sharesKeysStore = "shares/keys/store"
+    case sharesRequestAccess = "shares/requestAccess"
     case zonesList = "zones/list"
     case zonesLookup = "zones/lookup"
     case zonesModify = "zones/modify"
@@ -18,6 +23,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case usersLookupEmail = "users/lookup/email"
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
+    case usersLookupParticipants = "users/lookup/participants"
     case sessionsPrepare = "sessions/prepare"
     case sessionsCreate = "sessions/create"
     case sessionsDelete = "sessions/delete"
@@ -39,6 +45,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case signUpPage = "page/sign-up"
     case signInScript = "page/sign-in.js"
     case styleSheet = "page/style.css"
+    case sharePage = "page/share"
     case health
     case metrics
     case unknown
@@ -62,8 +69,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
         case .assetUpload: .upload
-        case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .health, .metrics,
-            .unknown:
+        case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .health,
+            .metrics, .unknown:
             .get
         default: .post
         }
@@ -74,7 +81,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
         .zonesChanges, .changesZone, .changesDatabase, .assetsUpload, .assetsRereference, .usersCaller, .usersCurrent,
         .usersDiscover, .usersLookupEmail,
-        .usersLookupID, .usersLookupContacts,
+        .usersLookupID, .usersLookupContacts, .usersLookupParticipants, .recordsResolve, .recordsAccept,
+        .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess,
     ])
 
     /// The endpoints below `/device`.

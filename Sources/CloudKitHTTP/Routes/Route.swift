@@ -7,6 +7,8 @@ struct Route: Hashable {
     var place: Place?
     /// nil for pages and for endpoints without a database segment.
     var scope: DatabaseScope?
+    /// The short GUID of a share's link, `/share/{guid}`.
+    var shareGUID: String?
 
     /// A container in one environment.
     struct Place: Hashable {
@@ -21,6 +23,11 @@ struct Route: Hashable {
     init(path: Substring) throws(RequestFailure) {
         if path.utf8.count <= Self.pageBytesMax, let page = Self.pages[path] {
             self.init(endpoint: page)
+            return
+        }
+        if path.utf8.starts(with: Self.sharePrefix.utf8), let guid = Self.shareGUID(path) {
+            self.init(endpoint: .sharePage)
+            shareGUID = guid
             return
         }
         // Bytes, not characters: this runs for every request.
@@ -51,6 +58,23 @@ struct Route: Hashable {
         "/sign-in.js": .signInScript,
         "/style.css": .styleSheet, "/health": .health, "/metrics": .metrics,
     ]
+
+    private static let sharePrefix = "/share/"
+
+    private static func shareGUID(_ path: Substring) -> String? {
+        let guid = path.dropFirst(sharePrefix.count)
+        guard (1...64).contains(guid.utf8.count), guid.utf8.allSatisfy(isGUIDByte) else { return nil }
+        return String(guid)
+    }
+
+    private static func isGUIDByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
 
     /// The longest page's.
     private static let pageBytesMax = 16

@@ -4,10 +4,12 @@ import CloudKitSchema
 
 /// Writes what a batch has decided: records, their feed, references, indexes and the counters of zone and database.
 struct RecordWriting {
-    private let batch: RecordBatch
+    let batch: RecordBatch
     private let schema: Schema
     private var database: DatabaseHeader
-    private var zone: ZoneHeader
+    var zone: ZoneHeader
+    /// What to do about shares; nil where nothing is shared.
+    private(set) var shares: ShareBatch?
     /// Change of the number of deleteSelf references to each target.
     private var owners: [String: Int] = [:]
     /// Records that got a new parent's child or a new owner's reference, and so get another tag (B-SAV-10).
@@ -17,11 +19,14 @@ struct RecordWriting {
     private var indexes: [String: RecordIndexes] = [:]
     private var assets = AssetWriting()
 
-    init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema) {
+    init(
+        batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema, shares: ShareBatch? = nil
+    ) {
         self.batch = batch
         self.database = database
         self.zone = zone
         self.schema = schema
+        self.shares = shares
     }
 
     mutating func write(
@@ -37,8 +42,14 @@ struct RecordWriting {
         try writeTouched(drafts, held, &transaction)
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
-        if isChanged { writeHeaders(&transaction) }
+        if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
+        finish(&transaction)
         return outcomes
+    }
+
+    /// Stores the counters, if anything was written.
+    mutating func finish(_ transaction: inout StorageWriter) {
+        if isChanged { writeHeaders(&transaction) }
     }
 
     private mutating func write(
@@ -68,7 +79,7 @@ struct RecordWriting {
         let stored = StoredRecord(
             name: item.name, recordType: draft.recordType, version: version,
             feedVersion: zone.isCustom ? version : 0, created: held?.created ?? stamp, modified: stamp,
-            parent: draft.parent, share: held?.share, shortGUID: draft.shortGUID, protection: draft.protection,
+            parent: draft.parent, share: draft.share, shortGUID: draft.shortGUID, protection: draft.protection,
             fields: draft.fields)
         let size = transaction.set(stored, zone: zone.number)
         moveInFeed(stored, previous: draft.previous, size: size, &transaction)
@@ -92,6 +103,24 @@ struct RecordWriting {
             isTombstone: record.isTombstone, size: size)
         transaction.set(entry, zone: zone.number)
         zone.latestVersion = record.feedVersion
+        if let shares { moveInTrees(entry, shares, &transaction) }
+    }
+
+    /// Writes a record that is there already with another attribute, as a change of its own.
+    mutating func rewrite(
+        _ held: StoredRecord, _ transaction: inout StorageWriter, _ change: (inout StoredRecord) -> Void
+    ) throws {
+        let version = nextVersion()
+        var record = held
+        change(&record)
+        record.tagVersion = version
+        record.feedVersion = zone.isCustom ? version : 0
+        record.modified = stamp
+        let size = transaction.set(record, zone: zone.number)
+        moveInFeed(record, previous: held, size: size, &transaction)
+        count(records: 0, bytes: size - held.storedBytes)
+        try transaction.updateIndexes(
+            zone: zone.number, from: held, to: record, newIndexes: indexes(of: record.recordType))
     }
 
     private mutating func writeReferences(
@@ -121,7 +150,7 @@ struct RecordWriting {
 
     // MARK: Deleting
 
-    private mutating func write(_ draft: DeletionDraft, _ transaction: inout StorageWriter) throws {
+    mutating func write(_ draft: DeletionDraft, _ transaction: inout StorageWriter) throws {
         let held = draft.held
         let version = nextVersion()
         if zone.isCustom {
@@ -177,7 +206,7 @@ struct RecordWriting {
 
     // MARK: Counters
 
-    private mutating func nextVersion() -> UInt64 {
+    mutating func nextVersion() -> UInt64 {
         isChanged = true
         return database.takeVersions(1)
     }

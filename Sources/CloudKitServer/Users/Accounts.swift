@@ -80,6 +80,7 @@ package struct Accounts: Sendable {
                 let user = UserID(String(decoding: entry.value, as: UTF8.self))
                 page.clear(AccountKey.userOwner(user, in: String(entry.key.dropFirst(names.count))))
                 page.clear(entry.key)
+                page.clear(AccountKey.userAccount(String(decoding: entry.value, as: UTF8.self)))
             }
             page.clear(AccountKey.keychain(of: account.id))
             page.clear(AccountKey.keyReset(of: account.id))
@@ -123,6 +124,7 @@ enum AccountKey {
     static func keychain(of account: String) -> String { "keychain/" + account }
     static let keyResets = "key-reset/"
     static func keyReset(of account: String) -> String { keyResets + account }
+    static func userAccount(_ userName: String) -> String { "user-account/" + userName }
     static let apiTokens = "api-token/"
     static func apiToken(hash: String) -> String { apiTokens + hash }
     static let serverKeys = "server-key/"
