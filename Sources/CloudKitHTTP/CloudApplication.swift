@@ -9,6 +9,7 @@ package struct CloudApplication: Sendable {
     package let configuration: CloudConfiguration
     package let metrics: RequestMetrics
     private let responder: CloudResponder
+    private let delivery: NotificationService
     private let logger: Logger
 
     /// - Parameters:
@@ -23,6 +24,8 @@ package struct CloudApplication: Sendable {
         self.logger = logger
         metrics = RequestMetrics()
         let book = Book.accounts(in: cloud.store)
+        let courier = WebCourier(cloud: cloud, hold: configuration.courierHold)
+        delivery = NotificationService(cloud: cloud, couriers: [courier], logger: logger)
         responder = CloudResponder(
             configuration: configuration,
             authenticator: Authenticator(
@@ -31,7 +34,8 @@ package struct CloudApplication: Sendable {
             sessions: SessionEndpoints(
                 signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),
                 cloud: cloud),
-            users: UserEndpoints(), health: HealthCheck(book: book), metrics: metrics, logger: logger)
+            users: UserEndpoints(), tokens: TokenEndpoints(cloud: cloud), courier: CourierEndpoint(courier: courier),
+            health: HealthCheck(book: book), metrics: metrics, logger: logger)
     }
 
     /// The service that listens, to be run by a service group; it ends requests in flight before it stops.
@@ -55,7 +59,7 @@ package struct CloudApplication: Sendable {
             server: try makeServer(http1),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
-            onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+            services: [delivery], onServerRunning: { await listening($0.localAddress?.port ?? 0) },
             logger: serverLogger)
     }
 }

@@ -11,10 +11,13 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var isBehindProxy: Bool
     /// The largest body that is taken: the 2 MB of B-LIM-02 and room for base 64 and names.
     package var bodyBytesMax: Int
+    /// How long a device's question for notifications waits for one.
+    package var courierHold: Duration
 
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
-        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024
+        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024,
+        courierHold: Duration = .seconds(25)
     ) {
         self.host = host
         self.port = port
@@ -22,6 +25,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.usesTLS = usesTLS
         self.isBehindProxy = isBehindProxy
         self.bodyBytesMax = bodyBytesMax
+        self.courierHold = courierHold
     }
 
     var scheme: String { usesTLS ? "https" : "http" }

@@ -12,6 +12,8 @@ package struct Cloud: Sendable {
     let schemas: SchemaBook
     let registry: Registry
     let tokens: SyncTokenSeal
+    /// Tells what becomes of notifications.
+    package let noticeBoard = NoticeBoard()
 
     /// - Parameters:
     ///   - store: Holds everything; its epoch goes into sync tokens.

@@ -1,3 +1,4 @@
+import CloudKitServer
 import Synchronization
 
 /// Counts what a cloud does, for Prometheus to read.
@@ -53,7 +54,7 @@ package final class RequestMetrics: Sendable {
     package func committed() { commitCount.add(1, ordering: .relaxed) }
 
     /// Everything in Prometheus' text format.
-    func exposition() -> String {
+    func exposition(notices: NoticeCounts = NoticeCounts()) -> String {
         let state = state.withLock { $0 }
         var page = ExpositionPage()
         page.family("welkin_requests_total", "counter", "Requests answered, by endpoint and HTTP status.")
@@ -73,6 +74,15 @@ package final class RequestMetrics: Sendable {
         page.single(
             "welkin_commits_total", "counter", "Changes of partitions that the store told of.",
             commitCount.load(ordering: .relaxed))
+        page.single(
+            "welkin_notifications_decided_total", "counter", "Subscriptions that changes have met.", notices.decided)
+        page.single(
+            "welkin_notifications_sent_total", "counter", "Notifications that devices were given.", notices.sent)
+        page.family(
+            "welkin_notifications_dropped_total", "counter", "Notifications that went nowhere, by reason.")
+        for reason in NoticeDrop.allCases {
+            page.sample("{reason=\"\(reason.rawValue)\"}", notices.dropped[reason] ?? 0)
+        }
         return page.text
     }
 }

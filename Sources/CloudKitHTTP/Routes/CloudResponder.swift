@@ -16,6 +16,8 @@ package struct CloudResponder: HTTPResponder {
     let databases: DatabaseEndpoints
     let sessions: SessionEndpoints
     let users: UserEndpoints
+    let tokens: TokenEndpoints
+    let courier: CourierEndpoint
     let health: HealthCheck
     let metrics: RequestMetrics
     let logger: Logger
@@ -48,10 +50,10 @@ package struct CloudResponder: HTTPResponder {
             body: ResponseBody(byteBuffer: request.method == .head ? ByteBuffer() : ByteBuffer(bytes: answer.body)))
     }
 
-    /// Whoever watches a cloud asks these two all the time.
+    /// Whoever watches a cloud asks the first two all the time, and devices that wait the third.
     private func level(of report: RequestReport) -> Logger.Level {
         if report.status >= 500 { return .error }
-        return report.endpoint == .health || report.endpoint == .metrics ? .debug : .info
+        return [.health, .metrics, .courier].contains(report.endpoint) ? .debug : .info
     }
 
     /// Anything that fails on the way becomes an error object here.
@@ -95,7 +97,13 @@ package struct CloudResponder: HTTPResponder {
         guard route.endpoint.verbs.take(exchange.method) else {
             throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
         }
-        guard let place = route.place else { return try await page(route.endpoint, exchange) }
+        guard let place = route.place else {
+            if let path = route.courierPath { return try await courier.answer(path, exchange) }
+            return try await page(route.endpoint, exchange)
+        }
+        if route.endpoint == .tokensCreate || route.endpoint == .tokensRegister {
+            return try await tokenAnswer(route.endpoint, place, exchange, body, &headers)
+        }
         guard let scope = route.scope else {
             let apiToken = try await authenticator.apiToken(
                 exchange.query.apiToken, container: place.container, environment: place.environment,
@@ -117,6 +125,22 @@ package struct CloudResponder: HTTPResponder {
         return try await databases.answer(call, users: users)
     }
 
+    private func tokenAnswer(
+        _ endpoint: Endpoint, _ place: Route.Place, _ exchange: Exchange, _ body: [UInt8], _ headers: inout HTTPFields
+    ) async throws -> Answer {
+        let admission = try await authenticator.admit(
+            exchange.credentials, container: place.container, environment: place.environment, target: exchange.target,
+            body: body)
+        if let next = admission.nextWebAuthToken { headers[HeaderName.webAuthToken] = next }
+        let caller = Caller(
+            user: admission.user, deviceID: admission.deviceID, surface: exchange.surface,
+            isServerKey: admission.isServerKey)
+        guard let baseURL = exchange.baseURL else {
+            throw RequestFailure(.badRequest, "the request does not name its host")
+        }
+        return try await tokens.answer(endpoint, place: place, body: body, caller: caller, baseURL: baseURL)
+    }
+
     private func page(_ endpoint: Endpoint, _ exchange: Exchange) async throws -> Answer {
         switch endpoint {
         case .landingPage: return Pages.landing()
@@ -126,7 +150,8 @@ package struct CloudResponder: HTTPResponder {
         case .health: return await health.answer()
         case .metrics:
             return Answer(
-                contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.exposition().utf8))
+                contentType: "text/plain; version=0.0.4; charset=utf-8",
+                body: Array(metrics.exposition(notices: databases.cloud.noticeBoard.counts).utf8))
         default: throw Route.notFound
         }
     }

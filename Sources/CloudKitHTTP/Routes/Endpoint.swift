@@ -10,6 +10,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case zonesChanges = "zones/changes"
     case changesZone = "changes/zone"
     case changesDatabase = "changes/database"
+    case subscriptionsList = "subscriptions/list"
+    case subscriptionsLookup = "subscriptions/lookup"
+    case subscriptionsModify = "subscriptions/modify"
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
@@ -19,6 +22,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case sessionsPrepare = "sessions/prepare"
     case sessionsCreate = "sessions/create"
     case sessionsDelete = "sessions/delete"
+    case tokensCreate = "tokens/create"
+    case tokensRegister = "tokens/register"
+    case courier
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
     case signInScript = "page/sign-in.js"
@@ -43,8 +49,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 
     var verbs: Verbs {
         switch self {
-        case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
-        case .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .unknown: .get
+        case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts:
+            .getOrPost
+        case .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .courier, .unknown: .get
         default: .post
         }
     }
@@ -52,12 +59,14 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     /// The endpoints below `/database`, by what follows the database's word.
     static let ofDatabase = named([
         .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
-        .zonesChanges, .changesZone, .changesDatabase, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail,
-        .usersLookupID, .usersLookupContacts,
+        .zonesChanges, .changesZone, .changesDatabase, .subscriptionsList, .subscriptionsLookup, .subscriptionsModify,
+        .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID, .usersLookupContacts,
     ])
 
     /// The endpoints below `/device`.
-    static let ofDevice = named([.sessionsPrepare, .sessionsCreate, .sessionsDelete])
+    static let ofDevice = named([
+        .sessionsPrepare, .sessionsCreate, .sessionsDelete, .tokensCreate, .tokensRegister,
+    ])
 
     private static func named(_ endpoints: [Endpoint]) -> [Substring: Endpoint] {
         Dictionary(uniqueKeysWithValues: endpoints.map { ($0.rawValue[...], $0) })

@@ -2,7 +2,7 @@ import OrderedStore
 
 /// The first byte of every key: what the rest of the key, and the value, mean.
 ///
-/// A partition of a database holds those up to `outbox`; the cloud's own books hold the rest. Values never change:
+/// A partition of a database holds those up to `pushToken`; the cloud's own books hold the rest. Values never change:
 /// data is stored under them.
 package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case databaseHeader = 0x01
@@ -22,6 +22,20 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case index = 0x20
     /// version → `CascadeJob`
     case outbox = 0x30
+    /// database scope, user, subscription → `Subscription`
+    case subscription = 0x38
+    /// record type, user, subscription → `Subscription`: those of the public database once more
+    case subscribedType = 0x39
+    /// version → `CarriedNotification`: decided here, to be carried into its receiver's partition
+    case carriedNotification = 0x3A
+    /// → `NotificationQueueHeader`, of the user whose partition it is
+    case notificationQueue = 0x3B
+    /// sequence → `QueuedNotification`
+    case notification = 0x3C
+    /// collapse key → sequence of the only notification with it
+    case notificationKey = 0x3D
+    /// hash of a token → `PushToken`
+    case pushToken = 0x3E
 
     /// record type → its definition, in the schema's partition
     case recordType = 0x40

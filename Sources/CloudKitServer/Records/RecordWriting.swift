@@ -15,6 +15,8 @@ struct RecordWriting {
     private var touchedNames: Set<String> = []
     private var isChanged = false
     private var indexes: [String: RecordIndexes] = [:]
+    /// What subscriptions may want to hear of; empty where there are none.
+    private var observed: [ObservedChange] = []
 
     init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema) {
         self.batch = batch
@@ -35,6 +37,7 @@ struct RecordWriting {
         try await writeCascade(verdict, &transaction)
         try writeTouched(drafts, held, &transaction)
         try await writeOwners(&transaction)
+        try await writeNotices(&transaction)
         if isChanged { writeHeaders(&transaction) }
         return outcomes
     }
@@ -75,6 +78,7 @@ struct RecordWriting {
         let record = stored.record(in: batch.place.zoneID(zone.name), fields: draft.fields)
         try transaction.updateIndexes(
             zone: zone.number, from: held, to: stored, newIndexes: indexes(of: draft.recordType))
+        observe(held == nil ? .created : .updated, stored)
         return record.keeping(item.desired)
     }
 
@@ -131,6 +135,7 @@ struct RecordWriting {
         writeReferences(before: draft.references, after: [], &transaction)
         try transaction.updateIndexes(
             zone: zone.number, from: held, to: nil, newIndexes: indexes(of: held.recordType))
+        observe(.deleted, held)
     }
 
     /// What goes with the deleted records: at once, or as a job for later (B-REF-08).
@@ -161,7 +166,26 @@ struct RecordWriting {
                 CascadeJob(version: nextVersion(), zoneName: zone.name, zone: zone.number, target: target))
         }
         try await writeOwners(&transaction)
+        try await writeNotices(&transaction)
         if isChanged { writeHeaders(&transaction) }
+    }
+
+    // MARK: Notifications
+
+    /// Notes a change that was written under the newest version.
+    private mutating func observe(_ event: RecordEvent, _ record: StoredRecord) {
+        guard database.subscriptionCount > 0 else { return }
+        observed.append(ObservedChange(event: event, record: record, version: database.version))
+    }
+
+    /// Decides in the transaction of the changes who will be notified of them (B-SUB-04).
+    private mutating func writeNotices(_ transaction: inout StorageWriter) async throws {
+        if observed.isEmpty { return }
+        let notices = NoticeWriting(
+            place: batch.place, schema: schema, limits: batch.limits, now: batch.now, sink: batch.sink)
+        let commit = NoticeDecision.Commit(
+            zoneName: zone.name, isCustomZone: zone.isCustom, changes: observed, version: database.version)
+        try await notices.write(commit, database: &database, &transaction)
     }
 
     // MARK: Counters
