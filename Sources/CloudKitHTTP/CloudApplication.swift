@@ -24,12 +24,15 @@ package struct CloudApplication: Sendable {
         self.logger = logger
         metrics = RequestMetrics()
         let book = Book.accounts(in: cloud.store)
-        let courier = WebCourier(cloud: cloud, hold: configuration.courierHold)
+        let authenticator = Authenticator(
+            book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
+        let courier = WebCourier(cloud: cloud, hold: configuration.courierHold) {
+            try await authenticator.isCurrent(sessionID: $0)
+        }
         delivery = NotificationService(cloud: cloud, couriers: [courier], logger: logger)
         responder = CloudResponder(
             configuration: configuration,
-            authenticator: Authenticator(
-                book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime),
+            authenticator: authenticator,
             databases: DatabaseEndpoints(cloud: cloud),
             sessions: SessionEndpoints(
                 signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),

@@ -1,5 +1,6 @@
 import CloudKitHTTP
 import CloudKitModel
+import CloudKitServer
 import Testing
 
 struct CourierTests {
@@ -112,6 +113,19 @@ struct CourierTests {
             // Who has the URL may read notifications: it is in no log.
             let secret = String(path.dropFirst("/courier/".count))
             #expect(!cloud.log.lines.contains { $0.metadata.values.contains { $0.contains(secret) } })
+        }
+    }
+
+    @Test func `a device that was signed out gets nothing more`() async throws {
+        try await TestCloud.run(CloudConfiguration(port: 0, courierHold: .zero)) { cloud in
+            let tokens = try await cloud.signIn()
+            let path = try await Self.courier(cloud, tokens)
+            #expect(try await cloud.client.get(path).status == 200)
+            let accounts = Accounts(book: cloud.book, surroundings: cloud.surroundings)
+            let account = try #require(try await accounts.account(email: "ada@example.com"))
+            let sessions = DeviceSessions(book: cloud.book)
+            for session in try await sessions.sessions(of: account) { try await sessions.end(session.id) }
+            #expect(try await cloud.client.get(path).status == 404)
         }
     }
 }

@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitServer
 import CloudKitWire
+import ServiceLifecycle
 
 /// The long poll of the web courier (web-services.md §12.2).
 ///
@@ -10,6 +11,15 @@ struct CourierEndpoint {
     var courier: WebCourier
 
     func answer(_ path: Substring, _ exchange: Exchange) async throws -> Answer {
+        // A server that stops waits for its requests: those that wait for news end at once.
+        try await withGracefulShutdownHandler {
+            try await answerAtLast(path, exchange)
+        } onGracefulShutdown: {
+            courier.close()
+        }
+    }
+
+    private func answerAtLast(_ path: Substring, _ exchange: Exchange) async throws -> Answer {
         guard exchange.surface == .native else {
             let delivery = try await courier.next(
                 path, confirmed: nil, max: 1, isConnected: exchange.isConnected)

@@ -8,7 +8,8 @@ struct TokenEndpoints {
 
     /// - Parameter baseURL: What the courier's URL begins with.
     func answer(
-        _ endpoint: Endpoint, place: Route.Place, body: [UInt8], caller: Caller, baseURL: String
+        _ endpoint: Endpoint, place: Route.Place, body: [UInt8], caller: Caller, sessionID: String?,
+        baseURL: String
     ) async throws -> Answer {
         let body = try SmallJSON.decode(TokenBody.self, from: body.isEmpty ? Array("{}".utf8) : body)
         let service = body.apnsEnvironment ?? place.environment.rawValue
@@ -19,10 +20,11 @@ struct TokenEndpoints {
             }
             registration = try await cloud.registerPushToken(
                 Array(token), clientID: body.clientId, service: service, in: place.container, place.environment,
-                by: caller)
+                by: caller, sessionID: sessionID)
         } else {
             registration = try await cloud.createPushToken(
-                clientID: body.clientId, service: service, in: place.container, place.environment, by: caller)
+                clientID: body.clientId, service: service, in: place.container, place.environment, by: caller,
+                sessionID: sessionID)
         }
         return Answer(
             body: try SmallJSON.encode(

@@ -138,7 +138,8 @@ package struct CloudResponder: HTTPResponder {
         guard let baseURL = exchange.baseURL else {
             throw RequestFailure(.badRequest, "the request does not name its host")
         }
-        return try await tokens.answer(endpoint, place: place, body: body, caller: caller, baseURL: baseURL)
+        return try await tokens.answer(
+            endpoint, place: place, body: body, caller: caller, sessionID: admission.sessionID, baseURL: baseURL)
     }
 
     private func page(_ endpoint: Endpoint, _ exchange: Exchange) async throws -> Answer {

@@ -45,10 +45,9 @@ package struct QueuedNotification: Hashable, Sendable {
         origins = (old?.origins ?? []).filter { $0.device != draft.origin }
         origins.append(Origin(device: draft.origin, sequence: sequence))
         while origins.count > Self.originsMax {
-            let first = origins.removeFirst()
-            let unknown = origins.first { $0.device == nil }?.sequence ?? 0
-            origins.removeAll { $0.device == nil }
-            origins.insert(Origin(device: nil, sequence: max(first.sequence, unknown)), at: 0)
+            // They are in the order of their sequences, so the second is the newer of the two.
+            origins[1].device = nil
+            origins.removeFirst()
         }
     }
 

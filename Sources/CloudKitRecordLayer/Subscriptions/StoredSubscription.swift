@@ -88,7 +88,7 @@ extension ValueWriter {
         case .anySearchable: add(byte: 3)
         }
         add(filter.comparator.rawValue)
-        let type = filter.value.type()
+        let type = filter.value.type
         add(byte: type.base.rawValue)
         add(byte: type.isList ? 1 : 0)
         add(try filter.value.json())

@@ -131,7 +131,11 @@ final class CourierWaits: Sendable {
 
     /// Ends all waits; nobody waits from now on.
     func close() {
-        state.withLock { $0.isClosed = true }
+        let wasClosed = state.withLock { state in
+            defer { state.isClosed = true }
+            return state.isClosed
+        }
+        if wasClosed { return }
         take { _, _ in true }.forEach { $0.continuation.resume(returning: .over) }
     }
 

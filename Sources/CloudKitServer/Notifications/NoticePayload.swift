@@ -9,7 +9,7 @@ extension NoticeDecision.Notice {
         let info = owner.subscription.notificationInfo ?? NotificationInfo()
         let notification = PushNotification(
             id: NoticeID.text(place.partition, version), container: place.address.container, user: owner.user,
-            subscriptionID: owner.subscription.id, scope: place.scope,
+            subscriptionID: owner.subscription.id, scope: place.subscribedScope,
             subject: try subject(in: place, zoneName, info), presentation: try presentation(info))
         return NotificationDraft(
             collapseKey: collapseKey(in: place, zoneName, info), origin: place.caller.deviceID,
@@ -47,10 +47,16 @@ extension NoticeDecision.Notice {
     /// A waiting notification gives way to a newer one about the same (B-PSH-02), or that says so itself (B-PSH-08).
     private func collapseKey(in place: DatabasePlace, _ zoneName: String, _ info: NotificationInfo) -> String {
         if let key = info.collapseIDKey { return "collapse/" + key }
-        let subscription = "\(place.scope.word)/\(owner.subscription.id)"
+        let subscription = "\(place.subscribedScope.word)/\(owner.subscription.id)"
         guard let change else { return subscription }
         return "\(subscription)/\(zoneName)/\(change.record.name)"
     }
+}
+
+extension DatabasePlace {
+    /// The database in which subscriptions meet changes made here: a participant's changes are made in the private
+    /// database of the zone's owner (B-DB-10).
+    var subscribedScope: DatabaseScope { scope == .public ? .public : .private }
 }
 
 /// Notifications about one change have one identifier, whatever subscription they come from.

@@ -20,7 +20,7 @@ struct NoticeWriting: Sendable {
         let subscriptions = try await subscriptions(commit, transaction)
         let decision = NoticeDecision(commit, subscriptions: subscriptions, in: place, schema: schema)
         for owner in decision.spent {
-            transaction.clear(owner.subscription, of: owner.user, in: place.scope)
+            transaction.clear(owner.subscription, of: owner.user, in: place.subscribedScope)
             database.subscriptionCount -= min(1, database.subscriptionCount)
         }
         var report = NoticeReport(place: place, decided: decision.notices.count, dropped: decision.dropped)
@@ -30,7 +30,7 @@ struct NoticeWriting: Sendable {
                     transaction.set(
                         CarriedNotification(
                             version: database.takeVersions(1), receiver: notice.owner.user,
-                            draft: try notice.draft(in: place, zoneName: commit.zoneName)))
+                            content: .draft(try notice.draft(in: place, zoneName: commit.zoneName))))
                 }
             } else {
                 report.dropped[.noOtherDevice] = try await enqueue(decision, commit, &transaction)

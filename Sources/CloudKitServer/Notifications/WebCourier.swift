@@ -17,13 +17,20 @@ package final class WebCourier: Courier {
 
     private let cloud: Cloud
     private let hold: Duration
+    private let isCurrent: @Sendable (String) async throws -> Bool
     private let waiting = CourierWaits()
     private let positions = CourierPositions()
 
-    /// - Parameter hold: How long a request waits.
-    package init(cloud: Cloud, hold: Duration = .seconds(25)) {
+    /// - Parameters:
+    ///   - hold: How long a request waits.
+    ///   - isCurrent: Whether the session with this identifier still lasts.
+    package init(
+        cloud: Cloud, hold: Duration = .seconds(25),
+        isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
+    ) {
         self.cloud = cloud
         self.hold = hold
+        self.isCurrent = isCurrent
     }
 
     /// Requests that wait at this moment.
@@ -46,6 +53,8 @@ package final class WebCourier: Courier {
         defer { waiting.leave(address.partition) }
         let ends = ContinuousClock.now + hold
         while true {
+            // Asked again after each wait: who was signed out meanwhile gets nothing.
+            if !address.sessionID.isEmpty, try await !isCurrent(address.sessionID) { throw Self.unknownAddress }
             let has = confirmed.map { CourierPosition.read($0, epoch: cloud.store.epoch) }
             let page = try await page(address, confirmed: has, max: max)
             if !page.payloads.isEmpty {
@@ -76,8 +85,11 @@ package final class WebCourier: Courier {
         while (try? await Task.sleep(for: .seconds(1), tolerance: .milliseconds(500))) != nil {
             waiting.end(before: .now)
         }
-        waiting.close()
+        close()
     }
+
+    /// Ends all waits; from now on nobody waits.
+    package func close() { waiting.close() }
 
     private static let unknownAddress = RequestFailure(
         .itemNotFound, "this courier URL is not, or no longer, good", remedy: "Create a token.")

@@ -21,9 +21,11 @@ extension Cloud {
     /// - Parameters:
     ///   - clientID: At most 255 bytes; nil: a client that does not tell, and is new each time.
     ///   - service: `development` or `production`.
+    ///   - sessionID: Of the caller; the courier's URL is good as long as the session.
     /// - Throws: `authenticationRequired` without a user; `badRequest`.
     package func createPushToken(
-        clientID: String?, service: String, in container: ContainerID, _ environment: Environment, by caller: Caller
+        clientID: String?, service: String, in container: ContainerID, _ environment: Environment, by caller: Caller,
+        sessionID: String? = nil
     ) async throws -> PushRegistration {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
         let clientID = clientID ?? surroundings.randomUUID()
@@ -34,7 +36,8 @@ extension Cloud {
         }
         let token = surroundings.random(32)
         let address = CourierAddress(
-            container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)))
+            container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
+            sessionID: sessionID ?? "")
         let made = PushToken(
             hash: address.hash, clientID: clientID, device: caller.deviceID, service: service,
             seen: surroundings.now(), position: 0)
@@ -49,11 +52,12 @@ extension Cloud {
     /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (web-services.md §12.1).
     package func registerPushToken(
         _ token: [UInt8], clientID: String?, service: String, in container: ContainerID, _ environment: Environment,
-        by caller: Caller
+        by caller: Caller, sessionID: String? = nil
     ) async throws -> PushRegistration {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
         let address = CourierAddress(
-            container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)))
+            container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
+            sessionID: sessionID ?? "")
         let now = surroundings.now()
         let position: UInt64? = try await store.write(address.partition) { transaction in
             guard var held = try await transaction.pushToken(address.hash) else { return nil }
@@ -63,7 +67,7 @@ extension Cloud {
         }
         guard let position else {
             return try await createPushToken(
-                clientID: clientID, service: service, in: container, environment, by: caller)
+                clientID: clientID, service: service, in: container, environment, by: caller, sessionID: sessionID)
         }
         return try registration(token, address, position)
     }

@@ -9,6 +9,8 @@ struct CourierAddress: Hashable, Sendable {
     var user: UserID
     /// SHA-256 of the device's token.
     var hash: [UInt8]
+    /// The session in which the token was made: the address is good no longer than that; empty: made without one.
+    var sessionID: String
 
     var partition: StoragePartition { .privateDatabase(container, environment, of: user) }
 }
@@ -28,7 +30,9 @@ struct CourierAddressSeal: Sendable {
     /// Letters, digits, `-` and `_`, so that nothing needs escaping.
     func seal(_ address: CourierAddress) throws -> String {
         let nonce = try AES.GCM.Nonce(data: random(12))
-        let place = [address.container.name, address.environment.rawValue, address.user.recordName]
+        let place = [
+            address.container.name, address.environment.rawValue, address.user.recordName, address.sessionID,
+        ]
         let plain = address.hash + Array(place.joined(separator: "\u{0}").utf8)
         let box = try AES.GCM.seal(plain, using: key, nonce: nonce)
         return Base64URL.encode(Array(box.nonce) + Array(box.ciphertext) + Array(box.tag))
@@ -42,10 +46,10 @@ struct CourierAddressSeal: Sendable {
         else { return nil }
         let place = String(decoding: plain.dropFirst(Self.hashBytes), as: UTF8.self)
             .split(separator: "\u{0}", omittingEmptySubsequences: false).map(String.init)
-        guard place.count == 3, let environment = Environment(rawValue: place[1]) else { return nil }
+        guard place.count == 4, let environment = Environment(rawValue: place[1]) else { return nil }
         return CourierAddress(
             container: ContainerID(place[0]), environment: environment, user: UserID(place[2]),
-            hash: Array(plain.prefix(Self.hashBytes)))
+            hash: Array(plain.prefix(Self.hashBytes)), sessionID: place[3])
     }
 
     private static let hashBytes = 32

@@ -21,7 +21,7 @@ struct CourierTests {
                 var device = device
                 return try await device.received()
             }
-            while courier.waitingCount == 0 { await Task.yield() }
+            while courier.waitingCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
             try await cloud.modify([create("R1")], by: Caller(user: TestCloud.ada, deviceID: "other"))
             #expect(try await waiting.value == ["D"])
             #expect(courier.waitingCount == 0)
@@ -36,7 +36,7 @@ struct CourierTests {
                 Task { try await courier.next(device.path, confirmed: nil, max: 1).payloads }
             }
             let first = wait()
-            while courier.waitingCount == 0 { await Task.yield() }
+            while courier.waitingCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
             let second = wait()
             #expect(try await first.value == [])
             second.cancel()

@@ -90,7 +90,7 @@ private final class ScriptedCourier: Transport {
         var names: [String?] = []
         for _ in 0..<3 { names.append(await notifications.next()?.notification?.subscriptionID) }
         #expect(names == ["A", "B", "C"])
-        while courier.confirmed.count < 3 { await Task.yield() }
+        while courier.confirmed.count < 3 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(courier.confirmed == ["p0", "p1", "p2"])
         #expect(courier.registrations == 1)
     }
