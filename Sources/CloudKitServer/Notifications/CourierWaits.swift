@@ -69,7 +69,8 @@ final class CourierWaits: Sendable {
                 for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
             }
         } onCancel: {
-            take { $1 == id && $0 == partition }.forEach { $0.continuation.resume(returning: .over) }
+            let waits = take { $1 == id && $0 == partition }
+            for wait in waits { wait.continuation.resume(returning: .over) }
         }
     }
 
@@ -136,7 +137,8 @@ final class CourierWaits: Sendable {
             return state.isClosed
         }
         if wasClosed { return }
-        take { _, _ in true }.forEach { $0.continuation.resume(returning: .over) }
+        let waits = take { _, _ in true }
+        for wait in waits { wait.continuation.resume(returning: .over) }
     }
 
     private func take(where isWanted: (StoragePartition, UInt64) -> Bool) -> [Wait] {
