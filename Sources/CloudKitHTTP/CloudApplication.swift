@@ -9,6 +9,7 @@ package struct CloudApplication: Sendable {
     package let configuration: CloudConfiguration
     package let metrics: RequestMetrics
     private let responder: CloudResponder
+    private let delivery: NotificationService
     private let logger: Logger
 
     /// - Parameters:
@@ -26,14 +27,18 @@ package struct CloudApplication: Sendable {
         let book = Book.accounts(in: cloud.store)
         let authenticator = Authenticator(
             book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
+        let courier = WebCourier(cloud: cloud, hold: configuration.courierHold) {
+            try await authenticator.isCurrent(sessionID: $0)
+        }
+        delivery = NotificationService(cloud: cloud, couriers: [courier], logger: logger)
         responder = CloudResponder(
-            configuration: configuration, authenticator: authenticator,
-            databases: DatabaseEndpoints(cloud: cloud),
+            configuration: configuration, authenticator: authenticator, databases: DatabaseEndpoints(cloud: cloud),
             devices: DeviceEndpoints(
                 cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
             users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
-            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), health: HealthCheck(book: book),
-            metrics: metrics, logger: logger)
+            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), tokens: TokenEndpoints(cloud: cloud),
+            courier: CourierEndpoint(courier: courier), health: HealthCheck(book: book), metrics: metrics,
+            logger: logger)
     }
 
     /// The service that listens, to be run by a service group; it ends requests in flight before it stops.
@@ -57,7 +62,7 @@ package struct CloudApplication: Sendable {
             server: try makeServer(http1),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
-            onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+            services: [delivery], onServerRunning: { await listening($0.localAddress?.port ?? 0) },
             logger: serverLogger)
     }
 }

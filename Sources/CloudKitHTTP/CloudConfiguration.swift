@@ -15,11 +15,14 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var isSignUpOpen: Bool
     /// How slow a client may be while a file goes over the wire.
     package var transferPace: TransferPace
+    /// How long a device's question for notifications waits for one.
+    package var courierHold: Duration
 
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
         isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true,
-        transferPace: TransferPace = TransferPace()
+        transferPace: TransferPace = TransferPace(),
+        courierHold: Duration = .seconds(25)
     ) {
         self.host = host
         self.port = port
@@ -29,6 +32,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.bodyBytesMax = bodyBytesMax
         self.isSignUpOpen = isSignUpOpen
         self.transferPace = transferPace
+        self.courierHold = courierHold
     }
 
     var scheme: String { usesTLS ? "https" : "http" }

@@ -17,6 +17,8 @@ package struct Cloud: Sendable {
     let assetDigests = AssetDigests()
     let assetPartitions: AssetPartitions
     package let people: People
+    /// Tells what becomes of notifications.
+    package let noticeBoard = NoticeBoard()
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.

@@ -17,6 +17,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case changesDatabase = "changes/database"
     case assetsUpload = "assets/upload"
     case assetsRereference = "assets/rereference"
+    case subscriptionsList = "subscriptions/list"
+    case subscriptionsLookup = "subscriptions/lookup"
+    case subscriptionsModify = "subscriptions/modify"
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
@@ -40,6 +43,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case identitiesLookup = "identities/lookup"
     case assetUpload = "asset/upload"
     case assetDownload = "asset/download"
+    case tokensCreate = "tokens/create"
+    case tokensRegister = "tokens/register"
+    case courier
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
     case signUpPage = "page/sign-up"
@@ -67,10 +73,11 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 
     var verbs: Verbs {
         switch self {
-        case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
+        case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts:
+            .getOrPost
         case .assetUpload: .upload
         case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .health,
-            .metrics, .unknown:
+            .metrics, .courier, .unknown:
             .get
         default: .post
         }
@@ -80,9 +87,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     static let ofDatabase = named([
         .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
         .zonesChanges, .changesZone, .changesDatabase, .assetsUpload, .assetsRereference, .usersCaller, .usersCurrent,
-        .usersDiscover, .usersLookupEmail,
-        .usersLookupID, .usersLookupContacts, .usersLookupParticipants, .recordsResolve, .recordsAccept,
-        .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess,
+        .usersDiscover, .usersLookupEmail, .usersLookupID, .usersLookupContacts, .usersLookupParticipants,
+        .recordsResolve, .recordsAccept, .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess,
+        .subscriptionsList, .subscriptionsLookup, .subscriptionsModify,
     ])
 
     /// The endpoints below `/device`.
@@ -90,6 +97,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .keychainGet,
         .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery, .keychainRecover, .devicesList,
         .devicesRevoke, .identitiesLookup,
+        .tokensCreate, .tokensRegister,
     ])
 
     private static func named(_ endpoints: [Endpoint]) -> [Substring: Endpoint] {

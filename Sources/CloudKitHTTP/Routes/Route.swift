@@ -9,6 +9,8 @@ struct Route: Hashable {
     var scope: DatabaseScope?
     /// The short GUID of a share's link, `/share/{guid}`.
     var shareGUID: String?
+    /// Whose notifications a courier's URL gives; sealed, and a secret.
+    var courierPath: Substring?
 
     /// A container in one environment.
     struct Place: Hashable {
@@ -28,6 +30,11 @@ struct Route: Hashable {
         if path.utf8.starts(with: Self.sharePrefix.utf8), let guid = Self.shareGUID(path) {
             self.init(endpoint: .sharePage)
             shareGUID = guid
+            return
+        }
+        if path.utf8.starts(with: Self.courierPrefix.utf8) {
+            self.init(endpoint: .courier)
+            courierPath = path.dropFirst(Self.courierPrefix.count)
             return
         }
         // Bytes, not characters: this runs for every request.
@@ -75,6 +82,8 @@ struct Route: Hashable {
         default: false
         }
     }
+    /// What the path of a web courier's URL begins with.
+    static let courierPrefix = "/courier/"
 
     /// The longest page's.
     private static let pageBytesMax = 16

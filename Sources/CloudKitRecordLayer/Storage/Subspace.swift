@@ -2,7 +2,7 @@ import OrderedStore
 
 /// The first byte of every key: what the rest of the key, and the value, mean.
 ///
-/// A partition of a database holds those up to `assetReference`; the cloud's own books hold the rest. Values never change:
+/// A partition of a database holds those up to `joinedFeed`; the cloud's own books hold the rest. Values never change:
 /// data is stored under them.
 package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case databaseHeader = 0x01
@@ -51,6 +51,20 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case joinedZone = 0x3B
     /// version → owner and zone name
     case joinedFeed = 0x3C
+    /// database scope, user, subscription → `Subscription`
+    case subscription = 0x31
+    /// record type, user, subscription → `Subscription`: those of the public database once more
+    case subscribedType = 0x32
+    /// version → `CarriedNotification`: decided here, to be carried into its receiver's partition
+    case carriedNotification = 0x33
+    /// → `NotificationQueueHeader`, of the user whose partition it is
+    case notificationQueue = 0x34
+    /// sequence → `QueuedNotification`
+    case notification = 0x35
+    /// collapse key → sequence of the only notification with it
+    case notificationKey = 0x36
+    /// hash of a token → `PushToken`
+    case pushToken = 0x37
 
     /// record type → its definition, in the schema's partition
     case recordType = 0x40

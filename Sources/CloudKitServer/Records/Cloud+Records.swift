@@ -24,10 +24,13 @@ extension Cloud {
                 $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: surroundings,
                 seal: assetSeal, limits: limits)
         }
+        let sink = NoticeSink()
         let batch = RecordBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
-            clientChangeToken: request.clientChangeToken, limits: limits, now: surroundings.now())
-        return try await people.dressed(run(batch))
+            clientChangeToken: request.clientChangeToken, limits: limits, now: surroundings.now(), sink: sink)
+        let outcomes = try await run(batch)
+        noticeBoard.tell(sink)
+        return try await people.dressed(outcomes)
     }
 
     /// Turns strangers away before a zone's writers are kept waiting for them.
@@ -43,7 +46,7 @@ extension Cloud {
         let place = batch.place
         try await registry.enter(place.partition)
         var schema = try await schemas.current(place.schemaPartition)
-        var isWorkPromised = false
+        var isWorkPromised = registry.isWorkPromised(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
             let result = try await store.write(batch.partitions) { [schema, isWorkPromised] transaction in
                 try await batch.run(schema, isWorkPromised: isWorkPromised, &transaction)

@@ -15,6 +15,8 @@ struct RecordBatch: Sendable {
     let limits: Limits
     /// Milliseconds since 1970.
     let now: Int64
+    /// Learns who will be notified.
+    var sink: NoticeSink?
 
     /// The partitions it writes to: the database's, and the directory of links where a share may begin.
     var partitions: [StoragePartition] {
@@ -27,11 +29,12 @@ struct RecordBatch: Sendable {
         case schemaIsOld
         /// The schema must have more types or fields first; nothing was written.
         case mustGrow(SchemaGrowth)
-        /// Cascades will wait in the outbox, which must be announced first; nothing was written.
+        /// Something will wait in the outbox, which must be announced first; nothing was written.
         case mustPromiseWork
     }
 
     func run(_ schema: Schema, isWorkPromised: Bool, _ transaction: inout StorageWriter) async throws -> Result {
+        sink?.begin()
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
         let reach = try await ShareReach(headers.zone, in: place, transaction)
@@ -54,7 +57,9 @@ struct RecordBatch: Sendable {
             return .outcomes(
                 try await atomicOutcomes(drafts).attachingShares(transaction, zone: zone.number, in: place))
         }
-        if !verdict.deferred.isEmpty, !isWorkPromised { return .mustPromiseWork }
+        // Notifications about public records wait to be carried to their receivers.
+        let mayNotify = place.scope == .public && headers.database.subscriptionCount > 0
+        if !verdict.deferred.isEmpty || mayNotify, !isWorkPromised { return .mustPromiseWork }
 
         var writing = RecordWriting(
             batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil)

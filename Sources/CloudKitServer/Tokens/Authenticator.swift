@@ -35,6 +35,8 @@ package struct Admission: Hashable, Sendable {
     package var nextWebAuthToken: String?
     /// How the device's keys relate to the account's.
     package var keychain = KeychainStanding.current
+    /// The session of the device or browser; what outlives the request ends with it.
+    package var sessionID: String?
 }
 
 /// Establishes who sends a request (web-services.md §2.1).
@@ -169,13 +171,21 @@ package final class Authenticator: Sendable {
             deviceID: shownID(of: session, in: question.container), apiToken: apiToken,
             nextWebAuthToken: try tokens.seal(
                 next, container: question.container, environment: question.environment, apiToken: apiToken),
-            keychain: Self.standing(of: session, account))
+            keychain: Self.standing(of: session, account), sessionID: session.id)
         return (admission, account.id)
     }
 
     private static func standing(of session: DeviceSession, _ account: Account) -> KeychainStanding {
         if session.isOutdated(for: account) { return .outdated }
         return account.isResettingKeys ? .resetting : .current
+    }
+
+    /// Whether a session has neither ended nor expired, and its account is not disabled.
+    package func isCurrent(sessionID: String) async throws -> Bool {
+        guard let session = try await sessions.session(sessionID), surroundings.now() < session.expires,
+            let account = try await accounts.account(id: session.account)
+        else { return false }
+        return !account.isDisabled
     }
 
     private func shownID(of session: DeviceSession, in container: ContainerID) -> String {
