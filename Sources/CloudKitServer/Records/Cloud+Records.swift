@@ -17,6 +17,7 @@ extension Cloud {
         let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try ModifyCheck.check(request, caller, limits)
+        let limits = try await limits(in: place)
         let items = request.operations.map {
             RecordItem(
                 $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: surroundings,
