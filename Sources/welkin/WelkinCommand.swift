@@ -12,6 +12,6 @@ struct WelkinCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ServeCommand.self, AccountCommand.self, TokenCommand.self, KeyCommand.self, SchemaCommand.self,
-            LoginCommand.self, LogoutCommand.self, StatusCommand.self, QuickstartCommand.self,
+            FaultCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, QuickstartCommand.self,
         ])
 }

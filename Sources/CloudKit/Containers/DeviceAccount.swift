@@ -34,7 +34,7 @@ struct ProfileAccount: DeviceAccount {
         self.configuration = configuration
         self.container = container
         profile = configuration.deviceProfile
-        signIn = SignIn(configuration: configuration) { try await Self.send($0, by: transport) }
+        signIn = SignIn(configuration: configuration, sendingBy: transport)
     }
 
     var state: AccountState { profile.accountState }
@@ -67,10 +67,15 @@ struct ProfileAccount: DeviceAccount {
     }
 
     var userRecordName: String? { (try? entry)?.userRecordName }
+}
 
-    private static func send(_ request: DeviceRequest, by transport: any Transport) async throws -> DeviceResponse {
-        guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
-        let response = try await transport.send(message)
-        return DeviceResponse(status: response.status, body: response.body)
+extension SignIn {
+    /// Signs devices in by way of the framework's transport.
+    package init(configuration: DeviceConfiguration, sendingBy transport: any Transport) {
+        self.init(configuration: configuration) { request in
+            guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
+            let response = try await transport.send(message)
+            return DeviceResponse(status: response.status, body: response.body)
+        }
     }
 }

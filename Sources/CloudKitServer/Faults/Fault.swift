@@ -4,7 +4,7 @@ import CloudKitModel
 package struct Fault: BookRow, Codable, Hashable, Sendable {
     /// What the trouble is.
     package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
-        /// Requests are refused with `requestRateLimited` and `retryAfter` (B-THR-02).
+        /// Requests are refused as too many, with `retryAfter` (B-THR-02).
         case throttle
         /// Requests are refused with `serviceUnavailable` and `retryAfter`.
         case unavailable

@@ -40,7 +40,8 @@ package final class Faults: Sendable {
             id: surroundings.randomHex(bytes: 8), kind: kind, container: container?.name, user: user?.recordName,
             until: seconds.map { now + Int64($0 * 1000) }, bytes: bytes)
         try await book.change { page in
-            for old in try await page.rows(prefix: Self.prefix, as: Fault.self) where old.until.map({ $0 <= now }) == true {
+            for old in try await page.rows(prefix: Self.prefix, as: Fault.self)
+            where old.until.map({ $0 <= now }) == true {
                 page.clear(Self.prefix + old.id)
             }
             try page.set(Self.prefix + fault.id, to: fault)
