@@ -155,7 +155,8 @@ let package = Package(
                 "CloudKitModel",
                 "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", lifecycle, logging,
             ], swiftSettings: strict),
-        .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKitTesting", "CloudKit"], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitTestingTests", dependencies: ["CloudKitTesting", "CloudKit"], swiftSettings: strict),
         .target(name: "Notes", dependencies: ["CloudKit"], path: "Examples/Notes/Sources", swiftSettings: strict),
         .testTarget(
             name: "NotesTests", dependencies: ["Notes", "CloudKit", "CloudKitTesting"], path: "Examples/Notes/Tests",
