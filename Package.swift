@@ -28,6 +28,7 @@ let package = Package(
     products: [
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "CoreLocation", targets: ["CoreLocation"]),
+        .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .executable(name: "welkin", targets: ["welkin"]),
         .executable(name: "contacts-demo", targets: ["contacts-demo"]),
     ],
@@ -93,6 +94,13 @@ let package = Package(
                 lifecycle,
                 logging,
             ], swiftSettings: strict),
+        // A throwaway cloud for anyone's tests.
+        .target(
+            name: "CloudKitTesting",
+            dependencies: [
+                "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "OrderedStore",
+                "FileStore", lifecycle, logging,
+            ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
 
         // Proof, from pure rules up to a process that is killed.
@@ -151,6 +159,12 @@ let package = Package(
                 "CloudKitModel",
                 "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitTestingTests", dependencies: ["CloudKitTesting", "CloudKit"], swiftSettings: strict),
+        .target(name: "Notes", dependencies: ["CloudKit"], path: "Examples/Notes/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "NotesTests", dependencies: ["Notes", "CloudKit", "CloudKitTesting"], path: "Examples/Notes/Tests",
+            swiftSettings: strict),
         // A cloud in a process of its own, spoken to in plain HTTP.
         .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),
         .testTarget(

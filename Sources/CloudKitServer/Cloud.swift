@@ -10,6 +10,8 @@ package struct Cloud: Sendable {
     package let files: Files
     package let surroundings: Surroundings
     package let limits: Limits
+    /// Trouble ordered by the operator.
+    package let faults: Faults
     let schemas: SchemaBook
     let registry: Registry
     let tokens: SyncTokenSeal
@@ -29,11 +31,22 @@ package struct Cloud: Sendable {
         self.files = files
         self.surroundings = surroundings
         self.limits = limits
+        faults = Faults(book: .accounts(in: store), surroundings: surroundings)
         schemas = SchemaBook(store: store)
         registry = Registry(store: store)
         people = People(book: .accounts(in: store), surroundings: surroundings)
         tokens = SyncTokenSeal(secret: surroundings.secret, epoch: store.epoch)
         assetSeal = AssetSeal(surroundings: surroundings)
         assetPartitions = AssetPartitions(store: store)
+    }
+
+    /// The limits that hold for what is written into a place.
+    func limits(in place: DatabasePlace) async throws -> Limits {
+        guard place.scope != .public else { return limits }
+        let ordered = try await faults.quota(of: place.owner, in: place.address.container, place.address.environment)
+        guard let ordered else { return limits }
+        var limits = limits
+        limits.quotaBytes = min(ordered, limits.quotaBytes ?? .max)
+        return limits
     }
 }

@@ -65,15 +65,20 @@ public final class CKContainer: NSObject, Sendable {
     /// - Parameter identifier: nil: the configuration's container.
     package convenience init(
         identifier: String? = nil, configuration: DeviceConfiguration,
-        transport: any Transport = URLSessionTransport.shared
+        transport: any Transport = URLSessionTransport.shared, timekeeping: Timekeeping = .system
     ) {
-        self.init(connection: ContainerConnection(configuration, identifier: identifier, transport: transport))
+        self.init(
+            connection: ContainerConnection(
+                configuration, identifier: identifier, transport: transport, timekeeping: timekeeping))
     }
 
     private static let configured = CKContainer(connection: .configured(identifier: nil, profile: nil))
 
+    /// What `default()` means in a task instead of the configured container.
+    @TaskLocal package static var standIn: CKContainer?
+
     /// The configured container; the same object each time.
-    public class func `default`() -> CKContainer { configured }
+    public class func `default`() -> CKContainer { standIn ?? configured }
 
     /// One of the three databases.
     public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {

@@ -75,7 +75,10 @@ final class ContainerConnection: Sendable {
             identifier: identifier, place: .failure(.misconfigured(reason)), account: NoAccount(), transport: transport)
     }
 
-    convenience init(_ configuration: DeviceConfiguration, identifier: String?, transport: any Transport) {
+    convenience init(
+        _ configuration: DeviceConfiguration, identifier: String?, transport: any Transport,
+        timekeeping: Timekeeping = .system
+    ) {
         let name = identifier ?? configuration.container
         let environment = CloudKitModel.Environment(rawValue: configuration.environment) ?? .development
         let place: Result<ContainerPlace, CallFailure> =
@@ -88,7 +91,7 @@ final class ContainerConnection: Sendable {
             }
         let account = ProfileAccount(configuration: configuration, container: name ?? "", transport: transport)
         self.init(
-            identifier: name, place: place, account: account, transport: transport,
+            identifier: name, place: place, account: account, transport: transport, timekeeping: timekeeping,
             gate: RetryGate.shared(
                 endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
                 profile: configuration.profile),

@@ -44,7 +44,7 @@ struct ProfileAccount: DeviceAccount {
         self.configuration = configuration
         self.container = container
         profile = configuration.deviceProfile
-        signIn = SignIn(configuration: configuration, send: { try await Self.send($0, by: transport) })
+        signIn = SignIn(configuration: configuration, sendingBy: transport)
     }
 
     var state: AccountState { profile.accountState }
@@ -89,10 +89,20 @@ struct ProfileAccount: DeviceAccount {
     func verify() async {
         try? await signIn.verify(container: container)
     }
+}
 
-    private static func send(_ request: DeviceRequest, by transport: any Transport) async throws -> DeviceResponse {
-        guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
-        let response = try await transport.send(message)
-        return DeviceResponse(status: response.status, body: response.body)
+extension SignIn {
+    /// Signs devices in by way of the framework's transport.
+    ///
+    /// - Parameter rounds: Fewer than the default only for tests.
+    package init(
+        configuration: DeviceConfiguration, sendingBy transport: any Transport,
+        rounds: Int = PasswordProof.roundsDefault
+    ) {
+        self.init(configuration: configuration, rounds: rounds) { request in
+            guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
+            let response = try await transport.send(message)
+            return DeviceResponse(status: response.status, body: response.body)
+        }
     }
 }

@@ -20,11 +20,11 @@ struct CloudCall: Sendable {
         guard let deadline else { return try await answerAtLast(needsUser: needsUser) }
         let remaining = deadline - connection.timekeeping.now()
         guard remaining > .zero else { throw CallFailure.overdue }
-        let sleep = connection.timekeeping.sleep
+        let timeout = connection.timekeeping.timeout
         return try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask { try await answerAtLast(needsUser: needsUser) }
             group.addTask {
-                try await sleep(remaining)
+                try await timeout(remaining)
                 throw CallFailure.overdue
             }
             defer { group.cancelAll() }

@@ -2,17 +2,21 @@
 package struct Timekeeping: Sendable {
     /// The time on a clock that only runs forward, from an arbitrary start.
     package var now: @Sendable () -> Duration
-    /// - Throws: `CancellationError`.
+    /// Waits because somebody asked for it. Throws `CancellationError`.
     package var sleep: @Sendable (Duration) async throws -> Void
+    /// Waits for the end of an operation's patience. Throws `CancellationError`.
+    package var timeout: @Sendable (Duration) async throws -> Void
     /// A number from 0 to 1, 1 excluded.
     package var random: @Sendable () -> Double
 
+    /// - Parameter timeout: nil: as `sleep`.
     package init(
         now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
-        random: @escaping @Sendable () -> Double
+        timeout: (@Sendable (Duration) async throws -> Void)? = nil, random: @escaping @Sendable () -> Double
     ) {
         self.now = now
         self.sleep = sleep
+        self.timeout = timeout ?? sleep
         self.random = random
     }
 

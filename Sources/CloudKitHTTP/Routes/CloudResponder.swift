@@ -195,6 +195,7 @@ package struct CloudResponder: HTTPResponder {
             endpoint: route.endpoint, place: place, scope: scope, query: exchange.query, body: body,
             admission: admission, surface: exchange.surface, uuid: report.uuid, baseURL: exchange.baseURL ?? "")
         guard !admission.isServerKey || scope == .public else { throw Self.serverKeyOutsidePublic }
+        try await databases.cloud.faults.check(admission.user, in: place.container, place.environment)
         return try await databases.answer(call, users: users)
     }
 

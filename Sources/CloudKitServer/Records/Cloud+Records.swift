@@ -19,6 +19,7 @@ extension Cloud {
         try ModifyCheck.check(request, caller, limits)
         try await checkReach(ofZone: zoneName, in: place)
         let request = try await people.resolving(request, in: address.container)
+        let limits = try await limits(in: place)
         let items = request.operations.map {
             RecordItem(
                 $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: surroundings,

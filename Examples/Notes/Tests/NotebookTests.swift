@@ -1,0 +1,88 @@
+import CloudKit
+import CloudKitTesting
+import Notes
+import Testing
+
+@Suite struct NotebookTests {
+    private let container = "iCloud.com.example.notes"
+
+    /// A cloud with one person and the notebooks of two of their devices.
+    private func withTwoDevices(
+        _ body: (TestCloud, TestUser, _ phone: (TestDevice, Notebook), _ laptop: (TestDevice, Notebook)) async throws ->
+            Void
+    ) async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user("ada")
+            let phone = try await ada.device("phone")
+            let laptop = try await ada.device("laptop")
+            let onPhone = Notebook(container: try await phone.container(container))
+            let onLaptop = Notebook(container: try await laptop.container(container))
+            try await onPhone.open()
+            try await body(cloud, ada, (phone, onPhone), (laptop, onLaptop))
+        }
+    }
+
+    @Test func `a note written on one device is on the other after a sync, and gone when removed`() async throws {
+        try await withTwoDevices { _, _, phone, laptop in
+            try await phone.1.write(Note(id: "shopping", text: "milk"))
+            try await laptop.1.sync()
+            #expect(await laptop.1.notes["shopping"]?.text == "milk")
+            try await laptop.1.remove("shopping")
+            try await phone.1.sync()
+            #expect(await phone.1.notes.isEmpty)
+        }
+    }
+
+    @Test func `two devices that write at once lose nothing`() async throws {
+        try await withTwoDevices { _, _, phone, laptop in
+            try await phone.1.write(Note(id: "shopping", text: "milk"))
+            try await laptop.1.sync()
+            try await phone.1.write(Note(id: "shopping", text: "milk, bread"))
+            try await laptop.1.write(Note(id: "shopping", text: "milk, tea"))
+            try await phone.1.sync()
+            #expect(await phone.1.notes["shopping"]?.text == "milk, bread\nmilk, tea")
+        }
+    }
+
+    @Test func `without network the write fails, and nothing is half done`() async throws {
+        try await withTwoDevices { _, _, phone, laptop in
+            phone.0.network.isOffline = true
+            await #expect(throws: CKError.self) { try await phone.1.write(Note(id: "n", text: "offline")) }
+            try await laptop.1.sync()
+            #expect(await laptop.1.notes.isEmpty)
+            phone.0.network.isOffline = false
+            try await phone.1.write(Note(id: "n", text: "online"))
+            try await laptop.1.sync()
+            #expect(await laptop.1.notes["n"]?.text == "online")
+        }
+    }
+
+    @Test func `an expired token costs a full fetch and no note`() async throws {
+        try await withTwoDevices { cloud, ada, phone, laptop in
+            try await phone.1.write(Note(id: "n", text: "one"))
+            try await laptop.1.sync()
+            try await cloud.expireChangeTokens(ofZone: "Notes", of: ada, in: container)
+            try await phone.1.write(Note(id: "m", text: "two"))
+            try await laptop.1.sync()
+            #expect(await laptop.1.notes.values.map(\.text).sorted() == ["one", "two"])
+        }
+    }
+
+    @Test func `a zone that people removed in the settings stays removed`() async throws {
+        try await withTwoDevices { cloud, ada, phone, _ in
+            try await phone.1.write(Note(id: "n", text: "one"))
+            try await cloud.purge(zone: "Notes", of: ada, in: container)
+            await #expect(throws: Notebook.Trouble.removedByUser) { try await phone.1.sync() }
+            #expect(await phone.1.notes.isEmpty)
+        }
+    }
+
+    @Test func `a cloud that asks for patience gets it`() async throws {
+        try await withTwoDevices { cloud, _, phone, _ in
+            phone.0.network.fail(with: .answers(status: 503, retryAfter: 30), to: "changes/zone")
+            let before = cloud.clock.now
+            try await phone.1.sync()
+            #expect(cloud.clock.now >= before.addingTimeInterval(30))
+        }
+    }
+}

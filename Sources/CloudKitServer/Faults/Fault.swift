@@ -1,0 +1,61 @@
+import CloudKitModel
+
+/// Trouble that an operator orders, so that a developer can see what an app makes of it. Development environments only.
+package struct Fault: BookRow, Codable, Hashable, Sendable {
+    /// What the trouble is.
+    package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
+        /// Requests are refused as too many, with `retryAfter` (B-THR-02).
+        case throttle
+        /// Requests are refused with `serviceUnavailable` and `retryAfter`.
+        case unavailable
+        /// The user's private database may hold `bytes` (B-THR-01).
+        case quota
+    }
+
+    /// 16 hexadecimal digits.
+    package var id: String
+    package var kind: Kind
+    /// nil: in every container.
+    package var container: String?
+    /// The user's record name; nil: for everybody.
+    package var user: String?
+    /// Milliseconds since 1970; nil: until it is removed.
+    package var until: Int64?
+    /// Of a quota.
+    package var bytes: UInt64?
+
+    package init(
+        id: String, kind: Kind, container: String? = nil, user: String? = nil, until: Int64? = nil,
+        bytes: UInt64? = nil
+    ) {
+        self.id = id
+        self.kind = kind
+        self.container = container
+        self.user = user
+        self.until = until
+        self.bytes = bytes
+    }
+
+    /// Whether it strikes this user there and then.
+    package func strikes(_ user: UserID?, in container: ContainerID, at now: Int64) -> Bool {
+        if let until, until <= now { return false }
+        if let named = self.container, named != container.name { return false }
+        guard let named = self.user else { return true }
+        return named == user?.recordName
+    }
+
+    /// What a request that is struck fails with; nil if it goes on.
+    package func refusal(at now: Int64) -> RequestFailure? {
+        let wait = until.map { Double($0 - now) / 1000 } ?? Self.waitDefault
+        switch kind {
+        case .throttle:
+            return RequestFailure(.throttled, "request rate limited by the operator", retryAfter: wait)
+        case .unavailable:
+            return RequestFailure(.tryAgainLater, "service made unavailable by the operator", retryAfter: wait)
+        case .quota: return nil
+        }
+    }
+
+    /// Seconds that a fault without an end tells clients to wait.
+    private static let waitDefault = 30.0
+}

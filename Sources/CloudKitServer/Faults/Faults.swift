@@ -1,0 +1,108 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Synchronization
+
+/// The faults that are ordered now.
+///
+/// They stand in the cloud's book, so that a command can order one while the cloud runs; what the book says is remembered
+/// for a second.
+package final class Faults: Sendable {
+    private struct Memory {
+        var faults: [Fault] = []
+        var until = Int64.min
+    }
+
+    private let book: Book
+    private let surroundings: Surroundings
+    private let memoryLifetime: Int64
+    private let memory = Mutex(Memory())
+
+    /// - Parameter memoryLifetime: How long what the book says is remembered, milliseconds.
+    package init(book: Book, surroundings: Surroundings, memoryLifetime: Int64 = 1_000) {
+        self.book = book
+        self.surroundings = surroundings
+        self.memoryLifetime = memoryLifetime
+    }
+
+    /// Orders a fault.
+    ///
+    /// - Parameters:
+    ///   - container: nil: in every container.
+    ///   - user: nil: for everybody.
+    ///   - seconds: How long; nil: until it is removed.
+    ///   - bytes: Of a quota.
+    package func order(
+        _ kind: Fault.Kind, in container: ContainerID? = nil, for user: UserID? = nil, seconds: Double? = nil,
+        bytes: UInt64? = nil
+    ) async throws -> Fault {
+        let now = surroundings.now()
+        let fault = Fault(
+            id: surroundings.randomHex(bytes: 8), kind: kind, container: container?.name, user: user?.recordName,
+            until: seconds.map { now + Int64($0 * 1000) }, bytes: bytes)
+        try await book.change { page in
+            for old in try await page.rows(prefix: Self.prefix, as: Fault.self)
+            where old.until.map({ $0 <= now }) == true {
+                page.clear(Self.prefix + old.id)
+            }
+            try page.set(Self.prefix + fault.id, to: fault)
+        }
+        forget()
+        return fault
+    }
+
+    /// What is ordered, the oldest end first.
+    package func list() async throws -> [Fault] {
+        let now = surroundings.now()
+        return try await book.rows(prefix: Self.prefix, as: Fault.self)
+            .filter { $0.until.map { $0 > now } ?? true }
+            .sorted { ($0.until ?? .max, $0.id) < ($1.until ?? .max, $1.id) }
+    }
+
+    /// Removes a fault; false if there is none of this name.
+    @discardableResult
+    package func remove(_ id: String) async throws -> Bool {
+        let isThere = try await book.change { page in
+            guard try await page.get(Self.prefix + id) != nil else { return false }
+            page.clear(Self.prefix + id)
+            return true
+        }
+        forget()
+        return isThere
+    }
+
+    /// Removes every fault.
+    package func removeAll() async throws {
+        try await book.change { page in
+            for entry in try await page.entries(prefix: Self.prefix) { page.clear(entry.key) }
+        }
+        forget()
+    }
+
+    /// Refuses a request that a fault strikes.
+    package func check(_ user: UserID?, in container: ContainerID, _ environment: Environment) async throws {
+        guard environment == .development else { return }
+        let now = surroundings.now()
+        for fault in try await current(now) where fault.strikes(user, in: container, at: now) {
+            if let refusal = fault.refusal(at: now) { throw refusal }
+        }
+    }
+
+    /// The smallest quota ordered for a user; nil if none is.
+    package func quota(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
+        guard environment == .development else { return nil }
+        let now = surroundings.now()
+        return try await current(now).filter { $0.kind == .quota && $0.strikes(user, in: container, at: now) }
+            .compactMap(\.bytes).min()
+    }
+
+    private func current(_ now: Int64) async throws -> [Fault] {
+        if let known = memory.withLock({ now < $0.until ? $0.faults : nil }) { return known }
+        let faults = try await book.rows(prefix: Self.prefix, as: Fault.self)
+        memory.withLock { $0 = Memory(faults: faults, until: now + memoryLifetime) }
+        return faults
+    }
+
+    private func forget() { memory.withLock { $0.until = .min } }
+
+    private static let prefix = "fault/"
+}

@@ -1,0 +1,229 @@
+import CloudKit
+import CloudKitTesting
+import Testing
+
+private let notes = "iCloud.com.example.notes"
+
+/// Runs the body with work that can wait, which is tried again by itself (B-OPS-04).
+private func patiently<Value: Sendable>(
+    _ database: CKDatabase, _ body: (CKDatabase) async throws -> Value
+) async throws -> Value {
+    let configuration = CKOperation.Configuration()
+    configuration.qualityOfService = .utility
+    return try await database.configuredWith(configuration: configuration) { try await body($0) }
+}
+
+/// The code that the body fails with.
+private func code(_ body: () async throws -> Void) async -> CKError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? CKError)?.code
+    }
+}
+
+@Suite struct TestCloudTests {
+    @Test func `two devices of one person share what a third person does not see`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user("ada")
+            let phone = try await ada.device("phone").container(notes).privateCloudDatabase
+            let laptop = try await ada.device("laptop").container(notes).privateCloudDatabase
+            let record = CKRecord(recordType: "Note")
+            record["text"] = "hello"
+            let saved = try await phone.save(record)
+            let read = try await laptop.record(for: saved.recordID)
+            #expect(read["text"] as? String == "hello")
+            let bob = try await cloud.user("bob").device().container(notes).privateCloudDatabase
+            await #expect(throws: CKError.self) { _ = try await bob.record(for: saved.recordID) }
+        }
+    }
+
+    @Test func `a reset leaves an empty cloud`() async throws {
+        try await TestCloud.run { cloud in
+            let before = try await cloud.user("ada").device().container(notes)
+            let record = try await before.privateCloudDatabase.save(CKRecord(recordType: "Note"))
+            try await cloud.reset()
+            let after = try await cloud.user("ada").device().container(notes)
+            do {
+                _ = try await after.privateCloudDatabase.record(for: record.recordID)
+                Issue.record("the record outlived the reset")
+            } catch let error as CKError {
+                #expect(error.code == .unknownItem)
+            }
+        }
+    }
+
+    @Test func `the clock is the cloud's, and stands still until it is moved`() async throws {
+        let start = Date(timeIntervalSince1970: 1_800_000_000)
+        try await TestCloud.run(clock: TestClock(startingAt: start)) { cloud in
+            let database = try await cloud.user().device().container(notes).privateCloudDatabase
+            let first = try await database.save(CKRecord(recordType: "Note"))
+            #expect(first.creationDate == start)
+            cloud.clock.advance(by: .seconds(3600))
+            first["text"] = "later"
+            let second = try await database.save(first)
+            #expect(second.modificationDate == start.addingTimeInterval(3600))
+            #expect(second.creationDate == start)
+        }
+    }
+
+    @Test func `B-THR-02 B-THR-03 a throttled device is told how long, and holds back by itself until then`()
+        async throws
+    {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let device = try await ada.device()
+            let database = try await device.container(notes).privateCloudDatabase
+            try await cloud.throttle(ada, in: notes, for: 20)
+            let first = await code { _ = try await database.save(CKRecord(recordType: "Note")) }
+            #expect(first == .serviceUnavailable)
+            let sent = device.network.exchanges.count
+            let second = await code { _ = try await database.save(CKRecord(recordType: "Note")) }
+            #expect(second == .requestRateLimited)
+            #expect(device.network.exchanges.count == sent)
+            cloud.clock.advance(by: .seconds(21))
+            try await database.save(CKRecord(recordType: "Note"))
+        }
+    }
+
+    @Test func `B-THR-01 a quota is met`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let database = try await ada.device().container(notes).privateCloudDatabase
+            try await cloud.setQuota(bytes: 1, of: ada, in: notes)
+            do {
+                try await database.save(CKRecord(recordType: "Note"))
+                Issue.record("the quota was not met")
+            } catch let error as CKError {
+                #expect(error.code == .quotaExceeded)
+            }
+            try await cloud.endTrouble()
+            try await database.save(CKRecord(recordType: "Note"))
+        }
+    }
+
+    @Test func `B-CHG-09 B-ZN-10 B-ZN-12 tokens expire, zones are purged, keys are lost on demand`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let database = try await ada.device().container(notes).privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z")).zoneID
+            let token = try await database.recordZoneChanges(inZoneWith: zone, since: nil).changeToken
+            try await cloud.expireChangeTokens(ofZone: "Z", of: ada, in: notes)
+            do {
+                _ = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+                Issue.record("the token is good")
+            } catch let error as CKError {
+                #expect(error.code == .changeTokenExpired)
+            }
+            try await cloud.purge(zone: "Z", of: ada, in: notes)
+            do {
+                _ = try await database.recordZone(for: zone)
+                Issue.record("the zone is there")
+            } catch let error as CKError {
+                #expect(error.code == .userDeletedZone)
+            }
+            try await database.save(CKRecordZone(zoneID: zone))
+            try await cloud.loseKeys(ofZone: "Z", of: ada, in: notes)
+            do {
+                _ = try await database.save(
+                    CKRecord(recordType: "Note", recordID: .init(recordName: "n", zoneID: zone)))
+                Issue.record("the zone is there")
+            } catch let error as CKError {
+                #expect(error.code == .zoneNotFound)
+                #expect(error.userInfo[CKErrorUserDidResetEncryptedDataKey] as? Bool == true)
+            }
+        }
+    }
+
+    @Test func `a device without network fails, and goes on when it is back`() async throws {
+        try await TestCloud.run { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(notes).privateCloudDatabase
+            device.network.isOffline = true
+            do {
+                try await database.save(CKRecord(recordType: "Note"))
+                Issue.record("it reached the cloud")
+            } catch let error as CKError {
+                #expect(error.code == .networkUnavailable || error.code == .networkFailure)
+            }
+            device.network.isOffline = false
+            try await database.save(CKRecord(recordType: "Note"))
+        }
+    }
+
+    @Test func `an answer that is lost leaves the save done`() async throws {
+        try await TestCloud.run { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(notes).privateCloudDatabase
+            let record = CKRecord(recordType: "Note", recordID: .init(recordName: "n"))
+            device.network.fail(with: .losesAnswer, to: "records/modify")
+            await #expect(throws: CKError.self) { _ = try await database.save(record) }
+            let server = try await database.record(for: record.recordID)
+            #expect(server.recordChangeTag != nil)
+            #expect(device.network.exchanges.filter { $0.endpoint == "records/modify" }.map(\.status) == [nil])
+        }
+    }
+
+    @Test func `a busy proxy is tried again after the time it names`() async throws {
+        try await TestCloud.run { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(notes).privateCloudDatabase
+            device.network.fail(with: .answers(status: 503, retryAfter: 7), to: "zones/list")
+            let before = cloud.clock.now
+            #expect(try await patiently(database) { try await $0.allRecordZones().count } == 1)
+            #expect(cloud.clock.now >= before.addingTimeInterval(7))
+        }
+    }
+
+    @Test func `signed out, revoked and disabled devices are told so`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let device = try await ada.device()
+            let container = try await device.container(notes)
+            #expect(try await container.accountStatus() == .available)
+            try await device.signOut()
+            #expect(try await container.accountStatus() == .noAccount)
+            do {
+                try await container.privateCloudDatabase.save(CKRecord(recordType: "Note"))
+                Issue.record("nobody is signed in")
+            } catch let error as CKError {
+                #expect(error.code == .notAuthenticated)
+            }
+            try await device.signIn(as: ada)
+            try await container.privateCloudDatabase.save(CKRecord(recordType: "Note"))
+            try await device.revoke()
+            await #expect(throws: CKError.self) {
+                _ = try await container.privateCloudDatabase.save(CKRecord(recordType: "Note"))
+            }
+            let kiosk = try await cloud.signedOutDevice().container(notes)
+            #expect(try await kiosk.accountStatus() == .noAccount)
+        }
+    }
+
+    @Test func `code that asks for the default container is given the device's`() async throws {
+        func appCode() async throws -> CKRecord.ID { try await CKContainer.default().userRecordID() }
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user("ada")
+            let bob = try await cloud.user("bob")
+            let asAda = try await ada.device().asDefault(notes) { _ in try await appCode() }
+            let asBob = try await bob.device().asDefault(notes) { _ in try await appCode() }
+            #expect(try await asAda.recordName == ada.recordID(in: notes).recordName)
+            #expect(try await asBob.recordName == bob.recordID(in: notes).recordName)
+        }
+    }
+
+    @Test func `a waiting device goes on when the test lets time pass`() async throws {
+        let clock = TestClock()
+        clock.skipsWaits = false
+        try await TestCloud.run(clock: clock) { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(notes).privateCloudDatabase
+            device.network.fail(with: .answers(status: 503, retryAfter: 60), to: "zones/list")
+            async let zones = patiently(database) { try await $0.allRecordZones().count }
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(90))
+            #expect(try await zones == 1)
+        }
+    }
+}
