@@ -80,7 +80,7 @@ let package = Package(
             name: "CloudKitHTTP",
             dependencies: [
                 "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore, httpTypes, logging,
-                nioCore,
+                lifecycle, nioCore,
             ], swiftSettings: strict),
 
         // Floor 5: what people start.

@@ -9,6 +9,7 @@ package struct CloudApplication: Sendable {
     package let configuration: CloudConfiguration
     package let metrics: RequestMetrics
     private let responder: CloudResponder
+    private let delivery: NotificationService
     private let logger: Logger
 
     /// - Parameters:
@@ -24,15 +25,21 @@ package struct CloudApplication: Sendable {
         metrics = RequestMetrics()
         let pace = configuration.transferPace
         let book = Book.accounts(in: cloud.store)
+        let authenticator = Authenticator(
+            book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
+        let courier = WebCourier(cloud: cloud, hold: configuration.courierHold) {
+            try await authenticator.isCurrent(sessionID: $0)
+        }
+        delivery = NotificationService(cloud: cloud, couriers: [courier], logger: logger)
         responder = CloudResponder(
             configuration: configuration,
-            authenticator: Authenticator(
-                book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime),
+            authenticator: authenticator,
             databases: DatabaseEndpoints(cloud: cloud),
             sessions: SessionEndpoints(
                 signIn: DeviceSignIn(book: book, surroundings: cloud.surroundings, roundsOfStrangers: rounds),
                 cloud: cloud),
-            users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
+            users: UserEndpoints(), tokens: TokenEndpoints(cloud: cloud), courier: CourierEndpoint(courier: courier),
+            uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
             downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), health: HealthCheck(book: book),
             metrics: metrics, logger: logger)
     }
@@ -58,7 +65,7 @@ package struct CloudApplication: Sendable {
             server: try makeServer(http1),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
-            onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+            services: [delivery], onServerRunning: { await listening($0.localAddress?.port ?? 0) },
             logger: serverLogger)
     }
 }

@@ -13,11 +13,13 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var bodyBytesMax: Int
     /// How slow a client may be while a file goes over the wire.
     package var transferPace: TransferPace
+    /// How long a device's question for notifications waits for one.
+    package var courierHold: Duration
 
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
         isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024,
-        transferPace: TransferPace = TransferPace()
+        transferPace: TransferPace = TransferPace(), courierHold: Duration = .seconds(25)
     ) {
         self.host = host
         self.port = port
@@ -26,6 +28,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.isBehindProxy = isBehindProxy
         self.bodyBytesMax = bodyBytesMax
         self.transferPace = transferPace
+        self.courierHold = courierHold
     }
 
     var scheme: String { usesTLS ? "https" : "http" }

@@ -16,6 +16,8 @@ package struct Cloud: Sendable {
     let assetSeal: AssetSeal
     let assetDigests = AssetDigests()
     let assetPartitions: AssetPartitions
+    /// Tells what becomes of notifications.
+    package let noticeBoard = NoticeBoard()
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.

@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRecordLayer
 
 /// How much of everything a cloud allows; an operator may set tighter ones (B-LIM-16).
 package struct Limits: Hashable, Sendable {
@@ -22,6 +23,14 @@ package struct Limits: Hashable, Sendable {
     package var answerBytesMax = 4 * 1_048_576
     /// Feed entries that one page may pass over, because nobody asked for them, before it ends early.
     package var passedOverMax = 5000
+    /// Subscriptions of one user in one database.
+    package var subscriptionsMax = 500
+    /// What waits for the devices of one user in one container.
+    package var notifications = NotificationQueueLimits()
+    /// Devices of one user that may wait for notifications in one container; of more, the one longest unseen goes.
+    package var pushTokensMax = 50
+    /// Milliseconds after which a device that did not ask for its notifications loses its token.
+    package var pushTokenLifetime: Int64 = 90 * 86_400_000
 
     /// Bytes of one asset that a client of web services uploads (B-LIM-10).
     package var webAssetBytesMax: Int64 = 50 * 1_048_576

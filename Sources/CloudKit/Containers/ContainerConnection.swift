@@ -25,6 +25,8 @@ final class ContainerConnection: Sendable {
     let gate: RetryGate
     /// Opens and seals encrypted values.
     let keys: KeyRing
+    /// Brings notifications to whoever listens.
+    let notifications: NotificationHub
     /// Runs what is added to the container or its databases.
     let operations = OperationQueue()
     private let accountWatch: AccountWatch?
@@ -32,7 +34,8 @@ final class ContainerConnection: Sendable {
     init(
         identifier: String?, place: Result<ContainerPlace, CallFailure>, account: any DeviceAccount,
         transport: any Transport, timekeeping: Timekeeping = .system, gate: RetryGate = RetryGate(),
-        accountWatch: AccountWatch? = nil, epochs: EpochBook = EpochBook()
+        notifications: NotificationHub = NotificationHub(), accountWatch: AccountWatch? = nil,
+        epochs: EpochBook = EpochBook()
     ) {
         self.identifier = identifier
         self.place = place
@@ -40,6 +43,7 @@ final class ContainerConnection: Sendable {
         self.transport = transport
         self.timekeeping = timekeeping
         self.gate = gate
+        self.notifications = notifications
         self.accountWatch = accountWatch
         keys = KeyRing(account: account, place: try? place.get(), epochs: epochs)
     }
@@ -88,6 +92,10 @@ final class ContainerConnection: Sendable {
             gate: RetryGate.shared(
                 endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
                 profile: configuration.profile),
+            notifications: NotificationHub.shared(
+                NotificationHub.Key(
+                    endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
+                    profile: configuration.profile, folder: configuration.deviceProfile.folder)),
             accountWatch: AccountWatch(account), epochs: EpochBook(folder: configuration.deviceProfile.folder))
     }
 

@@ -87,6 +87,29 @@ struct DatabaseRequests: Sendable {
         try await call(.databaseChanges, request.wire(), needsUser: true) { try DatabaseChangesPage(wireAnswer: $0) }
     }
 
+    // MARK: Subscriptions
+
+    func listSubscriptions() async throws -> [SubscriptionOutcome] {
+        try await call(.listSubscriptions, [], needsUser: true) { try [SubscriptionOutcome](wireAnswer: $0) }
+    }
+
+    func lookupSubscriptions(_ ids: [String]) async throws -> [SubscriptionOutcome] {
+        let outcomes = try await call(.lookupSubscriptions, SubscriptionLookup.wire(ids), needsUser: true) {
+            try [SubscriptionOutcome](wireAnswer: $0)
+        }
+        return try counted(outcomes, ids.count)
+    }
+
+    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [SubscriptionOutcome] {
+        // Saving twice comes to the same (B-SUB-05); deleting what is gone is an error.
+        let isRepeatable = operations.allSatisfy { if case .delete = $0 { false } else { true } }
+        let endpoint = isRepeatable ? Endpoint.modifySubscriptions.repeatable : .modifySubscriptions
+        let outcomes = try await call(endpoint, operations.wire(), needsUser: true) {
+            try [SubscriptionOutcome](wireAnswer: $0)
+        }
+        return try counted(outcomes, operations.count)
+    }
+
     // MARK: Users
 
     /// The user's record name in this container.

@@ -52,6 +52,9 @@ extension CKError {
         case savingZone(CKRecordZone.ID)
         case fetchingZone(CKRecordZone.ID)
         case deletingZone(CKRecordZone.ID)
+        case savingSubscription(CKSubscription.ID)
+        case fetchingSubscription(CKSubscription.ID)
+        case deletingSubscription(CKSubscription.ID)
         case other
 
         func describe(_ reason: String) -> String {
@@ -62,6 +65,9 @@ extension CKError {
             case .savingZone(let id): "Error saving record zone \(id) to server: \(reason)"
             case .fetchingZone(let id): "Error fetching record zone \(id) from server: \(reason)"
             case .deletingZone(let id): "Error deleting record zone \(id) from server: \(reason)"
+            case .savingSubscription(let id): "Error saving record subscription \(id) to server: \(reason)"
+            case .fetchingSubscription(let id): "Error fetching subscription \(id) from server: \(reason)"
+            case .deletingSubscription(let id): "Error deleting subscription \(id) from server: \(reason)"
             case .other: reason
             }
         }

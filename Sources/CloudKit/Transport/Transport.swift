@@ -25,10 +25,12 @@ package struct TransportRequest: Hashable, Sendable {
     package var timeout: TimeInterval
     /// Whether the request may travel over a cellular network. Linux has no such notion and ignores it.
     package var allowsCellularAccess: Bool
+    /// Whether the server takes its time to answer: such a request must not keep others from being sent.
+    package var isLongPoll: Bool
 
     package init(
         method: Method, url: URL, headers: [String: String] = [:], body: [UInt8] = [], timeout: TimeInterval = 60,
-        allowsCellularAccess: Bool = true
+        allowsCellularAccess: Bool = true, isLongPoll: Bool = false
     ) {
         self.method = method
         self.url = url
@@ -36,6 +38,7 @@ package struct TransportRequest: Hashable, Sendable {
         self.body = body
         self.timeout = timeout
         self.allowsCellularAccess = allowsCellularAccess
+        self.isLongPoll = isLongPoll
     }
 }
 

@@ -7,8 +7,15 @@ package struct URLSessionTransport: Transport {
     package static let shared = URLSessionTransport()
 
     private let session: URLSession
+    /// For requests that wait: each has a connection for itself while it does.
+    private let waitingSession: URLSession
 
     package init() {
+        session = URLSession(configuration: Self.configuration(connectionsMax: 6))
+        waitingSession = URLSession(configuration: Self.configuration(connectionsMax: 1000))
+    }
+
+    private static func configuration(connectionsMax: Int) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
@@ -16,8 +23,8 @@ package struct URLSessionTransport: Transport {
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpMaximumConnectionsPerHost = 6
-        session = URLSession(configuration: configuration)
+        configuration.httpMaximumConnectionsPerHost = connectionsMax
+        return configuration
     }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -28,7 +35,7 @@ package struct URLSessionTransport: Transport {
         for (name, value) in request.headers { message.setValue(value, forHTTPHeaderField: name) }
         if request.method == .post { message.httpBody = Data(request.body) }
         do {
-            let (data, response) = try await session.data(for: message)
+            let (data, response) = try await (request.isLongPoll ? waitingSession : session).data(for: message)
             guard let answer = response as? HTTPURLResponse else { throw TransportFailure.connectionLost }
             return TransportResponse(status: answer.statusCode, headers: Self.headers(of: answer), body: Array(data))
         } catch let error as URLError {

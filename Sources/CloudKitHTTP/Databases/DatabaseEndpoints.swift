@@ -29,6 +29,9 @@ struct DatabaseEndpoints {
         case .changesDatabase: try await databaseChanges(call)
         case .assetsUpload: try await uploadAssets(call)
         case .assetsRereference: try await rereferenceAssets(call)
+        case .subscriptionsList: try await listSubscriptions(call)
+        case .subscriptionsLookup: try await lookupSubscriptions(call)
+        case .subscriptionsModify: try await modifySubscriptions(call)
         default: try users.answer(call)
         }
     }
@@ -148,6 +151,30 @@ struct DatabaseEndpoints {
         let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
         return Answer(body: page.legacyWireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
+
+    // MARK: Subscriptions
+
+    private func listSubscriptions(_ call: Call) async throws -> Answer {
+        let found = try await cloud.listSubscriptions(in: call.database, by: call.caller)
+        return Answer(
+            body: found.map { .subscription($0) }.wireAnswer(style: style(call)), itemsOut: found.count)
+    }
+
+    private func lookupSubscriptions(_ call: Call) async throws -> Answer {
+        let ids = try SubscriptionLookup.ids(wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.lookupSubscriptions(ids, in: call.database, by: call.caller)
+        return Answer(
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: ids.count, itemsOut: outcomes.count,
+            itemsFailed: outcomes.failedCount)
+    }
+
+    private func modifySubscriptions(_ call: Call) async throws -> Answer {
+        let operations = try [SubscriptionOperation](wire: call.body, limits: call.limits)
+        let outcomes = try await cloud.modifySubscriptions(operations, in: call.database, by: call.caller)
+        return Answer(
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
+            itemsFailed: outcomes.failedCount)
+    }
 }
 
 extension Call {
@@ -155,6 +182,10 @@ extension Call {
 }
 
 extension [RecordOutcome] {
+    fileprivate var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
+}
+
+extension [SubscriptionOutcome] {
     fileprivate var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
 }
 

@@ -77,7 +77,7 @@ package final class RequestMetrics: Sendable {
     package func committed() { commitCount.add(1, ordering: .relaxed) }
 
     /// Everything in Prometheus' text format.
-    func exposition() -> String {
+    func exposition(notices: NoticeCounts = NoticeCounts()) -> String {
         let state = state.withLock { $0 }
         var page = ExpositionPage()
         page.family("welkin_requests_total", "counter", "Requests answered, by endpoint and HTTP status.")
@@ -105,6 +105,15 @@ package final class RequestMetrics: Sendable {
         page.single(
             "welkin_assets_removed_total", "counter", "Files that nothing needed any more.", assets.removed)
         page.single("welkin_asset_removed_bytes_total", "counter", "Their bytes.", assets.bytesRemoved)
+        page.single(
+            "welkin_notifications_decided_total", "counter", "Subscriptions that changes have met.", notices.decided)
+        page.single(
+            "welkin_notifications_sent_total", "counter", "Notifications that devices were given.", notices.sent)
+        page.family(
+            "welkin_notifications_dropped_total", "counter", "Notifications that went nowhere, by reason.")
+        for reason in NoticeDrop.allCases {
+            page.sample("{reason=\"\(reason.rawValue)\"}", notices.dropped[reason] ?? 0)
+        }
         return page.text
     }
 }

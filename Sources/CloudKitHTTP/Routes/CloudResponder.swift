@@ -16,6 +16,8 @@ package struct CloudResponder: HTTPResponder {
     let databases: DatabaseEndpoints
     let sessions: SessionEndpoints
     let users: UserEndpoints
+    let tokens: TokenEndpoints
+    let courier: CourierEndpoint
     let uploads: AssetUploadEndpoint
     let downloads: AssetDownloadEndpoint
     let health: HealthCheck
@@ -127,10 +129,10 @@ package struct CloudResponder: HTTPResponder {
         }
     }
 
-    /// Whoever watches a cloud asks these two all the time.
+    /// Whoever watches a cloud asks the first two all the time, and devices that wait the third.
     private func level(of report: RequestReport) -> Logger.Level {
         if report.status >= 500 { return .error }
-        return report.endpoint == .health || report.endpoint == .metrics ? .debug : .info
+        return [.health, .metrics, .courier].contains(report.endpoint) ? .debug : .info
     }
 
     /// Anything that fails on the way becomes an error object here.
@@ -174,7 +176,13 @@ package struct CloudResponder: HTTPResponder {
         guard route.endpoint.verbs.take(exchange.method) else {
             throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
         }
-        guard let place = route.place else { return try await page(route.endpoint, exchange) }
+        guard let place = route.place else {
+            if let path = route.courierPath { return try await courier.answer(path, exchange) }
+            return try await page(route.endpoint, exchange)
+        }
+        if route.endpoint == .tokensCreate || route.endpoint == .tokensRegister {
+            return try await tokenAnswer(route.endpoint, place, exchange, body, &headers)
+        }
         guard let scope = route.scope else {
             let apiToken = try await authenticator.apiToken(
                 exchange.query.apiToken, container: place.container, environment: place.environment,
@@ -196,6 +204,22 @@ package struct CloudResponder: HTTPResponder {
         return try await databases.answer(call, users: users)
     }
 
+    private func tokenAnswer(
+        _ endpoint: Endpoint, _ place: Route.Place, _ exchange: Exchange, _ body: [UInt8], _ headers: inout HTTPFields
+    ) async throws -> Answer {
+        let admission = try await authenticator.admit(
+            exchange.credentials, container: place.container, environment: place.environment, target: exchange.target,
+            body: body)
+        if let next = admission.nextWebAuthToken { headers[HeaderName.webAuthToken] = next }
+        let caller = Caller(
+            user: admission.user, deviceID: admission.deviceID, surface: exchange.surface,
+            isServerKey: admission.isServerKey)
+        let baseURL = exchange.baseURL
+        guard !baseURL.isEmpty else { throw RequestFailure(.badRequest, "the request does not name its host") }
+        return try await tokens.answer(
+            endpoint, place: place, body: body, caller: caller, sessionID: admission.sessionID, baseURL: baseURL)
+    }
+
     private func page(_ endpoint: Endpoint, _ exchange: Exchange) async throws -> Answer {
         switch endpoint {
         case .landingPage: return Pages.landing()
@@ -205,7 +229,8 @@ package struct CloudResponder: HTTPResponder {
         case .health: return await health.answer()
         case .metrics:
             return Answer(
-                contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.exposition().utf8))
+                contentType: "text/plain; version=0.0.4; charset=utf-8",
+                body: Array(metrics.exposition(notices: databases.cloud.noticeBoard.counts).utf8))
         default: throw Route.notFound
         }
     }

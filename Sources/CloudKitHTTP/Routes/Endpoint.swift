@@ -12,6 +12,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case changesDatabase = "changes/database"
     case assetsUpload = "assets/upload"
     case assetsRereference = "assets/rereference"
+    case subscriptionsList = "subscriptions/list"
+    case subscriptionsLookup = "subscriptions/lookup"
+    case subscriptionsModify = "subscriptions/modify"
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
@@ -23,6 +26,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case sessionsDelete = "sessions/delete"
     case assetUpload = "asset/upload"
     case assetDownload = "asset/download"
+    case tokensCreate = "tokens/create"
+    case tokensRegister = "tokens/register"
+    case courier
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
     case signInScript = "page/sign-in.js"
@@ -48,9 +54,12 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 
     var verbs: Verbs {
         switch self {
-        case .zonesList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts: .getOrPost
+        case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts:
+            .getOrPost
         case .assetUpload: .upload
-        case .assetDownload, .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .unknown: .get
+        case .assetDownload, .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .courier,
+            .unknown:
+            .get
         default: .post
         }
     }
@@ -58,13 +67,15 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     /// The endpoints below `/database`, by what follows the database's word.
     static let ofDatabase = named([
         .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
-        .zonesChanges, .changesZone, .changesDatabase, .assetsUpload, .assetsRereference, .usersCaller, .usersCurrent,
-        .usersDiscover, .usersLookupEmail,
+        .zonesChanges, .changesZone, .changesDatabase, .assetsUpload, .assetsRereference, .subscriptionsList,
+        .subscriptionsLookup, .subscriptionsModify, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail,
         .usersLookupID, .usersLookupContacts,
     ])
 
     /// The endpoints below `/device`.
-    static let ofDevice = named([.sessionsPrepare, .sessionsCreate, .sessionsDelete])
+    static let ofDevice = named([
+        .sessionsPrepare, .sessionsCreate, .sessionsDelete, .tokensCreate, .tokensRegister,
+    ])
 
     private static func named(_ endpoints: [Endpoint]) -> [Substring: Endpoint] {
         Dictionary(uniqueKeysWithValues: endpoints.map { ($0.rawValue[...], $0) })

@@ -52,12 +52,15 @@ struct Exchange {
     /// Scheme, host and port under which the client reaches this cloud; empty when it does not say.
     var baseURL: String { publicURL ?? authority.map { "\(scheme)://\($0)" } ?? "" }
 
+    /// Whether the client is still there to read an answer.
+    var isConnected: @Sendable () -> Bool { { [channel] in channel.isActive } }
+
     /// Where a browser can sign in for the database asked; nil when the request does not say enough.
     var signInURL: String? {
-        guard let base = publicURL ?? authority.map({ "\(scheme)://\($0)" }), let token = query.apiToken,
+        guard !baseURL.isEmpty, let token = query.apiToken,
             let place = try? Route(path: path).place
         else { return nil }
-        return "\(base)/sign-in?container=\(PercentEncoding.encode(place.container.name))"
+        return "\(baseURL)/sign-in?container=\(PercentEncoding.encode(place.container.name))"
             + "&environment=\(place.environment.rawValue)&ckAPIToken=\(PercentEncoding.encode(token))"
     }
 

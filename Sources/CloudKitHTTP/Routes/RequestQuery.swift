@@ -6,6 +6,8 @@ struct RequestQuery: Hashable {
     var wantsSyncToken = false
     var container: String?
     var environment: String?
+    /// The notifications that a device has, as the courier's last answer said.
+    var confirmed: String?
 
     init(_ text: Substring) {
         var text = text
@@ -35,6 +37,7 @@ struct RequestQuery: Hashable {
         case "getCurrentSyncToken": wantsSyncToken = value == "true"
         case "container": container = value
         case "environment": environment = value
+        case "confirmed": confirmed = value
         default: break
         }
     }

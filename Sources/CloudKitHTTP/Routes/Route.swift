@@ -7,6 +7,8 @@ struct Route: Hashable {
     var place: Place?
     /// nil for pages and for endpoints without a database segment.
     var scope: DatabaseScope?
+    /// Whose notifications a courier's URL gives; sealed, and a secret.
+    var courierPath: Substring?
 
     /// A container in one environment.
     struct Place: Hashable {
@@ -21,6 +23,11 @@ struct Route: Hashable {
     init(path: Substring) throws(RequestFailure) {
         if path.utf8.count <= Self.pageBytesMax, let page = Self.pages[path] {
             self.init(endpoint: page)
+            return
+        }
+        if path.hasPrefix(Self.courierPrefix) {
+            self.init(endpoint: .courier)
+            courierPath = path.dropFirst(Self.courierPrefix.count)
             return
         }
         // Bytes, not characters: this runs for every request.
@@ -50,6 +57,9 @@ struct Route: Hashable {
         "/": .landingPage, "": .landingPage, "/sign-in": .signInPage, "/sign-in.js": .signInScript,
         "/style.css": .styleSheet, "/health": .health, "/metrics": .metrics,
     ]
+
+    /// What the path of a web courier's URL begins with.
+    static let courierPrefix = "/courier/"
 
     /// The longest page's.
     private static let pageBytesMax = 16

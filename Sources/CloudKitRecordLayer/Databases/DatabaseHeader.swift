@@ -19,6 +19,8 @@ package struct DatabaseHeader: Hashable, Sendable {
     /// The highest key epoch of a zone that was forgotten altogether: a new zone begins with it, since devices remember
     /// the epochs they have seen.
     package var keyEpochFloor: UInt32
+    /// Subscriptions that changes of this partition may meet: without any, a save asks no further.
+    package var subscriptionCount: UInt32
 
     package init() {
         version = 0
@@ -29,6 +31,7 @@ package struct DatabaseHeader: Hashable, Sendable {
         horizon = 0
         schemaFloor = 0
         keyEpochFloor = 0
+        subscriptionCount = 0
     }
 
     /// The default zone's number; it needs no creation.
@@ -44,11 +47,11 @@ package struct DatabaseHeader: Hashable, Sendable {
 }
 
 extension DatabaseHeader {
-    /// 1: without floor of key epochs.
-    private static let format: UInt8 = 2
+    /// 1: without floor of key epochs. 2: without count of subscriptions.
+    private static let format: UInt8 = 3
 
     package var encoded: Bytes {
-        var value = ValueWriter(capacity: 53)
+        var value = ValueWriter(capacity: 57)
         value.add(byte: Self.format)
         value.add(version)
         value.add(nextZoneNumber)
@@ -58,6 +61,7 @@ extension DatabaseHeader {
         value.add(horizon)
         value.add(schemaFloor)
         value.add(keyEpochFloor)
+        value.add(subscriptionCount)
         return value.bytes
     }
 
@@ -73,6 +77,7 @@ extension DatabaseHeader {
         horizon = try value.number()
         schemaFloor = try value.number()
         keyEpochFloor = format >= 2 ? try value.number() : 0
+        subscriptionCount = format >= 3 ? try value.number() : 0
     }
 }
 

@@ -22,8 +22,7 @@ package struct QueryPlan: Hashable, Sendable {
         _ query: Query, indexes: RecordIndexes?, settings: QuerySettings
     ) throws(RequestFailure) {
         guard query.recordType != Self.usersType else {
-            throw RequestFailure(
-                .badRequest, "Can't query system types", remedy: "Look users up by their record names.")
+            throw .systemTypeAsked
         }
         guard let indexes else {
             throw RequestFailure(.typeNotFound, "Did not find record type: \(query.recordType)")
@@ -45,7 +44,7 @@ package struct QueryPlan: Hashable, Sendable {
         scan = Self.bestScan(conditions, recordType: query.recordType)
     }
 
-    private static let usersType = "Users"
+    static let usersType = "Users"
 
     /// A query without filters needs the index of record names, whatever its order (B-QRY-15).
     private static func requireNames(_ indexes: RecordIndexes) throws(RequestFailure) {
@@ -90,4 +89,10 @@ package struct QueryPlan: Hashable, Sendable {
         return SortPosition(
             values: try order.terms.map { try $0.bytes(of: values) }, recordName: record.name, zone: zone)
     }
+}
+
+extension RequestFailure {
+    /// B-USR-03.
+    static let systemTypeAsked = RequestFailure(
+        .badRequest, "Can't query system types", remedy: "Look users up by their record names.")
 }

@@ -2,7 +2,8 @@ import OrderedStore
 
 /// The first byte of every key: what the rest of the key, and the value, mean.
 ///
-/// A partition of a database holds those up to `assetReference`; the cloud's own books hold the rest. Values never change:
+/// A partition of a database holds those up to `assetReference` and from `subscription` to `pushToken`; the cloud's own
+/// books hold the rest. Values never change:
 /// data is stored under them.
 package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case databaseHeader = 0x01
@@ -36,6 +37,21 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case knownPartition = 0x50
     /// partition name → when it was last promised work, in the registry's partition
     case pendingOutbox = 0x51
+
+    /// database scope, user, subscription → `Subscription`
+    case subscription = 0x70
+    /// record type, user, subscription → `Subscription`: those of the public database once more
+    case subscribedType = 0x71
+    /// version → `CarriedNotification`: decided here, to be carried into its receiver's partition
+    case carriedNotification = 0x72
+    /// → `NotificationQueueHeader`, of the user whose partition it is
+    case notificationQueue = 0x73
+    /// sequence → `QueuedNotification`
+    case notification = 0x74
+    /// collapse key → sequence of the only notification with it
+    case notificationKey = 0x75
+    /// hash of a token → `PushToken`
+    case pushToken = 0x76
 
     /// Whether keys go on with a zone number, so that deleting a zone clears them.
     package var isZoned: Bool { (Subspace.record.rawValue...Subspace.index.rawValue).contains(rawValue) }

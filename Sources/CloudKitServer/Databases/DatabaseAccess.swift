@@ -6,6 +6,8 @@ package enum DatabaseUse: Hashable, Sendable {
     case readRecords, writeRecords, readZones
     /// Custom zones and feeds: what the public database does not have (B-DB-04).
     case writeZones, readChanges
+    /// Subscriptions belong to somebody (B-SUB-02).
+    case subscribe
 }
 
 /// Who may use which database for what: the one place that decides it.
@@ -32,7 +34,7 @@ package enum DatabaseAccess {
     ) throws(RequestFailure) -> DatabasePlace {
         switch use {
         case .writeZones, .readChanges: throw .notApplicable(in: .public)
-        case .writeRecords: guard caller.user != nil else { throw .notSignedIn }
+        case .writeRecords, .subscribe: guard caller.user != nil else { throw .notSignedIn }
         case .readRecords, .readZones: break
         }
         return DatabasePlace(

@@ -8,6 +8,8 @@ import Synchronization
 final class Registry: Sendable {
     private let store: Storage
     private let known = Mutex<Set<StoragePartition>>([])
+    /// When this process last promised work, milliseconds since 1970.
+    private let promises = Mutex<[StoragePartition: Int64]>([:])
 
     init(store: Storage) { self.store = store }
 
@@ -25,7 +27,21 @@ final class Registry: Sendable {
     /// a promise would wait for ever.
     func promiseWork(in partition: StoragePartition, now: Int64) async throws {
         try await store.write(.registry) { $0.setPending(partition, promised: now) }
+        promises.withLock { promises in
+            if promises.count >= Self.promisesMax { promises.removeAll(keepingCapacity: true) }
+            promises[partition] = now
+        }
     }
+
+    /// Whether a promise of this process is fresh enough to cover another transaction: who often has work need not
+    /// promise it each time.
+    func isWorkPromised(in partition: StoragePartition, now: Int64, within: Int64 = promiseFreshness) -> Bool {
+        promises.withLock { $0[partition] }.map { $0 <= now && now - $0 < within } ?? false
+    }
+
+    /// Milliseconds; a small part of a promise's lifetime.
+    static let promiseFreshness: Int64 = 60_000
+    private static let promisesMax = 10_000
 
     /// Every container and environment that has data.
     func containers() async throws -> Set<DataPlace> {

@@ -2,11 +2,11 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension Cloud {
-    /// Works off a part of what waits: cascades of default zones (B-REF-08). To be called again and again, from any number
-    /// of processes.
+    /// Works off a part of what waits: cascades of default zones (B-REF-08), notifications for other partitions. To be
+    /// called again and again, from any number of processes.
     ///
-    /// A job and what it does are one transaction, so it is done once and needs no lease: leases are for work that leaves
-    /// the store.
+    /// A cascade and what it does are one transaction, so it is done once and needs no lease: leases are for work that
+    /// leaves the store.
     ///
     /// - Returns: Whether there may be more to do now.
     @discardableResult
@@ -15,7 +15,8 @@ extension Cloud {
         var mayBeMore = false
         let pending = try await store.read(.registry) { try await $0.pendingPartitions(limit: 100) }
         for (partition, promised) in pending {
-            if try await runCascade(in: partition) {
+            let hasCarried = try await carryNotifications(from: partition)
+            if try await runCascade(in: partition) || hasCarried {
                 mayBeMore = true
             } else if promised + Self.promiseLifetime < now {
                 // Whoever promised work has by now written it, or never will.
@@ -35,7 +36,9 @@ extension Cloud {
         let schema = try await schemas.current(place.schemaPartition)
         let now = surroundings.now()
         let limits = limits
-        return try await store.write(partition) { transaction in
+        let sink = NoticeSink()
+        let isDone = try await store.write(partition) { transaction in
+            sink.begin()
             guard let job = try await transaction.cascadeJobs(limit: 1).first else { return false }
             let headers = try await transaction.headers(zoneNamed: job.zoneName)
             guard let zone = headers.zone, zone.number == job.zone, zone.state == .live else {
@@ -55,11 +58,13 @@ extension Cloud {
             let records = try await transaction.records(zone: job.zone, names: names)
             let batch = RecordBatch(
                 items: [], place: place, zoneName: zone.name, wantsAtomic: false, clientChangeToken: nil,
-                limits: limits, now: now)
+                limits: limits, now: now, sink: sink)
             var writing = RecordWriting(batch: batch, database: headers.database, zone: zone, schema: schema)
             try await writing.deleteOwned(records.compactMap { $0 }, &transaction)
             return true
         }
+        noticeBoard.tell(sink)
+        return isDone
     }
 }
 

@@ -125,9 +125,18 @@ private struct QueryReading: Sendable {
 extension QueryRecordsRequest {
     /// The request with the caller's own name where a filter on creators or modifiers says "me".
     fileprivate func namingCaller(_ caller: Caller) -> QueryRecordsRequest {
+        var result = self
+        result.query = query.namingCaller(caller)
+        return result
+    }
+}
+
+extension Query {
+    /// The query with the caller's own name where a filter on creators or modifiers says "me".
+    func namingCaller(_ caller: Caller) -> Query {
         guard let user = caller.user else { return self }
         var result = self
-        result.query.filters = query.filters.map { filter in
+        result.filters = filters.map { filter in
             guard case .system(.createdUserRecordName) = filter.key else {
                 guard case .system(.modifiedUserRecordName) = filter.key else { return filter }
                 return filter.naming(user)

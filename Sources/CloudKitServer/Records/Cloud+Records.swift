@@ -22,10 +22,13 @@ extension Cloud {
                 $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: surroundings,
                 seal: assetSeal, limits: limits)
         }
+        let sink = NoticeSink()
         let batch = RecordBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
-            clientChangeToken: request.clientChangeToken, limits: limits, now: surroundings.now())
-        return try await run(batch)
+            clientChangeToken: request.clientChangeToken, limits: limits, now: surroundings.now(), sink: sink)
+        let outcomes = try await run(batch)
+        noticeBoard.tell(sink)
+        return outcomes
     }
 
     /// Runs a batch until the schema holds what it needs.
@@ -33,7 +36,7 @@ extension Cloud {
         let place = batch.place
         try await registry.enter(place.partition)
         var schema = try await schemas.current(place.schemaPartition)
-        var isWorkPromised = false
+        var isWorkPromised = registry.isWorkPromised(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
             let result = try await store.write(place.partition) { [schema, isWorkPromised] transaction in
                 try await batch.run(schema, isWorkPromised: isWorkPromised, &transaction)

@@ -15,6 +15,8 @@ struct RecordBatch: Sendable {
     let limits: Limits
     /// Milliseconds since 1970.
     let now: Int64
+    /// Learns who will be notified.
+    var sink: NoticeSink?
 
     enum Result: Sendable {
         case outcomes([RecordOutcome])
@@ -22,11 +24,12 @@ struct RecordBatch: Sendable {
         case schemaIsOld
         /// The schema must have more types or fields first; nothing was written.
         case mustGrow(SchemaGrowth)
-        /// Cascades will wait in the outbox, which must be announced first; nothing was written.
+        /// Something will wait in the outbox, which must be announced first; nothing was written.
         case mustPromiseWork
     }
 
     func run(_ schema: Schema, isWorkPromised: Bool, _ transaction: inout StorageWriter) async throws -> Result {
+        sink?.begin()
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
         let zone = try ZoneAccess.live(headers.zone)
@@ -44,7 +47,9 @@ struct RecordBatch: Sendable {
         try await refuseTooManyOwners(&drafts, in: zone, transaction)
         let verdict = try await weighReferences(&drafts, in: zone, held, transaction)
         if isAtomic, drafts.contains(where: { $0.failure != nil }) { return .outcomes(atomicOutcomes(drafts)) }
-        if !verdict.deferred.isEmpty, !isWorkPromised { return .mustPromiseWork }
+        // Notifications about public records wait to be carried to their receivers.
+        let mayNotify = place.scope == .public && headers.database.subscriptionCount > 0
+        if !verdict.deferred.isEmpty || mayNotify, !isWorkPromised { return .mustPromiseWork }
 
         var writing = RecordWriting(batch: self, database: headers.database, zone: zone, schema: schema)
         let outcomes = try await writing.write(drafts, verdict, held, &transaction)

@@ -146,11 +146,5 @@ extension RequestFailure {
 /// Names of records that came without one.
 enum RecordName {
     /// A random UUID (B-REC-09).
-    static func random(_ surroundings: Surroundings) -> String {
-        var bytes = surroundings.random(16)
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Array(bytes.hex.uppercased())
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
-    }
+    static func random(_ surroundings: Surroundings) -> String { surroundings.randomUUID() }
 }

@@ -16,6 +16,8 @@ struct RecordWriting {
     private var isChanged = false
     private var indexes: [String: RecordIndexes] = [:]
     private var assets = AssetWriting()
+    /// What subscriptions may want to hear of; empty where there are none.
+    private var observed: [ObservedChange] = []
 
     init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema) {
         self.batch = batch
@@ -37,6 +39,7 @@ struct RecordWriting {
         try writeTouched(drafts, held, &transaction)
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
+        try await writeNotices(&transaction)
         if isChanged { writeHeaders(&transaction) }
         return outcomes
     }
@@ -79,6 +82,7 @@ struct RecordWriting {
         let record = stored.record(in: batch.place.zoneID(zone.name), fields: draft.fields)
         try transaction.updateIndexes(
             zone: zone.number, from: held, to: stored, newIndexes: indexes(of: draft.recordType))
+        observe(held == nil ? .created : .updated, stored)
         return record.keeping(item.desired)
     }
 
@@ -136,6 +140,7 @@ struct RecordWriting {
         try assets.note(held.name, zone: zone.number, from: try held.fields(ofType: .asset), to: [])
         try transaction.updateIndexes(
             zone: zone.number, from: held, to: nil, newIndexes: indexes(of: held.recordType))
+        observe(.deleted, held)
     }
 
     /// What goes with the deleted records: at once, or as a job for later (B-REF-08).
@@ -167,12 +172,31 @@ struct RecordWriting {
         }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
+        try await writeNotices(&transaction)
         if isChanged { writeHeaders(&transaction) }
     }
 
     private mutating func writeAssets(_ transaction: inout StorageWriter) async throws {
         try await assets.write(
             zone: zone.number, now: batch.now, grace: batch.limits.assetTimes.grace, &transaction)
+    }
+
+    // MARK: Notifications
+
+    /// Notes a change that was written under the newest version.
+    private mutating func observe(_ event: RecordEvent, _ record: StoredRecord) {
+        guard database.subscriptionCount > 0 else { return }
+        observed.append(ObservedChange(event: event, record: record, version: database.version))
+    }
+
+    /// Decides in the transaction of the changes who will be notified of them (B-SUB-04).
+    private mutating func writeNotices(_ transaction: inout StorageWriter) async throws {
+        if observed.isEmpty { return }
+        let notices = NoticeWriting(
+            place: batch.place, schema: schema, limits: batch.limits, now: batch.now, sink: batch.sink)
+        let commit = NoticeDecision.Commit(
+            zoneName: zone.name, isCustomZone: zone.isCustom, changes: observed, version: database.version)
+        try await notices.write(commit, database: &database, &transaction)
     }
 
     // MARK: Counters

@@ -33,6 +33,8 @@ package struct Admission: Hashable, Sendable {
     package var apiToken: APIToken?
     /// The web token that goes back with the answer, whatever the answer is; the old one stays good until it expires.
     package var nextWebAuthToken: String?
+    /// The session of the device or browser; what outlives the request ends with it.
+    package var sessionID: String?
 }
 
 /// Establishes who sends a request (web-services.md §2.1).
@@ -148,7 +150,16 @@ package final class Authenticator: Sendable {
             user: try await names.name(of: account.id, in: question.container),
             deviceID: shownID(of: session, in: question.container), apiToken: apiToken,
             nextWebAuthToken: try tokens.seal(
-                next, container: question.container, environment: question.environment, apiToken: apiToken))
+                next, container: question.container, environment: question.environment, apiToken: apiToken),
+            sessionID: session.id)
+    }
+
+    /// Whether a session has neither ended nor expired, and its account is not disabled.
+    package func isCurrent(sessionID: String) async throws -> Bool {
+        guard let session = try await sessions.session(sessionID), surroundings.now() < session.expires,
+            let account = try await accounts.account(id: session.account)
+        else { return false }
+        return !account.isDisabled
     }
 
     private func shownID(of session: DeviceSession, in container: ContainerID) -> String {

@@ -23,6 +23,21 @@ package struct Surroundings: Sendable {
 
     /// `count` random bytes in hexadecimal.
     func randomHex(bytes count: Int) -> String { random(count).hex }
+
+    /// A random UUID, in capitals.
+    func randomUUID() -> String { UUIDText.text(random(16), version: 4) }
+}
+
+/// UUIDs as they are written.
+enum UUIDText {
+    /// - Parameter bytes: 16 of them.
+    static func text(_ bytes: [UInt8], version: UInt8) -> String {
+        var bytes = bytes
+        bytes[6] = bytes[6] & 0x0F | version << 4
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Array(bytes.hex.uppercased())
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
 }
 
 extension Sequence<UInt8> {

@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitRecordLayer
+import CloudKitSchema
 
 extension Cloud {
     /// Creates and deletes zones, one after the other; each operation succeeds or fails on its own.
@@ -16,16 +17,22 @@ extension Cloud {
         try await registry.enter(place.partition)
         let now = surroundings.now()
         let limits = limits
-        return try await store.write(place.partition) { transaction in
+        let sink = NoticeSink()
+        let outcomes = try await store.write(place.partition) { transaction in
+            sink.begin()
             var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
             var outcomes: [ZoneOutcome] = []
             for operation in operations {
                 let outcome = try await writing.apply(operation, in: place, limits, &transaction)
                 outcomes.append(outcome.sealed(by: tokens, in: place))
             }
+            let notices = NoticeWriting(place: place, schema: Schema(), limits: limits, now: now, sink: sink)
+            try await writing.writeNotices(notices, &transaction)
             if writing.isChanged { transaction.set(writing.header) }
             return outcomes
         }
+        noticeBoard.tell(sink)
+        return outcomes
     }
 
     /// Every zone of a database: the default zone first, then the custom ones by name (B-ZN-13).
@@ -91,6 +98,13 @@ private struct ZoneWriting {
     var header: DatabaseHeader
     let now: Int64
     var isChanged = false
+    /// Zones that came or went, with the version of that.
+    private var observed: [(name: String, version: UInt64)] = []
+
+    init(header: DatabaseHeader, now: Int64) {
+        self.header = header
+        self.now = now
+    }
 
     /// What became of one operation, before tokens are made.
     enum Outcome {
@@ -166,6 +180,7 @@ private struct ZoneWriting {
         transaction.set(zone)
         header.nextZoneNumber += 1
         header.zoneCount += 1
+        observed.append((name, version))
         return zone
     }
 
@@ -181,8 +196,20 @@ private struct ZoneWriting {
         zone.recordCount = 0
         zone.recordBytes = 0
         zone.clientChangeToken = nil
-        transaction.moveInDatabaseFeed(&zone, to: header.takeVersions(1))
+        let version = header.takeVersions(1)
+        transaction.moveInDatabaseFeed(&zone, to: version)
         transaction.set(zone)
+        observed.append((zone.name, version))
+    }
+
+    /// Decides who will be notified of the zones that came or went.
+    mutating func writeNotices(_ notices: NoticeWriting, _ transaction: inout StorageWriter) async throws {
+        guard header.subscriptionCount > 0 else { return }
+        for (name, version) in observed {
+            let commit = NoticeDecision.Commit(
+                zoneName: name, isCustomZone: true, changes: [], isZoneChange: true, version: version)
+            try await notices.write(commit, database: &header, &transaction)
+        }
     }
 }
 
@@ -209,13 +236,20 @@ extension Cloud {
         as state: ZoneHeader.State
     ) async throws {
         let now = surroundings.now()
+        let limits = limits
+        let sink = NoticeSink()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
+        guard let place = DatabasePlace(partition: partition) else { throw RequestFailure.zoneNotFound }
         try await store.write(partition) { transaction in
+            sink.begin()
             var zone = try ZoneAccess.live(try await transaction.zone(named: name))
             guard zone.isCustom else { throw RequestFailure(.badRequest, "The default zone cannot be deleted") }
             var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
             writing.end(&zone, as: state, in: &transaction)
+            let notices = NoticeWriting(place: place, schema: Schema(), limits: limits, now: now, sink: sink)
+            try await writing.writeNotices(notices, &transaction)
             transaction.set(writing.header)
         }
+        noticeBoard.tell(sink)
     }
 }

@@ -42,6 +42,10 @@ extension TransportResponse {
         TransportResponse(status: 200, body: outcomes.wireAnswer(style: style))
     }
 
+    static func subscriptions(_ outcomes: [SubscriptionOutcome]) -> TransportResponse {
+        TransportResponse(status: 200, body: outcomes.wireAnswer(style: style))
+    }
+
     static func query(_ page: QueryPage) -> TransportResponse {
         TransportResponse(status: 200, body: page.wireAnswer(style: style))
     }

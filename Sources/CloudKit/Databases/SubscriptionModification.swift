@@ -1,0 +1,111 @@
+import CloudKitModel
+import Foundation
+
+/// What a modification of subscriptions comes to before it is sent.
+struct SubscriptionModification: Sendable {
+    /// What goes to the server.
+    let operations: [SubscriptionOperation]
+    /// What no server needs to see, by the subscription's identifier.
+    let refused: [(id: String, failure: CallFailure)]
+
+    /// - Throws: `CallFailure.limitExceeded`; `.invalidArguments` for a subscription that is named twice.
+    init(saving subscriptions: [CKSubscription], deleting ids: [CKSubscription.ID]) throws(CallFailure) {
+        try RequestLimits.check(items: subscriptions.count + ids.count)
+        var saved: Set<String> = []
+        var operations: [SubscriptionOperation] = []
+        var refused: [(id: String, failure: CallFailure)] = []
+        for subscription in subscriptions {
+            let id = subscription.subscriptionID
+            guard saved.insert(id).inserted else {
+                throw .invalidArguments("You can't save the same subscription twice: \(id)")
+            }
+            do throws(CKError) {
+                operations.append(.create(try subscription.model()))
+            } catch {
+                refused.append((id, .invalidArguments(error.localizedDescription)))
+            }
+        }
+        var deleted: Set<String> = []
+        for id in ids {
+            guard !saved.contains(id) else {
+                throw .invalidArguments("You can't save and delete the same subscription (\(id)) in a single operation")
+            }
+            if deleted.insert(id).inserted { operations.append(.delete(id: id)) }
+        }
+        self.operations = operations
+        self.refused = refused
+    }
+}
+
+/// What became of one subscription of a modification.
+struct SubscriptionItemOutcome: Sendable {
+    var id: String
+    /// The saved subscription; nil for a deletion.
+    var result: Result<Subscription?, CallFailure>
+    var isDeletion: Bool
+}
+
+extension DatabaseRequests {
+    /// Sends the operations in one request.
+    func modify(_ plan: SubscriptionModification) async throws -> [SubscriptionItemOutcome] {
+        let refused = plan.refused.map {
+            SubscriptionItemOutcome(id: $0.id, result: .failure($0.failure), isDeletion: false)
+        }
+        guard !plan.operations.isEmpty else { return refused }
+        return refused
+            + zip(plan.operations, try await modifySubscriptions(plan.operations)).map { operation, outcome in
+                var isDeletion = false
+                if case .delete = operation { isDeletion = true }
+                return SubscriptionItemOutcome(
+                    id: operation.subscriptionID, result: outcome.result, isDeletion: isDeletion)
+            }
+    }
+
+    /// Fetches subscriptions by identifier, each once.
+    func subscriptions(_ ids: [String]) async throws -> [(String, Result<Subscription, CallFailure>)] {
+        var seen: Set<String> = []
+        let ids = ids.filter { seen.insert($0).inserted }
+        guard !ids.isEmpty else { return [] }
+        return zip(ids, try await lookupSubscriptions(ids)).map { id, outcome in (id, outcome.subscription) }
+    }
+
+    /// Fetches every subscription of the user in this database.
+    func allSubscriptions() async throws -> [Subscription] {
+        try await listSubscriptions().compactMap { try? $0.subscription.get() }
+    }
+}
+
+extension SubscriptionOutcome {
+    fileprivate var result: Result<Subscription?, CallFailure> {
+        switch self {
+        case .subscription(let subscription): .success(subscription)
+        case .deleted: .success(nil)
+        case .failed(_, let refusal): .failure(.refused(refusal))
+        }
+    }
+
+    fileprivate var subscription: Result<Subscription, CallFailure> {
+        switch self {
+        case .subscription(let subscription): .success(subscription)
+        case .deleted: .failure(.refused(RequestFailure(.itemNotFound, "Subscription was deleted")))
+        case .failed(_, let refusal): .failure(.refused(refusal))
+        }
+    }
+}
+
+extension Result where Success == Subscription?, Failure == CallFailure {
+    /// The saved subscription as the app sees it.
+    func asSubscription(_ id: String) -> Result<CKSubscription, any Error> {
+        switch self {
+        case .success(let subscription?): .success(CKSubscription.from(subscription))
+        case .success(nil): .failure(CKError(.answerMalformed(status: 200)))
+        case .failure(let failure): .failure(CKError(failure, deed: .savingSubscription(id)))
+        }
+    }
+}
+
+extension Result where Success == Subscription, Failure == CallFailure {
+    func asSubscription(_ id: String) -> Result<CKSubscription, any Error> {
+        asError(.fetchingSubscription(id)).map { CKSubscription.from($0) }
+    }
+}

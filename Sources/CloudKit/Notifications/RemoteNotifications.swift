@@ -1,0 +1,60 @@
+import Foundation
+
+/// Every notification for the user of this device, as it arrives: `for await notification in container.remoteNotifications`.
+///
+/// Welkin's own. All sequences and handlers of a process share one connection for each profile and container; it is open
+/// while somebody listens. A notification counts as received when everybody who listens has asked for the next one: until
+/// then it comes again after a restart. What arrives while the device is away waits on the server, the newest of each
+/// (B-PSH-02). Iterating never throws: the connection is made again with growing pauses for as long as it takes.
+public struct RemoteNotifications: AsyncSequence, Sendable {
+    public typealias Element = RemoteNotification
+    public typealias Failure = Never
+
+    let hub: NotificationHub
+    let connection: ContainerConnection
+
+    public func makeAsyncIterator() -> Iterator { Iterator(listener: hub.listen(through: connection)) }
+
+    /// Listens from the moment it is made to the moment it is let go.
+    public struct Iterator: AsyncIteratorProtocol {
+        let listener: NotificationListener
+
+        /// The next notification; nil when the task is cancelled.
+        public mutating func next() async -> RemoteNotification? { await listener.next() }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> RemoteNotification? {
+            await listener.next()
+        }
+    }
+}
+
+/// Listens for notifications while it is held.
+public final class RemoteNotificationObservation: Sendable {
+    private let task: Task<Void, Never>
+
+    init(_ task: Task<Void, Never>) { self.task = task }
+
+    /// Stops listening.
+    public func cancel() { task.cancel() }
+
+    deinit { task.cancel() }
+}
+
+extension CKContainer {
+    /// Notifications for the user of this device, as they arrive. Welkin's own: how they reach an app on Linux.
+    public var remoteNotifications: RemoteNotifications {
+        RemoteNotifications(hub: connection.notifications, connection: connection)
+    }
+
+    /// Calls a closure with each notification for the user of this device. Welkin's own.
+    ///
+    /// - Parameter handler: Called one at a time, in order; a notification counts as received when it has returned.
+    /// - Returns: Listens as long as it is held.
+    public func observeRemoteNotifications(
+        _ handler: @escaping @Sendable (RemoteNotification) async -> Void
+    ) -> RemoteNotificationObservation {
+        var notifications = remoteNotifications.makeAsyncIterator()
+        return RemoteNotificationObservation(
+            Task { while let notification = await notifications.next() { await handler(notification) } })
+    }
+}

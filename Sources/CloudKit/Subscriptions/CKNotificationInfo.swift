@@ -1,0 +1,198 @@
+import CloudKitModel
+import Foundation
+import Synchronization
+
+/// How the notifications of a subscription present themselves.
+///
+/// Apps write `CKSubscription.NotificationInfo`; the class stands at top level because a nested one cannot be archived.
+public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Sendable {
+    private let state: Mutex<NotificationInfo>
+
+    /// What is sent.
+    var model: NotificationInfo { state.withLock { $0 } }
+
+    init(_ model: NotificationInfo) {
+        state = Mutex(model)
+        super.init()
+    }
+
+    public convenience override init() { self.init(NotificationInfo()) }
+
+    public convenience init(
+        alertBody: String? = nil, alertLocalizationKey: String? = nil,
+        alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil, titleLocalizationKey: String? = nil,
+        titleLocalizationArgs: [CKRecord.FieldKey] = [], subtitle: String? = nil,
+        subtitleLocalizationKey: String? = nil, subtitleLocalizationArgs: [CKRecord.FieldKey] = [],
+        alertActionLocalizationKey: String? = nil, alertLaunchImage: String? = nil, soundName: String? = nil,
+        desiredKeys: [CKRecord.FieldKey] = [], shouldBadge: Bool = false, shouldSendContentAvailable: Bool = false,
+        shouldSendMutableContent: Bool = false, category: String? = nil, collapseIDKey: String? = nil
+    ) {
+        var model = NotificationInfo()
+        model.alertBody = alertBody
+        model.alertLocalizationKey = alertLocalizationKey
+        model.alertLocalizationArgs = alertLocalizationArgs
+        model.title = title
+        model.titleLocalizationKey = titleLocalizationKey
+        model.titleLocalizationArgs = titleLocalizationArgs
+        model.subtitle = subtitle
+        model.subtitleLocalizationKey = subtitleLocalizationKey
+        model.subtitleLocalizationArgs = subtitleLocalizationArgs
+        model.alertActionLocalizationKey = alertActionLocalizationKey
+        model.alertLaunchImage = alertLaunchImage
+        model.soundName = soundName
+        model.additionalFields = desiredKeys
+        model.shouldBadge = shouldBadge
+        model.shouldSendContentAvailable = shouldSendContentAvailable
+        model.shouldSendMutableContent = shouldSendMutableContent
+        model.category = category
+        model.collapseIDKey = collapseIDKey
+        self.init(model)
+    }
+
+    private func get<Value>(_ part: (NotificationInfo) -> Value) -> Value { state.withLock { part($0) } }
+    private func set(_ change: (inout NotificationInfo) -> Void) { state.withLock { change(&$0) } }
+
+    // MARK: Texts
+
+    public var alertBody: String? {
+        get { get { $0.alertBody } }
+        set { set { $0.alertBody = newValue } }
+    }
+
+    /// Wins over `alertBody` (B-PSH-05), as the other keys over their texts.
+    public var alertLocalizationKey: String? {
+        get { get { $0.alertLocalizationKey } }
+        set { set { $0.alertLocalizationKey = newValue } }
+    }
+
+    /// Names of fields whose strings, numbers and dates go into the localised text (B-PSH-05).
+    public var alertLocalizationArgs: [CKRecord.FieldKey]? {
+        get { get { $0.alertLocalizationArgs.asList } }
+        set { set { $0.alertLocalizationArgs = newValue ?? [] } }
+    }
+
+    public var title: String? {
+        get { get { $0.title } }
+        set { set { $0.title = newValue } }
+    }
+
+    public var titleLocalizationKey: String? {
+        get { get { $0.titleLocalizationKey } }
+        set { set { $0.titleLocalizationKey = newValue } }
+    }
+
+    public var titleLocalizationArgs: [CKRecord.FieldKey]? {
+        get { get { $0.titleLocalizationArgs.asList } }
+        set { set { $0.titleLocalizationArgs = newValue ?? [] } }
+    }
+
+    public var subtitle: String? {
+        get { get { $0.subtitle } }
+        set { set { $0.subtitle = newValue } }
+    }
+
+    public var subtitleLocalizationKey: String? {
+        get { get { $0.subtitleLocalizationKey } }
+        set { set { $0.subtitleLocalizationKey = newValue } }
+    }
+
+    public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
+        get { get { $0.subtitleLocalizationArgs.asList } }
+        set { set { $0.subtitleLocalizationArgs = newValue ?? [] } }
+    }
+
+    public var alertActionLocalizationKey: String? {
+        get { get { $0.alertActionLocalizationKey } }
+        set { set { $0.alertActionLocalizationKey = newValue } }
+    }
+
+    public var alertLaunchImage: String? {
+        get { get { $0.alertLaunchImage } }
+        set { set { $0.alertLaunchImage = newValue } }
+    }
+
+    public var soundName: String? {
+        get { get { $0.soundName } }
+        set { set { $0.soundName = newValue } }
+    }
+
+    public var category: String? {
+        get { get { $0.category } }
+        set { set { $0.category = newValue } }
+    }
+
+    /// Waiting notifications with the same one replace one another (B-PSH-08).
+    public var collapseIDKey: String? {
+        get { get { $0.collapseIDKey } }
+        set { set { $0.collapseIDKey = newValue } }
+    }
+
+    // MARK: Content
+
+    /// Fields that travel with the notification: at most three strings, numbers, dates, locations or references, strings
+    /// cut after 100 characters (B-PSH-06).
+    public var desiredKeys: [CKRecord.FieldKey]? {
+        get { get { $0.additionalFields.asList } }
+        set { set { $0.additionalFields = newValue ?? [] } }
+    }
+
+    public var shouldBadge: Bool {
+        get { get { $0.shouldBadge } }
+        set { set { $0.shouldBadge = newValue } }
+    }
+
+    public var shouldSendContentAvailable: Bool {
+        get { get { $0.shouldSendContentAvailable } }
+        set { set { $0.shouldSendContentAvailable = newValue } }
+    }
+
+    public var shouldSendMutableContent: Bool {
+        get { get { $0.shouldSendMutableContent } }
+        set { set { $0.shouldSendMutableContent = newValue } }
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(model) }
+
+    // MARK: Archiving
+
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Everything, in a form that does not change when the model does.
+    struct Content: Codable {
+        var texts: [String?]
+        var lists: [[String]]
+        var flags: [Bool]
+    }
+
+    var content: Content {
+        let model = model
+        return Content(
+            texts: model.texts, lists: model.lists,
+            flags: [model.shouldBadge, model.shouldSendContentAvailable, model.shouldSendMutableContent])
+    }
+
+    /// nil for an archive of another form.
+    convenience init?(_ content: Content) {
+        let (texts, lists, flags) = (content.texts, content.lists, content.flags)
+        guard texts.count == 11, lists.count == 4, flags.count == 3 else { return nil }
+        self.init(
+            alertBody: texts[0], alertLocalizationKey: texts[1], alertLocalizationArgs: lists[0], title: texts[2],
+            titleLocalizationKey: texts[3], titleLocalizationArgs: lists[1], subtitle: texts[4],
+            subtitleLocalizationKey: texts[5], subtitleLocalizationArgs: lists[2],
+            alertActionLocalizationKey: texts[6], alertLaunchImage: texts[7], soundName: texts[8],
+            desiredKeys: lists[3], shouldBadge: flags[0], shouldSendContentAvailable: flags[1],
+            shouldSendMutableContent: flags[2], category: texts[9], collapseIDKey: texts[10])
+    }
+
+    public convenience init?(coder: NSCoder) {
+        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        self.init(content)
+    }
+
+    public func encode(with coder: NSCoder) { Archive.encode(content, into: coder) }
+}
+
+extension [String] {
+    /// An empty list is no list.
+    fileprivate var asList: [String]? { isEmpty ? nil : self }
+}

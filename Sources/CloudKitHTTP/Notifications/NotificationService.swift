@@ -1,0 +1,59 @@
+import CloudKitModel
+import CloudKitServer
+import Hummingbird
+import Logging
+import ServiceLifecycle
+
+/// Delivers notifications while the cloud listens, and tells the operator what becomes of them.
+struct NotificationService: Service {
+    private let delivery: NotificationDelivery
+    private let logger: Logger
+
+    init(cloud: Cloud, couriers: [any Courier], logger: Logger) {
+        delivery = NotificationDelivery(cloud: cloud, couriers: couriers)
+        self.logger = logger
+        cloud.noticeBoard.listen { event in
+            logger.info("notifications", metadata: event.metadata)
+        }
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { [delivery, logger] in
+            await delivery.run { error in
+                logger.warning(
+                    "notifications could not be carried; they will be tried again",
+                    metadata: ["error": .string(String(describing: error))])
+            }
+        }
+    }
+}
+
+extension NoticeEvent {
+    /// Counts and reasons; never what a notification says.
+    fileprivate var metadata: Logger.Metadata {
+        switch self {
+        case .decided(let report):
+            var metadata = Self.place(report.place.address)
+            metadata["decided"] = .stringConvertible(report.decided)
+            for (reason, count) in report.dropped { metadata["dropped.\(reason.rawValue)"] = .stringConvertible(count) }
+            return metadata
+        case .carried(let address, let count, let dropped):
+            var metadata = Self.place(address)
+            metadata["carried"] = .stringConvertible(count)
+            if dropped > 0 { metadata["dropped.\(NoticeDrop.noOtherDevice.rawValue)"] = .stringConvertible(dropped) }
+            return metadata
+        case .sent(let container, let environment, let count):
+            return [
+                "container": .string(container.name), "environment": .string(environment.rawValue),
+                "sent": .stringConvertible(count),
+            ]
+        }
+    }
+
+    private static func place(_ address: DatabaseAddress) -> Logger.Metadata {
+        [
+            "container": .string(address.container.name), "environment": .string(address.environment.rawValue),
+            "database": .string(address.scope.word),
+        ]
+    }
+}

@@ -1,0 +1,99 @@
+/// A user's standing wish to hear of changes in one database; every device of the user hears of them (B-SUB-02).
+package struct Subscription: Hashable, Sendable {
+    /// What is to be heard of; the words of `subscriptionType`.
+    package enum Interest: Hashable, Sendable {
+        case query(SubscribedQuery)
+        /// Any change in one zone; with a record type, changes of such records only.
+        case zone(ZoneID, recordType: String?)
+        /// Any change in any custom zone; with a record type, changes of such records only.
+        case database(recordType: String?)
+    }
+
+    /// Chosen by the app, unique among the user's subscriptions of a database; saving it again replaces it (B-SUB-05).
+    package var id: String
+    package var interest: Interest
+    /// nil: a query subscription then never fires (B-SUB-08), the others fire silently.
+    package var notificationInfo: NotificationInfo?
+
+    package init(id: String, interest: Interest, notificationInfo: NotificationInfo? = nil) {
+        self.id = id
+        self.interest = interest
+        self.notificationInfo = notificationInfo
+    }
+}
+
+/// Records of one type that satisfy a condition.
+package struct SubscribedQuery: Hashable, Sendable {
+    /// Its order means nothing here.
+    package var query: Query
+    /// nil: any zone (B-SUB-04).
+    package var zoneID: ZoneID?
+    package var firesOn: RecordEvents
+    /// Whether the subscription goes when it has fired (B-SUB-03).
+    package var firesOnce: Bool
+
+    package init(query: Query, zoneID: ZoneID? = nil, firesOn: RecordEvents, firesOnce: Bool = false) {
+        self.query = query
+        self.zoneID = zoneID
+        self.firesOn = firesOn
+        self.firesOnce = firesOnce
+    }
+}
+
+/// What can happen to a record; the raw values are those of `CKQueryNotification.Reason` (B-NTF-02).
+package enum RecordEvent: Int, Hashable, Sendable, CaseIterable {
+    case created = 1
+    case updated = 2
+    case deleted = 3
+
+    /// The word in `firesOn`.
+    package var word: String {
+        switch self {
+        case .created: "create"
+        case .updated: "update"
+        case .deleted: "delete"
+        }
+    }
+
+    package init?(word: String) {
+        guard let event = Self.allCases.first(where: { $0.word == word }) else { return nil }
+        self = event
+    }
+}
+
+/// Events of records; the raw values are those of `CKQuerySubscription.Options`.
+package struct RecordEvents: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package init(_ event: RecordEvent) { self.init(rawValue: 1 << UInt8(event.rawValue - 1)) }
+
+    package static let created = RecordEvents(.created)
+    package static let updated = RecordEvents(.updated)
+    package static let deleted = RecordEvents(.deleted)
+    package static let all: RecordEvents = [.created, .updated, .deleted]
+}
+
+/// One operation of `subscriptions/modify`.
+package enum SubscriptionOperation: Hashable, Sendable {
+    /// Creates, or replaces what has the same identifier (B-SUB-05).
+    case create(Subscription)
+    /// Replaces what has the same identifier.
+    case update(Subscription)
+    case delete(id: String)
+
+    package var subscriptionID: String {
+        switch self {
+        case .create(let subscription), .update(let subscription): subscription.id
+        case .delete(let id): id
+        }
+    }
+}
+
+/// What became of one subscription of a request.
+package enum SubscriptionOutcome: Hashable, Sendable {
+    case subscription(Subscription)
+    case deleted(id: String)
+    case failed(id: String, RequestFailure)
+}

@@ -1,0 +1,65 @@
+import CloudKitModel
+import JSONBytes
+
+extension Array where Element == SubscriptionOutcome {
+    /// Prints the answer of `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify`; items keep the order of
+    /// the request.
+    package func wireAnswer(style: WireStyle) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64 + count * 256)
+        writer.beginObject()
+        writer.key("subscriptions")
+        writer.beginArray()
+        for outcome in self { outcome.write(to: &writer, style: style) }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Reads the answer of `subscriptions/list`, `subscriptions/lookup` or `subscriptions/modify`.
+    ///
+    /// - Throws: `internalError` if it cannot be read.
+    package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
+        self = try WireBody.answer(bytes) { reader in
+            var outcomes: [SubscriptionOutcome] = []
+            try reader.object { reader, key in
+                guard key == "subscriptions" else { return try reader.skipValue() }
+                try reader.array { outcomes.append(try SubscriptionOutcome(reading: &$0)) }
+            }
+            return outcomes
+        }
+    }
+}
+
+extension SubscriptionOutcome {
+    fileprivate func write(to writer: inout JSONWriter, style: WireStyle) {
+        switch self {
+        case .subscription(let subscription): subscription.write(to: &writer, style: style)
+        case .deleted(let id): writer.object { $0.pair("subscriptionID", id) }
+        case .failed(let id, let failure):
+            writer.beginObject()
+            writer.pair("subscriptionID", id)
+            failure.writeKeys(to: &writer, style: style)
+            writer.pair("uuid", style.requestUUID)
+            writer.endObject()
+        }
+    }
+
+    fileprivate init(reading reader: inout JSONReader) throws {
+        var keys = SubscriptionKeys()
+        var error = ErrorKeys()
+        var isWhole = false
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try reader.readNull() { continue }
+            if key == "subscriptionType" { isWhole = true }
+            if try keys.read(key, &reader, limits: .answer) { continue }
+            if try !error.read(key, &reader, zoneID: nil) { try reader.skipValue() }
+        }
+        if let failure = error.failure {
+            self = .failed(id: keys.id ?? "", failure)
+        } else {
+            // A deleted one is echoed by its identifier only (web-services.md §9).
+            self = isWhole ? .subscription(try keys.subscription()) : .deleted(id: keys.id ?? "")
+        }
+    }
+}
