@@ -18,6 +18,7 @@ package struct Cloud: Sendable {
     let assetPartitions: AssetPartitions
     /// Tells what becomes of notifications.
     package let noticeBoard = NoticeBoard()
+    package let people: People
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.
@@ -30,6 +31,7 @@ package struct Cloud: Sendable {
         self.limits = limits
         schemas = SchemaBook(store: store)
         registry = Registry(store: store)
+        people = People(book: .accounts(in: store), surroundings: surroundings)
         tokens = SyncTokenSeal(secret: surroundings.secret, epoch: store.epoch)
         assetSeal = AssetSeal(surroundings: surroundings)
         assetPartitions = AssetPartitions(store: store)

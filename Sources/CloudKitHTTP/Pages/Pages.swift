@@ -80,8 +80,12 @@ struct Pages {
         Answer(contentType: "text/css; charset=UTF-8", body: Array(style.utf8), headers: headers)
     }
 
-    private static func html(title: String, body: String, script: String? = nil) -> Answer {
-        Answer(
+    static func html(
+        title: String, allowsImages: Bool = false, body: String, script: String? = nil
+    ) -> Answer {
+        var headers = headers
+        if allowsImages { headers[.contentSecurityPolicy]? += "; img-src data:" }
+        return Answer(
             contentType: "text/html; charset=UTF-8", body: HTML.page(title: title, body: body, script: script),
             headers: headers)
     }

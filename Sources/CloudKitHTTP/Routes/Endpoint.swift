@@ -4,6 +4,11 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case recordsLookup = "records/lookup"
     case recordsQuery = "records/query"
     case recordsChanges = "records/changes"
+    case recordsResolve = "records/resolve"
+    case recordsAccept = "records/accept"
+    case sharesKeysLookup = "shares/keys/lookup"
+    case sharesKeysStore = "shares/keys/store"
+    case sharesRequestAccess = "shares/requestAccess"
     case zonesList = "zones/list"
     case zonesLookup = "zones/lookup"
     case zonesModify = "zones/modify"
@@ -21,6 +26,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case usersLookupEmail = "users/lookup/email"
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
+    case usersLookupParticipants = "users/lookup/participants"
     case sessionsPrepare = "sessions/prepare"
     case sessionsCreate = "sessions/create"
     case sessionsDelete = "sessions/delete"
@@ -33,6 +39,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case signInPage = "page/sign-in"
     case signInScript = "page/sign-in.js"
     case styleSheet = "page/style.css"
+    case sharePage = "page/share"
     case health
     case metrics
     case unknown
@@ -57,8 +64,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts:
             .getOrPost
         case .assetUpload: .upload
-        case .assetDownload, .landingPage, .signInPage, .signInScript, .styleSheet, .health, .metrics, .courier,
-            .unknown:
+        case .assetDownload, .landingPage, .signInPage, .signInScript, .styleSheet, .sharePage, .health, .metrics,
+            .courier, .unknown:
             .get
         default: .post
         }
@@ -69,7 +76,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .zonesList, .zonesLookup, .zonesModify,
         .zonesChanges, .changesZone, .changesDatabase, .assetsUpload, .assetsRereference, .subscriptionsList,
         .subscriptionsLookup, .subscriptionsModify, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail,
-        .usersLookupID, .usersLookupContacts,
+        .usersLookupID, .usersLookupContacts, .usersLookupParticipants, .recordsResolve, .recordsAccept,
+        .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess,
     ])
 
     /// The endpoints below `/device`.

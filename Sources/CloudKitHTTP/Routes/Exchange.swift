@@ -14,6 +14,8 @@ struct Exchange {
     var surface: Caller.Surface
     var credentials: RequestCredentials
     var announcedBytes: Int?
+    /// Whether the client asks for data, not for a page to look at.
+    var wantsJSON: Bool
     private var channel: any Channel
     /// What a proxy that we trust says of the client.
     private var forwardedFor: String?
@@ -34,6 +36,7 @@ struct Exchange {
         credentials = RequestCredentials(
             apiToken: query.apiToken, webAuthToken: query.webAuthToken, signature: Self.signature(headers),
             origin: crossOrigin.origin)
+        wantsJSON = headers[.accept]?.contains("application/json") == true
         announcedBytes = headers[.contentLength].flatMap { Int($0) }
         self.channel = channel
         forwardedFor = configuration.isBehindProxy ? headers[HeaderName.forwardedFor] : nil

@@ -29,6 +29,7 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case accountRestricted
         /// The file of an asset is not there, or no longer: upload it again.
         case assetNotAvailable
+        case alreadyShared
         case atomicFailure
         case authenticationFailed
         case authenticationRequired
@@ -45,9 +46,15 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case itemNotFound
         case endpointNotFound
         case methodNotAllowed
+        case participantAlreadyInvited
+        case participantMayNeedVerification
         case quotaExceeded
         case schemaMismatch
+        case serverRejected
+        /// A share's keys have another epoch than the caller believed.
+        case staleShareKeyEpoch
         case throttled
+        case tooManyParticipants
         case tryAgainLater
         case typeNotFound
         case referenceViolation
@@ -77,6 +84,7 @@ extension RequestFailure.Code {
         case .accessDenied, .systemFieldWrite: (10, 2007)
         case .accountRestricted: (32, nil)
         case .assetNotAvailable: (35, nil)
+        case .alreadyShared: (30, nil)
         case .atomicFailure: (22, 2024)
         case .authenticationFailed, .authenticationRequired: (9, nil)
         case .badContainer: (5, nil)
@@ -90,6 +98,11 @@ extension RequestFailure.Code {
         case .sizeLimitExceeded: (27, 2023)
         case .itemNotFound, .typeNotFound: (11, 2003)
         case .endpointNotFound: (15, nil)
+        case .participantAlreadyInvited: (37, nil)
+        case .participantMayNeedVerification: (33, nil)
+        case .serverRejected: (15, nil)
+        case .staleShareKeyEpoch: (14, nil)
+        case .tooManyParticipants: (29, nil)
         case .quotaExceeded: (25, 2035)
         case .schemaMismatch: (12, 2006)
         // The client's own gate makes 7 (B-THR-03); a server that throttles is 6 (B-THR-02).

@@ -47,9 +47,13 @@ package struct Record: Hashable, Sendable {
     /// How its sealed values are keyed; nil where it never had any.
     package var protection: Protection?
 
+    /// What a record of the type `cloudkit.share` says besides its fields; nil for every other.
+    package var sharing: Share?
+
     package init(
         id: RecordID, recordType: String, fields: [Field], changeTag: ChangeTag, created: Stamp, modified: Stamp,
-        parent: String? = nil, share: String? = nil, shortGUID: String? = nil, protection: Protection? = nil
+        parent: String? = nil, share: String? = nil, shortGUID: String? = nil, protection: Protection? = nil,
+        sharing: Share? = nil
     ) {
         self.id = id
         self.recordType = recordType
@@ -61,5 +65,6 @@ package struct Record: Hashable, Sendable {
         self.share = share
         self.shortGUID = shortGUID
         self.protection = protection
+        self.sharing = sharing
     }
 }

@@ -30,12 +30,15 @@ package struct RecordChange: Hashable, Sendable {
     package var createShortGUID: Bool
     /// How the sealed values of the record are keyed from now on; nil: as before.
     package var protection: Protection?
+    /// What is asked of a share; nil for every other record.
+    package var share: ShareChange?
     /// The fields wanted back; nil: all, or what the request says.
     package var desiredKeys: [String]?
 
     package init(
         recordName: String?, recordType: String? = nil, fields: [FieldChange] = [], changeTag: ChangeTag? = nil,
         parent: ParentChange = .keep, createShortGUID: Bool = false, protection: Protection? = nil,
+        share: ShareChange? = nil,
         desiredKeys: [String]? = nil
     ) {
         self.recordName = recordName
@@ -45,6 +48,7 @@ package struct RecordChange: Hashable, Sendable {
         self.parent = parent
         self.createShortGUID = createShortGUID
         self.protection = protection
+        self.share = share
         self.desiredKeys = desiredKeys
     }
 }

@@ -41,10 +41,17 @@ package struct Zone: Hashable, Sendable {
     /// anew.
     package var keyEpoch: UInt32
 
-    package init(id: ZoneID, capabilities: ZoneCapabilities, syncToken: String? = nil, keyEpoch: UInt32 = 0) {
+    /// The record name of the zone's zone-wide share (B-ZN-15).
+    package var share: String?
+
+    package init(
+        id: ZoneID, capabilities: ZoneCapabilities, syncToken: String? = nil, keyEpoch: UInt32 = 0,
+        share: String? = nil
+    ) {
         self.id = id
         self.capabilities = capabilities
         self.syncToken = syncToken
         self.keyEpoch = keyEpoch
+        self.share = share
     }
 }

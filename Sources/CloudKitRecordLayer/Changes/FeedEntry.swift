@@ -34,9 +34,13 @@ package struct FeedEntry: Hashable, Sendable {
 
     init(_ entry: Entry) throws {
         var key = KeyReader(entry.key, in: .feed)
-        var value = ValueReader(entry.value, of: .feed)
         try key.skip()
-        version = try key.readVersion()
+        try self.init(version: key.readVersion(), value: entry.value)
+    }
+
+    init(version: UInt64, value bytes: Bytes) throws {
+        self.version = version
+        var value = ValueReader(bytes, of: .feed)
         isTombstone = try value.byte() == 1
         size = Int(try value.number(UInt32.self))
         recordName = try value.text()
@@ -45,10 +49,13 @@ package struct FeedEntry: Hashable, Sendable {
 }
 
 extension Reading {
-    /// Up to `limit` entries after a version, oldest change first.
-    package func feed(zone: UInt32, after version: UInt64, limit: Int) async throws -> [FeedEntry] {
+    /// Up to `limit` entries after a version and up to another, oldest change first.
+    package func feed(
+        zone: UInt32, after version: UInt64, through last: UInt64 = .max, limit: Int
+    ) async throws -> [FeedEntry] {
         var range = KeyRange(prefix: KeyBuilder(.feed, zone: zone).bytes)
         range.lower = FeedEntry.key(zone: zone, version: version + 1)
+        if last != .max { range.upper = FeedEntry.key(zone: zone, version: last + 1) }
         return try await scan(range, limit: limit, reverse: false).map(FeedEntry.init)
     }
 

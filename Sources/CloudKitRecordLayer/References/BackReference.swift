@@ -57,6 +57,13 @@ extension Reading {
         return try await scan(range, limit: limit).map(BackReference.init)
     }
 
+    /// The names of the records that have a record as their parent.
+    package func children(zone: UInt32, of target: String) async throws -> [String] {
+        var key = KeyBuilder(.backReference, zone: zone).adding(target)
+        key.append(Int(BackReference.Kind.parent.rawValue))
+        return try await scan(KeyRange(prefix: key.bytes), limit: .max).map { try BackReference($0).holder }
+    }
+
     /// How many deleteSelf references point at each target (B-LIM-07).
     package func ownerCounts(zone: UInt32, targets: [String]) async throws -> [Int] {
         let values = try await get(targets.map { BackReference.ownerCountKey(zone: zone, target: $0) })

@@ -21,6 +21,22 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case ownerCount = 0x13
     /// zone number → bytes of the assets that the zone's records hold
     case assetBytes = 0x15
+    /// zone number, share record name → `StoredShare`
+    case share = 0x18
+    /// zone number, user → `ShareMember`
+    case shareMember = 0x19
+    /// zone number, record name → `ShareMembership`
+    case shareMembership = 0x1A
+    /// zone number, share number, version → `FeedEntry`
+    case shareFeed = 0x1B
+    /// zone number, share number, record name → where the share's feed says that it left
+    case shareLeaving = 0x1C
+    /// zone number, version, position → a record that members lost then
+    case shareLoss = 0x1D
+    /// zone number, share number, epoch, participant → opaque key bytes
+    case shareKey = 0x1E
+    /// zone number → short GUID of its zone-wide share, present or past
+    case zoneShareGUID = 0x1F
     /// zone number, … (`IndexEntries`)
     case index = 0x20
     /// version → `CascadeJob`
@@ -29,6 +45,13 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case asset = 0x38
     /// file, zone number, record name, field name → nothing
     case assetReference = 0x39
+
+    /// `JoinedHeader`, in a participant's own partition
+    case joinedHeader = 0x60
+    /// owner, zone name → `JoinedZone`
+    case joinedZone = 0x61
+    /// version → owner and zone name
+    case joinedFeed = 0x62
 
     /// record type → its definition, in the schema's partition
     case recordType = 0x40
@@ -52,6 +75,8 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case notificationKey = 0x75
     /// hash of a token → `PushToken`
     case pushToken = 0x76
+    /// short GUID → `SharePlace`, in the directory's partition
+    case shareDirectory = 0x58
 
     /// Whether keys go on with a zone number, so that deleting a zone clears them.
     package var isZoned: Bool { (Subspace.record.rawValue...Subspace.index.rawValue).contains(rawValue) }

@@ -31,6 +31,7 @@ package struct ZoneHeader: Hashable, Sendable {
     package var clientChangeToken: Bytes?
     /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made anew.
     package var keyEpoch: UInt32
+    package var sharing = ZoneSharing.none
 
     package init(name: String, number: UInt32, since: Int64, feedVersion: UInt64 = 0) {
         self.name = name
@@ -112,6 +113,7 @@ extension ZoneHeader {
         value.add(byte: clientChangeToken == nil ? 0 : 1)
         value.add(clientChangeToken ?? [])
         value.add(keyEpoch)
+        sharing.encode(into: &value)
         return value.bytes
     }
 
@@ -132,6 +134,7 @@ extension ZoneHeader {
         let token = try value.string()
         clientChangeToken = hasToken ? token : nil
         keyEpoch = format >= 2 ? try value.number() : 0
+        sharing = value.isAtEnd ? .none : try ZoneSharing(reading: &value)
     }
 }
 

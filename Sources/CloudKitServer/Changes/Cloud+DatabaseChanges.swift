@@ -9,13 +9,9 @@ extension Cloud {
         _ request: DatabaseChangesRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> DatabaseChangesPage {
         let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
-        // Nothing is shared yet: the feed of the shared database is that of a database without zones.
-        let partition = place.scope == .shared ? place.sharedFeed : place.partition
+        if place.scope == .shared { return try await sharedDatabaseChanges(request, in: place) }
+        let partition = place.partition
         let token = try databaseToken(request.syncToken, partition)
-        if place.scope == .shared {
-            let token = SyncToken(.database, version: token?.version ?? 0)
-            return DatabaseChangesPage(events: [], syncToken: tokens.seal(token, for: partition), moreComing: false)
-        }
         let max = caller.surface.itemsMax
         let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
         let isCaughtUp = request.syncToken == ""

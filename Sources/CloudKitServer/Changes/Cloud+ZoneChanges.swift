@@ -10,20 +10,62 @@ extension Cloud {
     ) async throws -> [ZoneChangesOutcome] {
         let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
         try checkCount(requests.count, caller)
+        if place.scope == .shared { return try await sharedZoneChanges(requests, in: place) }
         let reading = ZoneFeedReading(place: place, tokens: tokens, limits: limits)
-        return try await store.read(place.partition) { view in
-            var outcomes: [ZoneChangesOutcome] = []
-            var bytesLeft = reading.limits.answerBytesMax
-            for request in requests {
-                do {
-                    let page = try await reading.page(request, bytesLeft: &bytesLeft, view)
-                    outcomes.append(.page(page))
-                } catch let failure as RequestFailure {
-                    outcomes.append(.failed(request.zoneID, failure))
+        return try await dressed(
+            store.read(place.partition) { view in
+                var outcomes: [ZoneChangesOutcome] = []
+                var bytesLeft = reading.limits.answerBytesMax
+                for request in requests {
+                    do {
+                        let page = try await reading.page(request, bytesLeft: &bytesLeft, view)
+                        outcomes.append(.page(page))
+                    } catch let failure as RequestFailure {
+                        outcomes.append(.failed(request.zoneID, failure))
+                    }
                 }
+                return outcomes
+            })
+    }
+
+    /// The same of zones of others: each lies in its owner's partition.
+    private func sharedZoneChanges(
+        _ requests: [ZoneChangesRequest], in place: DatabasePlace
+    ) async throws -> [ZoneChangesOutcome] {
+        var outcomes: [ZoneChangesOutcome] = []
+        var bytesLeft = limits.answerBytesMax
+        for request in requests {
+            do {
+                let place = try place.reaching(request.zoneID)
+                let left = bytesLeft
+                let (page, taken) = try await store.read(place.partition) { view in
+                    var reading = try await MemberFeed(
+                        request, in: place, tokens: tokens, limits: limits, bytesLeft: left, view)
+                    return (try await reading.page(view), reading.bytesTaken)
+                }
+                bytesLeft -= taken
+                outcomes.append(.page(page))
+            } catch let failure as RequestFailure {
+                outcomes.append(.failed(request.zoneID, failure))
             }
-            return outcomes
         }
+        return try await dressed(outcomes)
+    }
+
+    /// Gives shares in pages the names of their people.
+    private func dressed(_ outcomes: [ZoneChangesOutcome]) async throws -> [ZoneChangesOutcome] {
+        var outcomes = outcomes
+        for (position, outcome) in outcomes.enumerated() {
+            guard case .page(var page) = outcome else { continue }
+            for (index, event) in page.events.enumerated() {
+                guard case .changed(let record) = event, record.sharing != nil else { continue }
+                var records = [record]
+                try await people.dress(&records)
+                page.events[index] = .changed(records[0])
+            }
+            outcomes[position] = .page(page)
+        }
+        return outcomes
     }
 }
 
@@ -117,25 +159,7 @@ private struct ZoneFeedReading: Sendable {
     private func events(
         _ page: FeedPage, _ request: ZoneChangesRequest, _ zone: ZoneHeader, _ view: StorageReader
     ) async throws -> [RecordChangeEvent] {
-        let desired = request.desiredKeys.map(Set.init)
-        let names = page.picked.filter { !$0.isTombstone }.map(\.recordName)
-        var records = try await view.records(zone: zone.number, names: names)[...]
-        let zoneID = place.zoneID(zone.name)
-        var events: [RecordChangeEvent] = []
-        events.reserveCapacity(page.picked.count)
-        for entry in page.picked {
-            if entry.isTombstone {
-                let tag = ChangeTag(version: entry.version)
-                events.append(
-                    .deleted(
-                        RecordTombstone(recordName: entry.recordName, recordType: entry.recordType, changeTag: tag)))
-            } else if let record = records.removeFirst() {
-                events.append(.changed(try record.record(in: zoneID, desired: desired)))
-            } else {
-                throw DamagedValue(.feed)
-            }
-        }
-        return events
+        try await view.events(page.picked, of: zone, in: place, desiredKeys: request.desiredKeys)
     }
 
     private func answer(
@@ -144,6 +168,33 @@ private struct ZoneFeedReading: Sendable {
         ZoneChangesPage(
             zoneID: place.zoneID(zone.name), events: events, syncToken: tokens.seal(token, for: place.partition),
             moreComing: moreComing, clientChangeToken: zone.clientChangeToken)
+    }
+}
+
+extension StorageView {
+    /// What entries of a feed stand for: records as they are, or that they are gone.
+    func events(
+        _ entries: [FeedEntry], of zone: ZoneHeader, in place: DatabasePlace, desiredKeys: [String]?
+    ) async throws -> [RecordChangeEvent] {
+        let desired = desiredKeys.map(Set.init)
+        let names = entries.filter { !$0.isTombstone }.map(\.recordName)
+        let stored = try await self.records(zone: zone.number, names: names)
+        let zoneID = place.zoneID(zone.name)
+        var records: [Record] = []
+        records.reserveCapacity(stored.count)
+        for record in stored {
+            guard let record else { throw DamagedValue(.feed) }
+            records.append(try record.record(in: zoneID, desired: desired))
+        }
+        try await attachShares(to: &records, zone: zone.number, in: place)
+        var next = records[...]
+        return entries.map { entry in
+            if !entry.isTombstone { return .changed(next.removeFirst()) }
+            return .deleted(
+                RecordTombstone(
+                    recordName: entry.recordName, recordType: entry.recordType,
+                    changeTag: ChangeTag(version: entry.version)))
+        }
     }
 }
 

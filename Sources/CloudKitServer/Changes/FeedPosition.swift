@@ -33,7 +33,7 @@ package enum FeedPosition: Hashable, Sendable {
             self = .backward(before: token.version, floor: token.floor, top: token.baseline)
         case .zone where isReversed && token.baseline == 0:
             self = .backward(before: zone.latestVersion + 1, floor: token.version, top: zone.latestVersion)
-        case .zone, .database:
+        case .zone, .database, .member:
             self = .forward(after: token.version, baseline: token.baseline)
         }
     }
@@ -41,7 +41,7 @@ package enum FeedPosition: Hashable, Sendable {
     /// Whether nothing is missing between the token and the zone: not another incarnation, not ahead of the data, not
     /// before deletions that were forgotten.
     private static func isCurrent(_ token: SyncToken, _ zone: ZoneHeader) -> Bool {
-        guard token.kind != .database, token.zone == zone.number else { return false }
+        guard token.kind == .zone || token.kind == .zoneReversed, token.zone == zone.number else { return false }
         let newest = token.kind == .zoneReversed ? token.baseline : token.version
         guard newest <= zone.latestVersion, token.baseline <= zone.latestVersion else { return false }
         // A client that began without a token has deletions before its baseline passed over anyway.

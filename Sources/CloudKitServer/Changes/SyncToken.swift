@@ -10,6 +10,11 @@ package struct SyncToken: Hashable, Sendable {
         /// A zone's feed on its way back, newest change first.
         case zoneReversed
         case database
+        /// A zone's feed as one of its members reads it.
+        case member
+
+        /// Whether a token says how far it went within `version`.
+        var hasFloor: Bool { self == .zoneReversed || self == .member }
     }
 
     package var kind: Kind
@@ -20,7 +25,8 @@ package struct SyncToken: Hashable, Sendable {
     /// What was newest when the client began without a token: deletions up to here are not told (B-CHG-08). When reversed,
     /// where to go on once the way back is done.
     package var baseline: UInt64
-    /// When reversed: entries up to here are known.
+    /// When reversed: entries up to here are known. A member's: what stands at `version` is many records, known up to
+    /// here; 0: all of them.
     package var floor: UInt64
 
     package init(_ kind: Kind, zone: UInt32 = 0, version: UInt64, baseline: UInt64 = 0, floor: UInt64 = 0) {
@@ -61,7 +67,7 @@ package struct SyncTokenSeal: Sendable {
         bytes.append(UInt64(token.zone), bytes: 4)
         bytes.append(token.version, bytes: 6)
         bytes.append(token.baseline, bytes: 6)
-        if token.kind == .zoneReversed { bytes.append(token.floor, bytes: 6) }
+        if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
         bytes += mac(of: bytes, partition)
         return OpaqueText.encode(bytes)
     }
@@ -85,7 +91,7 @@ package struct SyncTokenSeal: Sendable {
         return SyncToken(
             kind, zone: UInt32(truncatingIfNeeded: reader.takeNumber(bytes: 4)),
             version: reader.takeNumber(bytes: 6), baseline: reader.takeNumber(bytes: 6),
-            floor: kind == .zoneReversed ? reader.takeNumber(bytes: 6) : 0)
+            floor: kind.hasFloor ? reader.takeNumber(bytes: 6) : 0)
     }
 
     private func mac(of content: [UInt8], _ partition: StoragePartition) -> [UInt8] {
@@ -98,7 +104,7 @@ extension SyncToken.Kind {
     /// What tokens of this kind begin with: three bytes, four characters.
     fileprivate var magic: [UInt8] { [0xC4, 0x0B, rawValue + 1] }
     fileprivate var magicText: String { OpaqueText.encode(magic) }
-    fileprivate var byteCount: Int { self == .zoneReversed ? 30 : 24 }
+    fileprivate var byteCount: Int { hasFloor ? 30 : 24 }
 }
 
 extension String {

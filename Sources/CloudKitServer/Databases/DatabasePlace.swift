@@ -9,9 +9,38 @@ package struct DatabasePlace: Hashable, Sendable {
     package let owner: UserID
     package let partition: StoragePartition
     package let schemaPartition: StoragePartition
+    /// The caller, where the zone asked for is somebody else's; nil: the caller's own database, or the public one.
+    package var member: UserID?
 
     package var scope: DatabaseScope { address.scope }
 
     /// A zone of this database, by the name its owner gave it.
     package func zoneID(_ name: String) -> ZoneID { ZoneID(zoneName: name, owner: owner) }
+
+    /// The place of a zone: in the shared database that is its owner's private one, with the caller as a member.
+    ///
+    /// Rules B-DB-10, B-DB-12. Whether the caller is one, the zone's reach tells.
+    package func reaching(_ id: ZoneID) throws(RequestFailure) -> DatabasePlace {
+        guard scope == .shared else { return self }
+        guard let user = caller.user, !id.owner.isCaller, id.owner != user else { throw .onlySharedZones }
+        guard UserID.isPlain(id.owner) else { throw .zoneNotFound }
+        return DatabasePlace(
+            address: address, caller: caller, owner: id.owner,
+            partition: .privateDatabase(address.container, address.environment, of: id.owner),
+            schemaPartition: schemaPartition, member: user)
+    }
+
+    /// What tokens of a zone are bound to: a member's are of no use to anybody else.
+    var tokenPartition: StoragePartition {
+        guard let member else { return partition }
+        return StoragePartition("member:" + member.recordName + ":" + partition.name)
+    }
+}
+
+extension UserID {
+    /// Whether a text can be the name of a user: it becomes part of a partition's name.
+    fileprivate static func isPlain(_ user: UserID) -> Bool {
+        (1...255).contains(user.recordName.utf8.count)
+            && user.recordName.utf8.allSatisfy { (0x21..<0x7F).contains($0) && $0 != UInt8(ascii: "/") }
+    }
 }

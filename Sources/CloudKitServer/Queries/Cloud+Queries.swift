@@ -14,7 +14,8 @@ extension Cloud {
     package func queryRecords(
         _ request: QueryRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> QueryPage {
-        let place = try DatabaseAccess.place(address, for: caller, to: .readRecords)
+        var place = try DatabaseAccess.place(address, for: caller, to: .readRecords)
+        if let zoneID = request.zoneID { place = try place.reaching(zoneID) }
         let request = request.namingCaller(caller)
         let fingerprint = try QueryFingerprint(request, in: place)
         let seal = QueryMarkerSeal(surroundings: surroundings)
@@ -25,7 +26,9 @@ extension Cloud {
             let reading = try QueryReading(request, in: place, schema: schema, limits: limits, after: start)
             if let found = try await store.read(place.partition, { view in try await reading.rows(view) }) {
                 let marker = try found.next.map { try seal.seal($0, for: fingerprint) }
-                return QueryPage(records: found.records, continuationMarker: marker)
+                var records = found.records
+                try await people.dress(&records)
+                return QueryPage(records: records, continuationMarker: marker)
             }
         }
         throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
@@ -99,26 +102,40 @@ private struct QueryReading: Sendable {
     /// nil if the plan was made with an older schema than this database's indexes.
     func rows(_ view: StorageReader) async throws -> Found? {
         if try await view.databaseHeader().schemaFloor > schemaVersion { return nil }
-        let zones = try await zones(view)
+        let (zones, isVisible) = try await zones(view)
         var run = QueryRun(
             plan, in: view, budget: QueryBudget(bytesMax: limits.answerBytesMax), isVisible: isVisible)
         let found = try await run.rows(zones: Array(zones.keys), after: start, limit: limit)
         let desired = request.desiredKeys.map(Set.init)
-        let records = try found.rows.compactMap { row in
+        var records = try found.rows.compactMap { row in
             try zones[row.zone].map { try row.record.record(in: place.zoneID($0), desired: desired) }
+        }
+        if request.query.recordType == Validity.shareRecordType {
+            for (zone, name) in zones { try await attachShares(to: &records, in: zone, name, view) }
         }
         return Found(records: records, next: found.next)
     }
 
-    /// The names of the zones asked, by their numbers.
-    private func zones(_ view: StorageReader) async throws -> [UInt32: String] {
+    private func attachShares(
+        to records: inout [Record], in zone: UInt32, _ name: String, _ view: StorageReader
+    ) async throws {
+        let positions = records.indices.filter { records[$0].id.zoneID.zoneName == name }
+        var shares = positions.map { records[$0] }
+        try await view.attachShares(to: &shares, zone: zone, in: place)
+        for (position, share) in zip(positions, shares) { records[position] = share }
+    }
+
+    /// The names of the zones asked, by their numbers, and which of their records the caller may see; nil: all.
+    private func zones(_ view: StorageReader) async throws -> ([UInt32: String], RecordVisibility?) {
         if let zoneName {
-            let zone = try ZoneAccess.live(try await view.zone(named: zoneName))
-            return [zone.number: zoneName]
+            let reach = try await ShareReach(try await view.zone(named: zoneName), in: place, view)
+            let zones = [reach.zone.number: zoneName]
+            if reach.isOwner { return (zones, isVisible) }
+            return (zones, { record, view in try await !reach.visible([record.name], view).isEmpty })
         }
         var zones = [ZoneHeader.implicitDefault.number: ZoneID.defaultZoneName]
         for zone in try await view.zones(limit: .max) where zone.state == .live { zones[zone.number] = zone.name }
-        return zones
+        return (zones, isVisible)
     }
 }
 

@@ -56,7 +56,7 @@ package struct QueryFingerprint: Hashable, Sendable {
             // Lengths keep neighbours apart.
             digest.update(data: Array("\(text?.utf8.count ?? -1):\(text ?? "")".utf8))
         }
-        add(place.partition.name)
+        add(place.tokenPartition.name)
         add(place.scope.word)
         add(place.caller.user?.recordName)
         add(request.zoneID?.zoneName)

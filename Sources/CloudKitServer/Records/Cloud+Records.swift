@@ -14,9 +14,11 @@ extension Cloud {
     package func modifyRecords(
         _ request: ModifyRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RecordOutcome] {
-        let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords)
+        let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try ModifyCheck.check(request, caller, limits)
+        try await checkReach(ofZone: zoneName, in: place)
+        let request = try await people.resolving(request, in: address.container)
         let items = request.operations.map {
             RecordItem(
                 $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: surroundings,
@@ -28,7 +30,15 @@ extension Cloud {
             clientChangeToken: request.clientChangeToken, limits: limits, now: surroundings.now(), sink: sink)
         let outcomes = try await run(batch)
         noticeBoard.tell(sink)
-        return outcomes
+        return try await people.dressed(outcomes)
+    }
+
+    /// Turns strangers away before a zone's writers are kept waiting for them.
+    private func checkReach(ofZone name: String, in place: DatabasePlace) async throws {
+        guard place.member != nil else { return }
+        try await store.read(place.partition) { view in
+            _ = try await ShareReach(try await view.zone(named: name), in: place, view)
+        }
     }
 
     /// Runs a batch until the schema holds what it needs.
@@ -38,7 +48,7 @@ extension Cloud {
         var schema = try await schemas.current(place.schemaPartition)
         var isWorkPromised = registry.isWorkPromised(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
-            let result = try await store.write(place.partition) { [schema, isWorkPromised] transaction in
+            let result = try await store.write(batch.partitions) { [schema, isWorkPromised] transaction in
                 try await batch.run(schema, isWorkPromised: isWorkPromised, &transaction)
             }
             switch result {
@@ -65,25 +75,29 @@ extension Cloud {
     package func lookupRecords(
         _ request: LookupRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RecordOutcome] {
-        let place = try DatabaseAccess.place(address, for: caller, to: .readRecords)
+        let place = try DatabaseAccess.place(address, for: caller, to: .readRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try checkCount(request.records.count, caller)
         let schema = place.scope == .public ? try await schemas.current(place.schemaPartition) : Schema()
-        let records = try await store.read(place.partition) { view in
-            let zone = try ZoneAccess.live(try await view.zone(named: zoneName))
-            return try await view.records(zone: zone.number, names: request.records.map(\.recordName))
-        }
+        let names = request.records.map(\.recordName)
         let zoneID = place.zoneID(zoneName)
-        return try zip(request.records, records).map { item, record in
-            guard let record, !record.isTombstone else {
-                return .failed(recordName: item.recordName, .recordNotFound)
+        let outcomes = try await store.read(place.partition) { view in
+            let reach = try await ShareReach(try await view.zone(named: zoneName), in: place, view)
+            let visible = try await reach.visible(names, view)
+            let records = try await view.records(zone: reach.zone.number, names: names)
+            let outcomes: [RecordOutcome] = try zip(request.records, records).map { item, record in
+                guard let record, !record.isTombstone, visible.contains(record.name) else {
+                    return .failed(recordName: item.recordName, .recordNotFound)
+                }
+                if let refusal = readRefusal(record, in: place, schema) {
+                    return .failed(recordName: item.recordName, refusal)
+                }
+                let desired = (item.desiredKeys ?? request.desiredKeys).map(Set.init)
+                return .record(try record.record(in: zoneID, desired: desired))
             }
-            if let refusal = readRefusal(record, in: place, schema) {
-                return .failed(recordName: item.recordName, refusal)
-            }
-            let desired = (item.desiredKeys ?? request.desiredKeys).map(Set.init)
-            return .record(try record.record(in: zoneID, desired: desired))
+            return try await outcomes.attachingShares(view, zone: reach.zone.number, in: place)
         }
+        return try await people.dressed(outcomes)
     }
 
     private func readRefusal(_ record: StoredRecord, in place: DatabasePlace, _ schema: Schema) -> RequestFailure? {

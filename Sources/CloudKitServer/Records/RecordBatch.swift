@@ -18,6 +18,11 @@ struct RecordBatch: Sendable {
     /// Learns who will be notified.
     var sink: NoticeSink?
 
+    /// The partitions it writes to: the database's, and the directory of links where a share may begin.
+    var partitions: [StoragePartition] {
+        items.contains { $0.share != nil } ? [place.partition, .shareDirectory] : [place.partition]
+    }
+
     enum Result: Sendable {
         case outcomes([RecordOutcome])
         /// The database has indexes that this schema does not know of.
@@ -32,34 +37,43 @@ struct RecordBatch: Sendable {
         sink?.begin()
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
-        let zone = try ZoneAccess.live(headers.zone)
+        let reach = try await ShareReach(headers.zone, in: place, transaction)
+        let zone = reach.zone
         let isAtomic = wantsAtomic && zone.isCustom
         let held = try await held(in: zone, transaction)
+        var shares = try await ShareBatch(self, reach, headers.database, held: held, transaction)
 
         var drafting = RecordDrafting(
             batch: self, database: headers.database, zone: zone, assets: try await assets(transaction),
             assetBytes: limits.quotaBytes == nil ? 0 : try await transaction.assetBytes(),
             growth: SchemaGrowth(schema, environment: place.address.environment, fieldsMax: limits.fieldsMax))
-        var drafts = try items.map { try drafting.draft($0, held: held[$0.name]) }
+        var drafts = try items.map { try shares.draft($0, held: held[$0.name], with: &drafting) }
         if drafting.growth.isGrown, !(isAtomic && drafts.contains { $0.failure != nil }) {
             return .mustGrow(drafting.growth)
         }
         try await refuseTooManyOwners(&drafts, in: zone, transaction)
-        let verdict = try await weighReferences(&drafts, in: zone, held, transaction)
-        if isAtomic, drafts.contains(where: { $0.failure != nil }) { return .outcomes(atomicOutcomes(drafts)) }
+        let verdict = try await weigh(&drafts, in: zone, held, &shares, transaction)
+        if isAtomic, drafts.contains(where: { $0.failure != nil }) {
+            return .outcomes(
+                try await atomicOutcomes(drafts).attachingShares(transaction, zone: zone.number, in: place))
+        }
         // Notifications about public records wait to be carried to their receivers.
         let mayNotify = place.scope == .public && headers.database.subscriptionCount > 0
         if !verdict.deferred.isEmpty || mayNotify, !isWorkPromised { return .mustPromiseWork }
 
-        var writing = RecordWriting(batch: self, database: headers.database, zone: zone, schema: schema)
+        var writing = RecordWriting(
+            batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil)
         let outcomes = try await writing.write(drafts, verdict, held, &transaction)
-        return .outcomes(outcomes)
+        return .outcomes(try await outcomes.attachingShares(transaction, zone: zone.number, in: place))
     }
 
     /// What the zone holds under the names of the request and of the records that new references point to.
     private func held(in zone: ZoneHeader, _ view: StorageWriter) async throws -> [String: StoredRecord] {
         var names = items.map(\.name)
-        let targets = Set(items.flatMap { $0.references.map(\.target) })
+        let targets = Set(
+            items.flatMap { item in
+                item.references.map(\.target) + (item.share?.change.root.map { [$0.recordName] } ?? [])
+            })
         if !targets.isEmpty { names += targets.subtracting(names) }
         let records = try await view.records(zone: zone.number, names: names)
         var held: [String: StoredRecord] = [:]
@@ -118,6 +132,21 @@ extension RecordBatch {
             } else {
                 counts = after
             }
+        }
+    }
+
+    /// Turns drafts that break the rules of shares and references into failures, until what is left agrees; what goes
+    /// with the rest.
+    private func weigh(
+        _ drafts: inout [RecordDraft], in zone: ZoneHeader, _ held: [String: StoredRecord], _ shares: inout ShareBatch,
+        _ view: StorageWriter
+    ) async throws -> ReferenceCheck.Verdict {
+        while true {
+            let failed = drafts.count { $0.failure != nil }
+            try await shares.weigh(&drafts, held, view)
+            let verdict = try await weighReferences(&drafts, in: zone, held, view)
+            try await shares.weigh(cascade: verdict.cascaded, &drafts, view)
+            if !shares.isActive || drafts.count(where: { $0.failure != nil }) == failed { return verdict }
         }
     }
 

@@ -19,7 +19,9 @@ struct SaveDraft: Sendable {
     let recordType: String
     let fields: [Field]
     let parent: String?
-    let shortGUID: String?
+    var shortGUID: String?
+    /// The share whose root the record is.
+    var share: String?
     let protection: Protection?
     /// References that the operation sets, and all of them before and after it.
     let set: [BackReference]

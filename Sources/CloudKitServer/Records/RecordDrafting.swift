@@ -90,7 +90,7 @@ struct RecordDrafting {
         let parent = item.parent(keeping: held.parent)
         let draft = SaveDraft(
             previous: held, recordType: held.recordType, fields: fields, parent: parent,
-            shortGUID: held.shortGUID ?? item.shortGUID,
+            shortGUID: held.shortGUID ?? item.shortGUID, share: held.share,
             protection: try protection(item, set, merged: fields, held: held.protection), set: item.references,
             before: try held.backReferences(),
             after: Set(
@@ -131,7 +131,7 @@ struct RecordDrafting {
         guard draft.contentBytes <= batch.limits.recordBytesMax else {
             throw RequestFailure.recordTooLarge
         }
-        guard batch.place.scope == .private, let quota = batch.limits.quotaBytes else { return }
+        guard batch.place.scope != .public, let quota = batch.limits.quotaBytes else { return }
         let assetsBefore = try AssetUse.bytes(of: draft.held?.fields(ofType: .asset) ?? [])
         let assetGrowth = Int(clamping: try AssetUse.bytes(of: draft.fields) - assetsBefore)
         let growth = draft.bytes - (draft.held?.storedBytes ?? 0) + assetGrowth

@@ -18,6 +18,8 @@ struct RecordItem: Sendable {
     let shortGUID: String?
     /// How the sealed values are keyed from now on; nil: as before.
     let protection: Protection?
+    /// What is asked of a share; nil for every other record and for deletions.
+    let share: ShareItem?
     /// The fields wanted back; nil: all.
     let desired: Set<String>?
     /// Why the operation cannot be done, whatever the store holds.
@@ -30,7 +32,8 @@ struct RecordItem: Sendable {
     ) {
         let change = operation.change
         name = change.recordName ?? RecordName.random(surroundings)
-        kind = operation.kind
+        let isShare = change.recordType == Validity.shareRecordType || change.share != nil
+        kind = isShare ? operation.kind.checkingTag(change.changeTag) : operation.kind
         recordType = change.recordType
         tag = change.changeTag
         desired = (change.desiredKeys ?? desiredKeys).map(Set.init)
@@ -38,6 +41,7 @@ struct RecordItem: Sendable {
         parent = kind.isDelete ? .keep : change.parent
         // Web services know nothing of keys.
         protection = place.caller.surface == .native && place.scope != .public ? change.protection : nil
+        share = isShare && !kind.isDelete ? ShareItem(change.share ?? ShareChange(), surroundings: surroundings) : nil
         removed = Set(change.fields.compactMap { if case .remove(let name) = $0 { name } else { nil } })
         var receipts: [AssetFileID: AssetReceipt] = [:]
         do throws(RequestFailure) {
@@ -109,9 +113,6 @@ struct RecordItem: Sendable {
         if kind.isDelete { return }
         // Whether the name is one only the system may give is known when the record is found missing.
         try Validity.recordName(name, isSystem: true)
-        if recordType == Validity.shareRecordType {
-            throw RequestFailure(.badRequest, "this server does not share records yet")
-        }
         try checkEncrypted(fields, in: place)
         guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
     }
@@ -123,6 +124,17 @@ extension RecordItem {
         for field in fields where field.type.isEncrypted {
             if place.scope == .public { throw .encryptedInPublic }
             guard field.type.isSealable else { throw .notSealable(field.type) }
+        }
+    }
+}
+
+extension RecordOperation.Kind {
+    /// Shares are saved with the tag check, whatever was asked for (B-SAV-09).
+    fileprivate func checkingTag(_ tag: ChangeTag?) -> Self {
+        switch self {
+        case .forceUpdate: tag == nil ? .create : .update
+        case .forceReplace: tag == nil ? .create : .replace
+        default: self
         }
     }
 }

@@ -4,10 +4,12 @@ import CloudKitSchema
 
 /// Writes what a batch has decided: records, their feed, references, indexes and the counters of zone and database.
 struct RecordWriting {
-    private let batch: RecordBatch
+    let batch: RecordBatch
     private let schema: Schema
     private var database: DatabaseHeader
-    private var zone: ZoneHeader
+    var zone: ZoneHeader
+    /// What to do about shares; nil where nothing is shared.
+    private(set) var shares: ShareBatch?
     /// Change of the number of deleteSelf references to each target.
     private var owners: [String: Int] = [:]
     /// Records that got a new parent's child or a new owner's reference, and so get another tag (B-SAV-10).
@@ -19,11 +21,14 @@ struct RecordWriting {
     /// What subscriptions may want to hear of; empty where there are none.
     private var observed: [ObservedChange] = []
 
-    init(batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema) {
+    init(
+        batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema, shares: ShareBatch? = nil
+    ) {
         self.batch = batch
         self.database = database
         self.zone = zone
         self.schema = schema
+        self.shares = shares
     }
 
     mutating func write(
@@ -37,11 +42,17 @@ struct RecordWriting {
         }
         try await writeCascade(verdict, &transaction)
         try writeTouched(drafts, held, &transaction)
+        if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
+        try await finish(&transaction)
+        return outcomes
+    }
+
+    /// Decides who will be notified, and stores the counters, if anything was written.
+    mutating func finish(_ transaction: inout StorageWriter) async throws {
         try await writeNotices(&transaction)
         if isChanged { writeHeaders(&transaction) }
-        return outcomes
     }
 
     private mutating func write(
@@ -71,7 +82,7 @@ struct RecordWriting {
         let stored = StoredRecord(
             name: item.name, recordType: draft.recordType, version: version,
             feedVersion: zone.isCustom ? version : 0, created: held?.created ?? stamp, modified: stamp,
-            parent: draft.parent, share: held?.share, shortGUID: draft.shortGUID, protection: draft.protection,
+            parent: draft.parent, share: draft.share, shortGUID: draft.shortGUID, protection: draft.protection,
             fields: draft.fields)
         let size = transaction.set(stored, zone: zone.number)
         moveInFeed(stored, previous: draft.previous, size: size, &transaction)
@@ -96,6 +107,25 @@ struct RecordWriting {
             isTombstone: record.isTombstone, size: size)
         transaction.set(entry, zone: zone.number)
         zone.latestVersion = record.feedVersion
+        if let shares { moveInTrees(entry, shares, &transaction) }
+    }
+
+    /// Writes a record that is there already with another attribute, as a change of its own.
+    mutating func rewrite(
+        _ held: StoredRecord, _ transaction: inout StorageWriter, _ change: (inout StoredRecord) -> Void
+    ) throws {
+        let version = nextVersion()
+        var record = held
+        change(&record)
+        record.tagVersion = version
+        record.feedVersion = zone.isCustom ? version : 0
+        record.modified = stamp
+        let size = transaction.set(record, zone: zone.number)
+        moveInFeed(record, previous: held, size: size, &transaction)
+        observe(.updated, record)
+        count(records: 0, bytes: size - held.storedBytes)
+        try transaction.updateIndexes(
+            zone: zone.number, from: held, to: record, newIndexes: indexes(of: record.recordType))
     }
 
     private mutating func writeReferences(
@@ -125,7 +155,7 @@ struct RecordWriting {
 
     // MARK: Deleting
 
-    private mutating func write(_ draft: DeletionDraft, _ transaction: inout StorageWriter) throws {
+    mutating func write(_ draft: DeletionDraft, _ transaction: inout StorageWriter) throws {
         let held = draft.held
         let version = nextVersion()
         if zone.isCustom {
@@ -201,7 +231,7 @@ struct RecordWriting {
 
     // MARK: Counters
 
-    private mutating func nextVersion() -> UInt64 {
+    mutating func nextVersion() -> UInt64 {
         isChanged = true
         return database.takeVersions(1)
     }

@@ -73,6 +73,7 @@ package struct Accounts: Sendable {
             }
             for entry in try await page.entries(prefix: AccountKey.userNames(of: account.id)) {
                 page.clear(entry.key)
+                page.clear(AccountKey.userAccount(String(decoding: entry.value, as: UTF8.self)))
             }
             page.clear(AccountKey.account(account.id))
             page.clear(AccountKey.normalisedEmail(account.email))
@@ -107,6 +108,7 @@ enum AccountKey {
     static func sessionOwner(_ id: String) -> String { "session-owner/" + id }
     static func userNames(of account: String) -> String { "user/" + account + "/" }
     static func userName(of account: String, in container: String) -> String { userNames(of: account) + container }
+    static func userAccount(_ userName: String) -> String { "user-account/" + userName }
     static let apiTokens = "api-token/"
     static func apiToken(hash: String) -> String { apiTokens + hash }
     static let serverKeys = "server-key/"

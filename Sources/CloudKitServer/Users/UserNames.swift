@@ -20,6 +20,7 @@ package struct UserNames: Sendable {
             // Another device of the same account may have come first.
             if let known = try await page.get(key) { return UserID(String(decoding: known, as: UTF8.self)) }
             page.set(key, to: Array(fresh.recordName.utf8))
+            page.set(AccountKey.userAccount(fresh.recordName), to: Array(account.utf8))
             return fresh
         }
     }

@@ -12,8 +12,8 @@ extension Cloud {
         _ operations: [ZoneOperation], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ZoneOutcome] {
         let place = try DatabaseAccess.place(address, for: caller, to: .writeZones)
-        guard place.scope == .private else { throw RequestFailure.onlySharedZones }
         try checkCount(operations.count, caller)
+        if place.scope == .shared { return try await modifySharedZones(operations, in: place) }
         try await registry.enter(place.partition)
         let now = surroundings.now()
         let limits = limits
@@ -40,7 +40,7 @@ extension Cloud {
         let place = try DatabaseAccess.place(address, for: caller, to: .readZones)
         switch place.scope {
         case .public: return [ZoneHeader.implicitDefault.zone(in: place, tokens)]
-        case .shared: return []
+        case .shared: return try await listSharedZones(in: place)
         case .private: break
         }
         let zones = try await store.read(place.partition) { view in
@@ -57,6 +57,7 @@ extension Cloud {
     ) async throws -> [ZoneOutcome] {
         let place = try DatabaseAccess.place(address, for: caller, to: .readZones)
         try checkCount(ids.count, caller)
+        if place.scope == .shared { return try await lookupSharedZones(ids, in: place) }
         let zones = try await store.read(place.partition) { view in
             try await view.zones(named: ids.map(\.zoneName))
         }
@@ -89,7 +90,8 @@ extension ZoneHeader {
         guard isCustom else { return Zone(id: id, capabilities: [], keyEpoch: keyEpoch) }
         let token = SyncToken.zone(number, at: latestVersion)
         return Zone(
-            id: id, capabilities: .custom, syncToken: tokens.seal(token, for: place.partition), keyEpoch: keyEpoch)
+            id: id, capabilities: .custom, syncToken: tokens.seal(token, for: place.partition), keyEpoch: keyEpoch,
+            share: zoneWideShare)
     }
 }
 
@@ -196,6 +198,7 @@ private struct ZoneWriting {
         zone.recordCount = 0
         zone.recordBytes = 0
         zone.clientChangeToken = nil
+        zone.sharing = .none
         let version = header.takeVersions(1)
         transaction.moveInDatabaseFeed(&zone, to: version)
         transaction.set(zone)

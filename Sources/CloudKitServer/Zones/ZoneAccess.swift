@@ -5,7 +5,8 @@ import CloudKitRecordLayer
 package enum ZoneAccess {
     /// The zone's name in the partition of its owner, for a zone as a caller names it.
     ///
-    /// Rules B-DB-04, B-DB-12, B-ZN-03. Nothing is shared yet, so every foreign zone is missing.
+    /// Rules B-DB-04, B-DB-12, B-ZN-03. In the shared database the place is one that reaches the zone
+    /// (`DatabasePlace.reaching(_:)`).
     package static func zoneName(of id: ZoneID, in place: DatabasePlace) throws(RequestFailure) -> String {
         let isOwn = id.owner.isCaller || id.owner == place.owner
         switch place.scope {
@@ -18,8 +19,7 @@ package enum ZoneAccess {
                     remedy: "Use the shared database.")
             }
         case .shared:
-            guard !isOwn else { throw .onlySharedZones }
-            throw .zoneNotFound
+            guard place.member != nil, id.owner == place.owner else { throw .onlySharedZones }
         }
         return id.zoneName
     }

@@ -20,14 +20,17 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
     /// The word for a failure.
     package init(_ code: RequestFailure.Code) {
         switch code {
-        case .accessDenied, .systemFieldWrite, .accountRestricted: self = .accessDenied
+        case .accessDenied, .systemFieldWrite, .accountRestricted, .participantMayNeedVerification,
+            .participantAlreadyInvited:
+            self = .accessDenied
         case .atomicFailure: self = .atomicError
         case .authenticationFailed: self = .authenticationFailed
         case .authenticationRequired: self = .authenticationRequired
         case .badContainer, .badDatabase, .badRequest, .changeTokenExpired, .indexMissing, .itemLimitExceeded,
-            .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch:
+            .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch, .serverRejected, .alreadyShared,
+            .tooManyParticipants:
             self = .badRequest
-        case .conflict, .recordExists: self = .conflict
+        case .conflict, .recordExists, .staleShareKeyEpoch: self = .conflict
         case .internalError: self = .internalError
         case .itemNotFound, .endpointNotFound, .typeNotFound, .assetNotAvailable: self = .notFound
         case .quotaExceeded: self = .quotaExceeded

@@ -129,11 +129,12 @@ extension RecordChange {
     /// Reads the record of an operation (web-services.md §3.3); returns the zone that it names.
     fileprivate mutating func read(_ reader: inout JSONReader) throws -> ZoneID? {
         var zone: ZoneID?
+        var sharing = ShareChangeReading()
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "recordName": recordName = try reader.stringIfAny()
-            case "recordType": recordType = try reader.stringIfAny()
+            case "recordType": recordType = try reader.stringIfAny().map(Self.canonicalType)
             case "fields": fields = try reader.readNull() ? [] : try reader.fieldChanges()
             case "recordChangeTag": changeTag = try reader.stringIfAny().map { ChangeTag($0) }
             case "parent": parent = try ParentChange(reading: &reader)
@@ -141,10 +142,17 @@ extension RecordChange {
             case "protection": protection = try reader.readNull() ? nil : try Protection(reading: &reader)
             case "desiredKeys": desiredKeys = try reader.stringsIfAny()
             case "zoneID": zone = try reader.zoneIDIfAny()
-            default: try reader.skipValue()
+            default: if try !sharing.read(key, &reader) { try reader.skipValue() }
             }
         }
+        // Records echoed from an answer may carry such keys without being shares.
+        if recordType == nil || recordType == Validity.shareRecordType { share = sharing.result }
         return zone
+    }
+
+    /// WSR writes the type of shares with a capital letter; the live service does not (web-services.md §10.1).
+    private static func canonicalType(_ name: String) -> String {
+        name == "cloudKit.share" ? Validity.shareRecordType : name
     }
 
     fileprivate func write(to writer: inout JSONWriter) {
@@ -169,6 +177,7 @@ extension RecordChange {
         }
         if createShortGUID { writer.pair("createShortGUID", true) }
         writer.pair("protection", protection)
+        share?.writeKeys(to: &writer)
         writer.endObject()
     }
 }

@@ -63,6 +63,7 @@ struct RecordPrinter {
             writer.endObject()
         }
         if style.isNative { writer.pair("protection", record.protection) }
+        record.sharing?.writeKeys(to: &writer, style: style)
         writer.endObject()
     }
 

@@ -15,6 +15,7 @@ struct RecordItem {
     private var share: String?
     private var shortGUID: String?
     private var protection: Protection?
+    private var sharing = ShareKeysOfRecord()
     private var error = ErrorKeys()
 
     /// - Parameter zoneID: The zone of an item that names none.
@@ -42,7 +43,9 @@ struct RecordItem {
         case "share": share = try reader.recordNameOfObject()
         case "shortGUID": shortGUID = try reader.string()
         case "protection": protection = try Protection(reading: &reader)
-        default: if try !error.read(key, &reader, zoneID: zoneID) { try reader.skipValue() }
+        default:
+            if try sharing.read(key, &reader) { return }
+            if try !error.read(key, &reader, zoneID: zoneID) { try reader.skipValue() }
         }
     }
 
@@ -57,7 +60,7 @@ struct RecordItem {
         return Record(
             id: RecordID(recordName: recordName, zoneID: zoneID ?? .default), recordType: recordType, fields: fields,
             changeTag: ChangeTag(changeTag ?? ""), created: created, modified: modified, parent: parent, share: share,
-            shortGUID: shortGUID, protection: protection)
+            shortGUID: shortGUID, protection: protection, sharing: sharing.share(ofType: recordType))
     }
 
     var outcome: RecordOutcome? {

@@ -42,6 +42,14 @@ extension ZoneOutcome {
                 writer.pair("capabilities", Int64(clamping: zone.capabilities.rawValue))
                 writer.pair("keyEpoch", Int64(zone.keyEpoch))
             }
+            if let share = zone.share {
+                writer.key("share")
+                writer.beginObject()
+                writer.pair("recordName", share)
+                writer.key("zoneID")
+                writer.zoneID(zone.id, style: style)
+                writer.endObject()
+            }
         case .deleted(let zoneID):
             writer.zoneID(zoneID, style: style)
             writer.pair("deleted", true)
@@ -66,6 +74,7 @@ extension ZoneOutcome {
             case "zoneID": zone.id = try ZoneID(reading: &reader)
             case "syncToken": zone.syncToken = try reader.string()
             case "atomic": isAtomic = try reader.bool()
+            case "share": zone.share = try reader.recordNameOfObject()
             case "capabilities": capabilities = UInt(clamping: try reader.int64())
             case "keyEpoch":
                 guard let epoch = UInt32(exactly: try reader.int64()) else { throw RequestFailure.unexpectedInput }

@@ -1,0 +1,117 @@
+/// The keys of a share as the server keeps them: opaque bytes, by epoch.
+///
+/// The server cannot open any of them. It sees to it that an epoch is never taken back, that each participant gets their own
+/// wrap only, and tells owner and administrators who waits for one.
+package struct ShareKeys: Hashable, Sendable {
+    /// The newest epoch; the first is 1.
+    package var epoch: Int
+    /// Whether somebody who had a key of this epoch is gone, so that a new one is due (B-TM-05). Owner and
+    /// administrators are told.
+    package var needsNewEpoch: Bool
+    /// Participants with an account and without a wrap of the newest epoch; owner and administrators are told.
+    package var waiting: [String]
+    /// Newest first; in a share record the newest few, see `epochsShown`.
+    package var epochs: [ShareKeyEpoch]
+
+    package init(epoch: Int, needsNewEpoch: Bool = false, waiting: [String] = [], epochs: [ShareKeyEpoch] = []) {
+        self.epoch = epoch
+        self.needsNewEpoch = needsNewEpoch
+        self.waiting = waiting
+        self.epochs = epochs
+    }
+
+    /// Bytes of one participant's wrap, and of the link's.
+    package static let wrapBytesMax = 1024
+    /// Bytes of what an epoch has for all, such as the key before it wrapped under its own.
+    package static let blobBytesMax = 2048
+    /// Epochs of one share.
+    package static let epochsMax = 1000
+    /// Epochs that a share record carries; `shares/keys/lookup` has the others.
+    package static let epochsShown = 16
+}
+
+/// One epoch of a share's keys, as one viewer sees it.
+package struct ShareKeyEpoch: Hashable, Sendable {
+    package var epoch: Int
+    /// For everybody who sees the share.
+    package var blob: [UInt8]?
+    /// The key under the secret of the public link.
+    package var link: [UInt8]?
+    /// The viewer's own wrap.
+    package var wrap: [UInt8]?
+
+    package init(epoch: Int, blob: [UInt8]? = nil, link: [UInt8]? = nil, wrap: [UInt8]? = nil) {
+        self.epoch = epoch
+        self.blob = blob
+        self.link = link
+        self.wrap = wrap
+    }
+}
+
+/// Keys that a device of the owner or of an administrator hands in.
+package struct ShareKeyChange: Hashable, Sendable {
+    /// The epoch held, to add wraps to it, or the next one, to begin it; anything else is `staleKeyEpoch`.
+    package var epoch: Int
+    package var blob: [UInt8]?
+    package var link: [UInt8]?
+    package var wraps: [Wrap]
+
+    package struct Wrap: Hashable, Sendable {
+        package var participantID: String
+        package var bytes: [UInt8]
+
+        package init(participantID: String, bytes: [UInt8]) {
+            self.participantID = participantID
+            self.bytes = bytes
+        }
+    }
+
+    package init(epoch: Int, blob: [UInt8]? = nil, link: [UInt8]? = nil, wraps: [Wrap] = []) {
+        self.epoch = epoch
+        self.blob = blob
+        self.link = link
+        self.wraps = wraps
+    }
+}
+
+/// A `shares/keys/lookup` request.
+package struct ShareKeysRequest: Hashable, Sendable {
+    package var zoneID: ZoneID
+    package var recordName: String
+    /// Epochs before this one; nil: from the newest.
+    package var before: Int?
+
+    package init(zoneID: ZoneID, recordName: String, before: Int? = nil) {
+        self.zoneID = zoneID
+        self.recordName = recordName
+        self.before = before
+    }
+}
+
+/// The answer to `shares/keys/lookup` and `shares/keys/store`.
+package struct ShareKeysAnswer: Hashable, Sendable {
+    package var keys: ShareKeys
+    /// Those who wait, with their public identities; for owner and administrators.
+    package var waiting: [ShareParticipant]
+    /// Whether there are epochs before the last one given.
+    package var moreComing: Bool
+
+    package init(keys: ShareKeys, waiting: [ShareParticipant] = [], moreComing: Bool = false) {
+        self.keys = keys
+        self.waiting = waiting
+        self.moreComing = moreComing
+    }
+}
+
+/// A `shares/keys/store` request.
+package struct StoreShareKeysRequest: Hashable, Sendable {
+    package var zoneID: ZoneID
+    package var recordName: String
+    package var change: ShareKeyChange
+
+    package init(zoneID: ZoneID, recordName: String, change: ShareKeyChange) {
+        self.zoneID = zoneID
+        self.recordName = recordName
+        self.change = change
+    }
+}

@@ -1,0 +1,76 @@
+import CloudKitModel
+import OrderedStore
+
+/// Where the share behind a short GUID is: written when the share begins, good as long as its zone lives. Whether there is
+/// a share still, the owner's partition says.
+package struct SharePlace: Hashable, Sendable {
+    package var container: ContainerID
+    package var environment: Environment
+    package var owner: UserID
+    package var zoneName: String
+    package var zone: UInt32
+    /// nil for a zone-wide share.
+    package var root: String?
+    /// The participant whose one-time link it is; nil: the share's own link.
+    package var participantID: String?
+
+    package init(
+        container: ContainerID, environment: Environment, owner: UserID, zoneName: String, zone: UInt32,
+        root: String?, participantID: String? = nil
+    ) {
+        self.container = container
+        self.environment = environment
+        self.owner = owner
+        self.zoneName = zoneName
+        self.zone = zone
+        self.root = root
+        self.participantID = participantID
+    }
+
+    fileprivate static func key(_ shortGUID: String) -> Bytes { KeyBuilder(.shareDirectory).adding(shortGUID).bytes }
+
+    private static let format: UInt8 = 1
+
+    fileprivate var encoded: Bytes {
+        var value = ValueWriter()
+        value.add(byte: Self.format)
+        value.add(container.name)
+        value.add(environment.rawValue)
+        value.add(owner.recordName)
+        value.add(zoneName)
+        value.add(zone)
+        value.add(root)
+        value.add(participantID)
+        return value.bytes
+    }
+
+    fileprivate init(decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .shareDirectory)
+        guard try value.byte() == Self.format else { throw DamagedValue(.shareDirectory) }
+        let container = ContainerID(try value.text())
+        guard let environment = Environment(rawValue: try value.text()) else { throw DamagedValue(.shareDirectory) }
+        self.init(
+            container: container, environment: environment, owner: UserID(try value.text()),
+            zoneName: try value.text(), zone: try value.number(), root: try value.optionalText(),
+            participantID: try value.optionalText())
+    }
+}
+
+extension Partition {
+    /// Which share every short GUID of the cloud belongs to.
+    package static let shareDirectory = Partition("shares")
+}
+
+extension Reading {
+    /// The place of a short GUID, in the directory's partition.
+    package func sharePlace(shortGUID: String) async throws -> SharePlace? {
+        try await get(SharePlace.key(shortGUID)).map(SharePlace.init(decoding:))
+    }
+}
+
+extension WriteTransaction {
+    /// Lists a short GUID in the directory, which the transaction must have named.
+    package mutating func set(_ place: SharePlace, shortGUID: String) throws {
+        try set(SharePlace.key(shortGUID), place.encoded, in: .shareDirectory)
+    }
+}

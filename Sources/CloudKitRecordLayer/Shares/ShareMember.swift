@@ -1,0 +1,102 @@
+import CloudKitModel
+import OrderedStore
+
+/// What one user has of one zone of somebody else: the seats accepted, in one small value, so that a single read decides
+/// what they may see.
+package struct ShareMember: Hashable, Sendable {
+    package var user: UserID
+    /// When the user came to have a first seat, after having none: tokens from before are of an earlier stay.
+    package var since: UInt64
+    package var seats: [Seat] = []
+    /// Versions at which a seat was lost while others stayed; what was lost is under `ShareLoss`.
+    package var losses: [UInt64] = []
+
+    /// The user's place in one share of the zone.
+    package struct Seat: Hashable, Sendable {
+        package var share: UInt64
+        package var shareName: String
+        /// nil for a zone-wide share.
+        package var root: String?
+        /// The version at which the user accepted: what the share held then is news at that place of the feed.
+        package var joined: UInt64
+        package var role: ParticipantRole
+        /// As it counts: a public user's is the share's.
+        package var permission: ParticipantPermission
+
+        package init(
+            share: UInt64, shareName: String, root: String?, joined: UInt64, role: ParticipantRole,
+            permission: ParticipantPermission
+        ) {
+            self.share = share
+            self.shareName = shareName
+            self.root = root
+            self.joined = joined
+            self.role = role
+            self.permission = permission
+        }
+    }
+
+    package init(user: UserID, since: UInt64) {
+        self.user = user
+        self.since = since
+    }
+
+    package func seat(in share: UInt64) -> Seat? { seats.first { $0.share == share } }
+
+    static func key(zone: UInt32, user: UserID) -> Bytes {
+        KeyBuilder(.shareMember, zone: zone).adding(user.recordName).bytes
+    }
+}
+
+extension ShareMember {
+    private static let format: UInt8 = 1
+
+    var encoded: Bytes {
+        var value = ValueWriter(capacity: 32 + seats.count * 64)
+        value.add(byte: Self.format)
+        value.add(since)
+        value.add(UInt16(clamping: seats.count))
+        for seat in seats {
+            value.add(seat.share)
+            value.add(seat.shareName)
+            value.add(seat.root)
+            value.add(seat.joined)
+            value.add(byte: UInt8(seat.role.rawValue))
+            value.add(byte: UInt8(seat.permission.rawValue))
+        }
+        value.add(UInt16(clamping: losses.count))
+        for loss in losses { value.add(loss) }
+        return value.bytes
+    }
+
+    init(user: UserID, decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .shareMember)
+        guard try value.byte() == Self.format else { throw DamagedValue(.shareMember) }
+        self.init(user: user, since: try value.number())
+        for _ in 0..<(try value.number(UInt16.self)) {
+            seats.append(
+                Seat(
+                    share: try value.number(), shareName: try value.text(), root: try value.optionalText(),
+                    joined: try value.number(), role: try value.word(ParticipantRole.init(rawValue:)),
+                    permission: try value.word(ParticipantPermission.init(rawValue:))))
+        }
+        for _ in 0..<(try value.number(UInt16.self)) { losses.append(try value.number()) }
+    }
+}
+
+extension Reading {
+    /// What a user has of a zone; nil: nothing.
+    package func shareMember(zone: UInt32, user: UserID) async throws -> ShareMember? {
+        try await get(ShareMember.key(zone: zone, user: user)).map { try ShareMember(user: user, decoding: $0) }
+    }
+}
+
+extension WriteTransaction {
+    package mutating func set(_ member: ShareMember, zone: UInt32) {
+        set(ShareMember.key(zone: zone, user: member.user), member.encoded)
+    }
+
+    package mutating func clear(_ member: ShareMember, zone: UInt32) {
+        clear(ShareMember.key(zone: zone, user: member.user))
+    }
+}

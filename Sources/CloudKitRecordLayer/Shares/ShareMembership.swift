@@ -1,0 +1,185 @@
+import CloudKitModel
+import OrderedStore
+
+/// To which tree a record belongs, and where it stands in the feed of that tree's share.
+///
+/// Records of a zone that is shared as a whole have none: the zone's own feed is theirs.
+package struct ShareMembership: Hashable, Sendable {
+    package var share: UInt64
+    /// The version of the record's entry in the share's feed.
+    package var version: UInt64
+
+    package init(share: UInt64, version: UInt64) {
+        self.share = share
+        self.version = version
+    }
+
+    static func key(zone: UInt32, recordName: String) -> Bytes {
+        KeyBuilder(.shareMembership, zone: zone).adding(recordName).bytes
+    }
+
+    init(decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .shareMembership)
+        self.init(share: try value.number(), version: try value.number())
+    }
+
+    var encoded: Bytes {
+        var value = ValueWriter(capacity: 16)
+        value.add(share)
+        value.add(version)
+        return value.bytes
+    }
+}
+
+/// The feed of one tree: an entry a record, moved at each change, as the zone's feed; it also says who entered and who left
+/// (B-SHF-06). Members read it instead of the zone's, so that it costs them what it returns.
+extension Reading {
+    /// The memberships of records, in their order; nil where a record belongs to no tree.
+    package func shareMemberships(zone: UInt32, recordNames: [String]) async throws -> [ShareMembership?] {
+        let values = try await get(recordNames.map { ShareMembership.key(zone: zone, recordName: $0) })
+        return try values.map { try $0.map(ShareMembership.init(decoding:)) }
+    }
+
+    /// Up to `limit` entries after a version and up to another, oldest change first.
+    package func shareFeed(
+        zone: UInt32, share: UInt64, after version: UInt64, through last: UInt64 = .max, limit: Int
+    ) async throws -> [FeedEntry] {
+        var range = KeyRange(prefix: KeyBuilder(.shareFeed, zone: zone).adding(share).bytes)
+        range.lower = ShareFeedKey.bytes(zone: zone, share: share, version: version + 1)
+        if last != .max { range.upper = ShareFeedKey.bytes(zone: zone, share: share, version: last + 1) }
+        return try await scan(range, limit: limit).map(ShareFeedKey.entry)
+    }
+
+    /// The version of the newest entry; 0 if there is none.
+    package func latestShareVersion(zone: UInt32, share: UInt64) async throws -> UInt64 {
+        let range = KeyRange(prefix: KeyBuilder(.shareFeed, zone: zone).adding(share).bytes)
+        return try await scan(range, limit: 1, reverse: true).first.map(ShareFeedKey.entry)?.version ?? 0
+    }
+
+    /// Where a share's feed says of records that they left, in their order.
+    package func shareLeavings(zone: UInt32, share: UInt64, recordNames: [String]) async throws -> [ShareLeaving?] {
+        let values = try await get(
+            recordNames.map { ShareFeedKey.leaving(zone: zone, share: share, recordName: $0) })
+        return try values.map { try $0.map(ShareLeaving.init(decoding:)) }
+    }
+
+    /// Up to `limit` records that members lost at a version, after a position.
+    package func shareLosses(
+        zone: UInt32, at version: UInt64, after position: UInt64, limit: Int
+    ) async throws -> [ShareLoss] {
+        let prefix = KeyBuilder(.shareLoss, zone: zone).adding(version)
+        var range = KeyRange(prefix: prefix.bytes)
+        range.lower = prefix.adding(position + 1).bytes
+        return try await scan(range, limit: limit).map(ShareLoss.init)
+    }
+}
+
+/// That a record left a tree, or was deleted in it.
+package struct ShareLeaving: Hashable, Sendable {
+    /// The version of the feed's entry.
+    package var version: UInt64
+    /// Milliseconds since 1970.
+    package var timestamp: Int64
+
+    package init(version: UInt64, timestamp: Int64) {
+        self.version = version
+        self.timestamp = timestamp
+    }
+
+    init(decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .shareLeaving)
+        self.init(version: try value.number(), timestamp: try value.number())
+    }
+}
+
+/// A record that somebody stopped seeing because they lost one of their seats.
+package struct ShareLoss: Hashable, Sendable {
+    /// From 1 on.
+    package var position: UInt64
+    package var recordName: String
+    package var recordType: String
+
+    package init(position: UInt64, recordName: String, recordType: String) {
+        self.position = position
+        self.recordName = recordName
+        self.recordType = recordType
+    }
+
+    init(_ entry: Entry) throws {
+        var key = KeyReader(entry.key, in: .shareLoss)
+        try key.skip()
+        try key.skip()
+        var value = ValueReader(entry.value, of: .shareLoss)
+        self.init(position: try key.readVersion(), recordName: try value.text(), recordType: try value.text())
+    }
+}
+
+private enum ShareFeedKey {
+    static func bytes(zone: UInt32, share: UInt64, version: UInt64) -> Bytes {
+        KeyBuilder(.shareFeed, zone: zone, capacity: 22).adding(share).adding(version).bytes
+    }
+
+    static func leaving(zone: UInt32, share: UInt64, recordName: String) -> Bytes {
+        KeyBuilder(.shareLeaving, zone: zone).adding(share).adding(recordName).bytes
+    }
+
+    static func entry(_ entry: Entry) throws -> FeedEntry {
+        var key = KeyReader(entry.key, in: .shareFeed)
+        try key.skip()
+        try key.skip()
+        return try FeedEntry(version: key.readVersion(), value: entry.value)
+    }
+}
+
+extension WriteTransaction {
+    /// Moves a record within its tree's feed, or lets it enter; `previous` is where it stood in this feed.
+    package mutating func moveInShareFeed(
+        _ entry: FeedEntry, zone: UInt32, share: UInt64, previous: ShareMembership?, leaving: ShareLeaving? = nil
+    ) {
+        if let previous, previous.share == share {
+            clear(ShareFeedKey.bytes(zone: zone, share: share, version: previous.version))
+        }
+        if let leaving {
+            clear(ShareFeedKey.bytes(zone: zone, share: share, version: leaving.version))
+            clear(ShareFeedKey.leaving(zone: zone, share: share, recordName: entry.recordName))
+        }
+        set(ShareFeedKey.bytes(zone: zone, share: share, version: entry.version), entry.value)
+        set(
+            ShareMembership.key(zone: zone, recordName: entry.recordName),
+            ShareMembership(share: share, version: entry.version).encoded)
+    }
+
+    /// Lets a record leave its tree: members of the share are told at `version`.
+    package mutating func leaveShareFeed(
+        _ recordName: String, recordType: String, zone: UInt32, from membership: ShareMembership, version: UInt64,
+        now: Int64
+    ) {
+        let share = membership.share
+        clear(ShareFeedKey.bytes(zone: zone, share: share, version: membership.version))
+        clear(ShareMembership.key(zone: zone, recordName: recordName))
+        let entry = FeedEntry(
+            version: version, recordName: recordName, recordType: recordType, isTombstone: true, size: 0)
+        set(ShareFeedKey.bytes(zone: zone, share: share, version: version), entry.value)
+        var value = ValueWriter(capacity: 16)
+        value.add(version)
+        value.add(now)
+        set(ShareFeedKey.leaving(zone: zone, share: share, recordName: recordName), value.bytes)
+    }
+
+    /// Forgets that a record left.
+    package mutating func forgetLeaving(_ entry: FeedEntry, zone: UInt32, share: UInt64) {
+        clear(ShareFeedKey.bytes(zone: zone, share: share, version: entry.version))
+        clear(ShareFeedKey.leaving(zone: zone, share: share, recordName: entry.recordName))
+    }
+
+    package mutating func clearShareMembership(zone: UInt32, recordName: String) {
+        clear(ShareMembership.key(zone: zone, recordName: recordName))
+    }
+
+    package mutating func set(_ loss: ShareLoss, zone: UInt32, at version: UInt64) {
+        var value = ValueWriter()
+        value.add(loss.recordName)
+        value.add(loss.recordType)
+        set(KeyBuilder(.shareLoss, zone: zone).adding(version).adding(loss.position).bytes, value.bytes)
+    }
+}

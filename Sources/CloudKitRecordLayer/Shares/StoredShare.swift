@@ -1,0 +1,231 @@
+import CloudKitModel
+import OrderedStore
+
+/// What the store knows of a share besides its record: who takes part, and how.
+///
+/// It lies beside the record, under the record's name. The owner is the partition's user and has no entry among the
+/// participants.
+package struct StoredShare: Hashable, Sendable {
+    /// The name of the share's record.
+    package var name: String
+    /// Different from any other share that this database ever had.
+    package var number: UInt64
+    /// nil for a zone-wide share.
+    package var root: String?
+    package var shortGUID: String
+    /// The id by which answers name the owner's entry.
+    package var ownerID: String
+    package var publicPermission: ParticipantPermission
+    package var participants: [StoredParticipant] = []
+    package var allowsAccessRequests = false
+    package var requesters: [StoredPerson] = []
+    package var blocked: [StoredPerson] = []
+    /// The newest epoch of its keys; 0: none.
+    package var keyEpoch: UInt32 = 0
+    package var needsNewEpoch = false
+    /// Whether the newest epoch has a wrap for the public link.
+    package var hasLink = false
+    /// The newest epoch with a wrap for the owner; 0: none.
+    package var ownerKeyEpoch: UInt32 = 0
+
+    package init(
+        name: String, number: UInt64, root: String?, shortGUID: String, ownerID: String,
+        publicPermission: ParticipantPermission = .none
+    ) {
+        self.name = name
+        self.number = number
+        self.root = root
+        self.shortGUID = shortGUID
+        self.ownerID = ownerID
+        self.publicPermission = publicPermission
+    }
+
+    package func participant(of user: UserID) -> StoredParticipant? { participants.first { $0.user == user } }
+
+    package static func key(zone: UInt32, name: String) -> Bytes {
+        KeyBuilder(.share, zone: zone).adding(name).bytes
+    }
+}
+
+/// Somebody who asked for access, or who may not ask.
+package struct StoredPerson: Hashable, Sendable {
+    package var user: UserID
+    /// What owner and administrators are shown.
+    package var email: String?
+
+    package init(user: UserID, email: String? = nil) {
+        self.user = user
+        self.email = email
+    }
+}
+
+/// One participant as stored.
+package struct StoredParticipant: Hashable, Sendable {
+    package var id: String
+    package var role: ParticipantRole
+    /// What was granted; a public user takes the share's public permission instead.
+    package var permission: ParticipantPermission
+    package var acceptance: ParticipantAcceptance
+    /// nil: nobody has proved the address yet, or opened the one-time link.
+    package var user: UserID?
+    package var email: String?
+    package var phone: String?
+    package var oneTimeGUID: String?
+    package var isApprovedRequester = false
+    /// Milliseconds since 1970.
+    package var added: Int64
+    /// The newest key epoch with a wrap; 0: none.
+    package var keyEpoch: UInt32 = 0
+
+    package init(
+        id: String, role: ParticipantRole, permission: ParticipantPermission, acceptance: ParticipantAcceptance,
+        user: UserID? = nil, email: String? = nil, phone: String? = nil, oneTimeGUID: String? = nil, added: Int64
+    ) {
+        self.id = id
+        self.role = role
+        self.permission = permission
+        self.acceptance = acceptance
+        self.user = user
+        self.email = email
+        self.phone = phone
+        self.oneTimeGUID = oneTimeGUID
+        self.added = added
+    }
+}
+
+extension StoredShare {
+    private static let format: UInt8 = 1
+
+    package var encoded: Bytes {
+        var value = ValueWriter(capacity: 128 + participants.count * 128)
+        value.add(byte: Self.format)
+        value.add(number)
+        value.add(root)
+        value.add(shortGUID)
+        value.add(ownerID)
+        value.add(byte: UInt8(publicPermission.rawValue))
+        value.add(byte: (allowsAccessRequests ? 1 : 0) | (needsNewEpoch ? 2 : 0) | (hasLink ? 4 : 0))
+        value.add(keyEpoch)
+        value.add(ownerKeyEpoch)
+        value.add(UInt16(clamping: participants.count))
+        for participant in participants { participant.encode(into: &value) }
+        for people in [requesters, blocked] {
+            value.add(UInt16(clamping: people.count))
+            for person in people {
+                value.add(person.user.recordName)
+                value.add(person.email)
+            }
+        }
+        return value.bytes
+    }
+
+    package init(name: String, decoding bytes: Bytes) throws {
+        var value = ValueReader(bytes, of: .share)
+        guard try value.byte() == Self.format else { throw DamagedValue(.share) }
+        let number: UInt64 = try value.number()
+        let root = try value.optionalText()
+        self.init(
+            name: name, number: number, root: root, shortGUID: try value.text(), ownerID: try value.text(),
+            publicPermission: try value.word(ParticipantPermission.init(rawValue:)))
+        let flags = try value.byte()
+        allowsAccessRequests = flags & 1 != 0
+        needsNewEpoch = flags & 2 != 0
+        hasLink = flags & 4 != 0
+        keyEpoch = try value.number()
+        ownerKeyEpoch = try value.number()
+        for _ in 0..<(try value.number(UInt16.self)) { participants.append(try StoredParticipant(reading: &value)) }
+        requesters = try StoredPerson.list(reading: &value)
+        blocked = try StoredPerson.list(reading: &value)
+    }
+}
+
+extension StoredPerson {
+    fileprivate static func list(reading value: inout ValueReader) throws -> [StoredPerson] {
+        var people: [StoredPerson] = []
+        for _ in 0..<(try value.number(UInt16.self)) {
+            people.append(StoredPerson(user: UserID(try value.text()), email: try value.optionalText()))
+        }
+        return people
+    }
+}
+
+extension StoredParticipant {
+    fileprivate func encode(into value: inout ValueWriter) {
+        value.add(id)
+        value.add(byte: UInt8(role.rawValue))
+        value.add(byte: UInt8(permission.rawValue))
+        value.add(byte: UInt8(acceptance.rawValue))
+        value.add(byte: isApprovedRequester ? 1 : 0)
+        value.add(user?.recordName)
+        value.add(email)
+        value.add(phone)
+        value.add(oneTimeGUID)
+        value.add(added)
+        value.add(keyEpoch)
+    }
+
+    fileprivate init(reading value: inout ValueReader) throws {
+        let id = try value.text()
+        let role = try value.word(ParticipantRole.init(rawValue:))
+        let permission = try value.word(ParticipantPermission.init(rawValue:))
+        let acceptance = try value.word(ParticipantAcceptance.init(rawValue:))
+        let isApproved = try value.byte() == 1
+        self.init(
+            id: id, role: role, permission: permission, acceptance: acceptance,
+            user: try value.optionalText().map { UserID($0) }, email: try value.optionalText(),
+            phone: try value.optionalText(), oneTimeGUID: try value.optionalText(), added: try value.number())
+        isApprovedRequester = isApproved
+        keyEpoch = try value.number()
+    }
+}
+
+extension ValueReader {
+    /// A byte that stands for a word.
+    mutating func word<Word>(_ known: (Int) -> Word?) throws -> Word {
+        guard let word = known(Int(try byte())) else { throw DamagedValue(.share) }
+        return word
+    }
+}
+
+extension Reading {
+    package func share(zone: UInt32, name: String) async throws -> StoredShare? {
+        try await shares(zone: zone, names: [name])[0]
+    }
+
+    /// The shares under the names of their records, in the order asked for.
+    package func shares(zone: UInt32, names: [String]) async throws -> [StoredShare?] {
+        let values = try await get(names.map { StoredShare.key(zone: zone, name: $0) })
+        return try zip(names, values).map { name, bytes in
+            try bytes.map { try StoredShare(name: name, decoding: $0) }
+        }
+    }
+
+    /// Every share of a zone.
+    package func shares(zone: UInt32) async throws -> [StoredShare] {
+        try await scan(KeyRange(prefix: KeyBuilder(.share, zone: zone).bytes), limit: .max).map { entry in
+            var key = KeyReader(entry.key, in: .share)
+            try key.skip()
+            return try StoredShare(name: key.readString(), decoding: entry.value)
+        }
+    }
+
+    /// The short GUID that the zone's zone-wide share has, or had (B-SHR-07).
+    package func zoneShareGUID(zone: UInt32) async throws -> String? {
+        try await get(KeyBuilder(.zoneShareGUID, zone: zone).bytes).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension WriteTransaction {
+    package mutating func set(_ share: StoredShare, zone: UInt32) {
+        set(StoredShare.key(zone: zone, name: share.name), share.encoded)
+        if share.root == nil { set(KeyBuilder(.zoneShareGUID, zone: zone).bytes, Bytes(share.shortGUID.utf8)) }
+    }
+
+    /// Clears a share with its feed and keys. Memberships of its records are the caller's to clear.
+    package mutating func clear(_ share: StoredShare, zone: UInt32) {
+        clear(StoredShare.key(zone: zone, name: share.name))
+        for subspace in [Subspace.shareFeed, .shareLeaving, .shareKey] {
+            clear(KeyRange(prefix: KeyBuilder(subspace, zone: zone).adding(share.number).bytes))
+        }
+    }
+}

@@ -1,0 +1,250 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// One page of a zone's feed as a member reads it: the feeds of the trees that the member accepted, merged by version
+/// (B-SHF-03 to B-SHF-06).
+///
+/// Accepting a share has a version of its own; all that the share held then stands at that one place of the merged feed,
+/// and so does all that was lost with a seat. A token therefore says how far it went within such a place as well. What is
+/// read is what is returned, whatever else the zone holds.
+struct MemberFeed {
+    private let request: ZoneChangesRequest
+    private let place: DatabasePlace
+    private let tokens: SyncTokenSeal
+    private let reach: ShareReach
+    private let member: ShareMember
+    /// The newest version of the owner's database: everything up to it is told when a page is not full.
+    private let newest: UInt64
+    private var position: Position
+    private let baseline: UInt64
+    private let isCaughtUp: Bool
+    private var page: FeedPage
+
+    /// How far the feed was read: everything before `version`, and of what stands at it everything up to `within`.
+    private struct Position {
+        var version: UInt64
+        /// 0: all that stands at `version`.
+        var within: UInt64
+    }
+
+    /// A place of the feed at which many records stand.
+    private enum Block {
+        /// What the share of a seat held when it was accepted.
+        case joined(ShareMember.Seat)
+        /// What was lost with a seat.
+        case lost(UInt64)
+
+        var version: UInt64 {
+            switch self {
+            case .joined(let seat): seat.joined
+            case .lost(let version): version
+            }
+        }
+    }
+
+    /// - Throws: `zoneNotFound` for somebody who is no member; `changeTokenExpired` for a token of an earlier stay
+    ///   (B-CHG-09, B-CHG-10); `badRequest` for a token of another kind, or a reversed feed.
+    init(
+        _ request: ZoneChangesRequest, in place: DatabasePlace, tokens: SyncTokenSeal, limits: Limits, bytesLeft: Int,
+        _ view: StorageReader
+    ) async throws {
+        let name = try ZoneAccess.zoneName(of: request.zoneID, in: place)
+        let headers = try await view.headers(zoneNamed: name)
+        reach = try await ShareReach(headers.zone, in: place, view)
+        guard let member = reach.member else { throw RequestFailure.zoneNotFound }
+        self.member = member
+        self.request = request
+        self.place = place
+        self.tokens = tokens
+        newest = headers.database.version
+        if request.reverse {
+            throw RequestFailure(
+                .badRequest, "the feed of a shared zone is read forward only", remedy: "Leave out 'reverse'.")
+        }
+        isCaughtUp = request.syncToken == ""
+        if let text = request.syncToken, !text.isEmpty {
+            let token = try tokens.open(text, for: place.tokenPartition, kinds: [.member])
+            guard Self.isCurrent(token, reach.zone, member, newest: newest) else { throw RequestFailure.tokenExpired }
+            position = Position(version: token.version, within: token.floor)
+            baseline = token.baseline
+        } else {
+            position = Position(version: 0, within: 0)
+            baseline = newest
+        }
+        let max = place.caller.surface.itemsMax
+        let wanted = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
+        page = FeedPage(
+            resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
+            passedOverMax: limits.passedOverMax, silentDeletions: baseline,
+            recordTypes: request.desiredRecordTypes.map(Set.init))
+    }
+
+    private static func isCurrent(
+        _ token: SyncToken, _ zone: ZoneHeader, _ member: ShareMember, newest: UInt64
+    ) -> Bool {
+        token.zone == zone.number && token.version <= newest && token.baseline <= newest
+            // A page that took nothing ends just before the place where the stay began.
+            && token.version + 1 >= member.since && max(token.version, token.baseline) >= zone.horizon
+    }
+
+    var bytesTaken: Int { page.bytesTaken }
+
+    mutating func page(_ view: StorageReader) async throws -> ZoneChangesPage {
+        if isCaughtUp {
+            position = Position(version: newest, within: 0)
+        } else {
+            try await fill(view)
+            if !page.isFull { position = Position(version: max(position.version, newest), within: 0) }
+        }
+        let entries = try await settled(page.picked, view)
+        let token = SyncToken(
+            .member, zone: reach.zone.number, version: position.version, baseline: baseline, floor: position.within)
+        return ZoneChangesPage(
+            zoneID: place.zoneID(reach.zone.name),
+            events: try await view.events(entries, of: reach.zone, in: place, desiredKeys: request.desiredKeys),
+            syncToken: tokens.seal(token, for: place.tokenPartition), moreComing: page.isFull)
+    }
+
+    /// Without deletions of records that the member sees all the same, through another tree: their own entry tells of
+    /// them.
+    private func settled(_ entries: [FeedEntry], _ view: StorageReader) async throws -> [FeedEntry] {
+        let gone = entries.filter(\.isTombstone).map(\.recordName)
+        guard !gone.isEmpty, reach.zone.sharing.wholeShare == nil else { return entries }
+        let visible = try await reach.visible(gone, view)
+        return entries.filter { !($0.isTombstone && visible.contains($0.recordName)) }
+    }
+
+    // MARK: Reading
+
+    private mutating func fill(_ view: StorageReader) async throws {
+        let blocks = (member.seats.map(Block.joined) + member.losses.map(Block.lost))
+            .filter { $0.version > position.version || ($0.version == position.version && position.within > 0) }
+            .sorted { $0.version < $1.version }
+        for block in blocks {
+            if block.version > position.version {
+                try await stream(through: block.version - 1, view)
+                if page.isFull { return }
+                position = Position(version: block.version, within: 0)
+            }
+            try await read(block, view)
+            if page.isFull { return }
+            position = Position(version: block.version, within: 0)
+        }
+        try await stream(through: newest, view)
+    }
+
+    /// Reads what stands at one place, from where the page before ended.
+    private mutating func read(_ block: Block, _ view: StorageReader) async throws {
+        let chunk = 200
+        var within = position.within
+        while true {
+            let entries: [(order: UInt64, entry: FeedEntry)]
+            switch block {
+            case .joined(let seat):
+                entries = try await self.entries(of: seat, after: within, through: seat.joined, chunk, view)
+                    .map { ($0.version, $0) }
+            case .lost(let version):
+                entries = try await view.shareLosses(
+                    zone: reach.zone.number, at: version, after: within, limit: chunk
+                ).map { loss in
+                    let entry = FeedEntry(
+                        version: version, recordName: loss.recordName, recordType: loss.recordType, isTombstone: true,
+                        size: 0)
+                    return (loss.position, entry)
+                }
+            }
+            for (order, entry) in entries {
+                // What had left before the member came is nothing to them.
+                if case .joined = block, entry.isTombstone {
+                    within = order
+                    continue
+                }
+                guard page.take(entry) else {
+                    // Nothing taken yet at this place: it is still before it.
+                    position = within == 0 ? before(block.version) : Position(version: block.version, within: within)
+                    return
+                }
+                within = order
+            }
+            if entries.count < chunk { return }
+        }
+    }
+
+    private func before(_ version: UInt64) -> Position { Position(version: version - 1, within: 0) }
+
+    /// Reads the feeds of all seats taken by now, merged, up to a version.
+    private mutating func stream(through last: UInt64, _ view: StorageReader) async throws {
+        let seats = member.seats.filter { $0.joined <= position.version }
+        if seats.isEmpty || last <= position.version { return }
+        let start = position.version
+        var streams = seats.map { SeatStream(seat: $0, last: max(start, $0.joined)) }
+        let chunk = max(16, (min(page.resultsMax, 400) + 1) / streams.count)
+        while true {
+            for index in streams.indices where streams[index].needsMore {
+                let entries = try await self.entries(
+                    of: streams[index].seat, after: streams[index].last, through: last, chunk, view)
+                streams[index].add(entries, isAll: entries.count < chunk)
+            }
+            guard
+                let next = streams.indices.filter({ streams[$0].next != nil })
+                    .min(by: { streams[$0].nextVersion < streams[$1].nextVersion }),
+                let entry = streams[next].next
+            else { break }
+            guard page.take(entry) else { return }
+            position = Position(version: entry.version, within: 0)
+            streams[next].removeFirst()
+        }
+        position = Position(version: last, within: 0)
+    }
+
+    /// The feed of one seat; of a zone shared as a whole it is the zone's own.
+    private func entries(
+        of seat: ShareMember.Seat, after version: UInt64, through last: UInt64, _ limit: Int, _ view: StorageReader
+    ) async throws -> [FeedEntry] {
+        if reach.zone.sharing.wholeShare == nil {
+            return try await view.shareFeed(
+                zone: reach.zone.number, share: seat.share, after: version, through: last, limit: limit)
+        }
+        return try await view.feed(zone: reach.zone.number, after: version, through: last, limit: limit)
+    }
+}
+
+/// The entries of one seat's feed that were read and not yet used.
+private struct SeatStream {
+    let seat: ShareMember.Seat
+    /// The newest entry read.
+    var last: UInt64
+    private var entries: ArraySlice<FeedEntry> = []
+    private var isAll = false
+
+    init(seat: ShareMember.Seat, last: UInt64) {
+        self.seat = seat
+        self.last = last
+    }
+
+    var needsMore: Bool { entries.isEmpty && !isAll }
+    var next: FeedEntry? { entries.first }
+    var nextVersion: UInt64 { entries.first?.version ?? .max }
+
+    mutating func add(_ entries: [FeedEntry], isAll: Bool) {
+        self.entries = entries[...]
+        self.isAll = isAll
+        last = entries.last?.version ?? last
+    }
+
+    mutating func removeFirst() { entries.removeFirst() }
+}
+
+extension StorageView {
+    /// The newest version of anything a member sees of a zone: a look at the end of each feed, however long.
+    func newestVersion(for member: ShareMember, in zone: ZoneHeader) async throws -> UInt64 {
+        var newest = member.losses.max() ?? 0
+        for seat in member.seats {
+            let latest =
+                zone.sharing.wholeShare == seat.share
+                ? zone.latestVersion : try await latestShareVersion(zone: zone.number, share: seat.share)
+            newest = max(newest, seat.joined, latest)
+        }
+        return newest
+    }
+}

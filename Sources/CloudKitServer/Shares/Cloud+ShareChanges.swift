@@ -1,0 +1,53 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Carries out what was decided of shares, inside a transaction.
+typealias ShareChanging = (inout RecordWriting, inout StorageWriter) async throws -> Void
+
+extension Cloud {
+    /// Changes shares of a zone other than by saving their records: accepting, leaving, storing keys, asking for access.
+    ///
+    /// - Parameters:
+    ///   - others: Further partitions that `change` writes to.
+    ///   - decide: Reads and decides; the shares that will change, and what to do with them. Nothing is written before it
+    ///     returns.
+    /// - Throws: What the zone may be for the caller, and what `decide` throws.
+    @discardableResult
+    func changeShares(
+        inZone name: String, of place: DatabasePlace, with others: [StoragePartition] = [],
+        _ decide: @Sendable (StorageWriter, ShareReach) async throws -> ([StoredShare], ShareChanging)
+    ) async throws -> [StoredShare] {
+        let limits = limits
+        let sink = NoticeSink()
+        let batch = RecordBatch(
+            items: [], place: place, zoneName: name, wantsAtomic: true, clientChangeToken: nil, limits: limits,
+            now: surroundings.now(), sink: sink)
+        var partitions = [place.partition]
+        for partition in others where !partitions.contains(partition) { partitions.append(partition) }
+        for _ in 0..<Self.shareAttemptsMax {
+            let schema = try await schemas.current(place.schemaPartition)
+            let changed = try await store.write(partitions) { transaction -> [StoredShare]? in
+                sink.begin()
+                let headers = try await transaction.headers(zoneNamed: name)
+                guard headers.database.schemaFloor <= schema.version else { return nil }
+                let reach = try await ShareReach(headers.zone, in: place, transaction)
+                let (shares, change) = try await decide(transaction, reach)
+                if shares.isEmpty { return [] }
+                var sharing = try await ShareBatch(batch, reach, headers.database, transaction)
+                try await sharing.loadShares(shares.map(\.name), transaction)
+                var writing = RecordWriting(
+                    batch: batch, database: headers.database, zone: reach.zone, schema: schema, shares: sharing)
+                try await change(&writing, &transaction)
+                try await writing.finish(&transaction)
+                return shares
+            }
+            if let changed {
+                noticeBoard.tell(sink)
+                return changed
+            }
+        }
+        throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
+    }
+
+    private static var shareAttemptsMax: Int { 8 }
+}

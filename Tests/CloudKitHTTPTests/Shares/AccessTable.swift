@@ -1,0 +1,53 @@
+import Foundation
+
+/// The table of `docs/access.md`, cell by cell.
+struct AccessTable {
+    struct Cell: Sendable {
+        var role: Role
+        var database: String
+        var object: String
+        var verb: String
+        var word: String
+
+        var name: String { "\(database), \(object), \(verb), \(role.rawValue)" }
+    }
+
+    enum Role: String, CaseIterable, Sendable {
+        case owner, administrator
+        case readWrite = "read-write"
+        case readOnly = "read-only"
+        case `public`, pending, removed, stranger
+        case signedOut = "signed out"
+    }
+
+    let cells: [Cell]
+
+    /// - Throws: When the page is not where it should be, or a line is not of the table's form.
+    init() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/access.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let lines = text.split(separator: "\n").map(String.init)
+        guard let start = lines.firstIndex(where: { $0.hasPrefix("<!-- table") }),
+            let end = lines.firstIndex(where: { $0.hasPrefix("<!-- end") })
+        else { throw TableError.noTable }
+        let rows = lines[(start + 1)..<end].map { line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        guard let head = rows.first, rows.count > 2 else { throw TableError.noTable }
+        let roles = head.dropFirst(3).map { Role(rawValue: $0) }
+        guard roles == Role.allCases.map(Optional.some) else { throw TableError.badHead(head) }
+        cells = try rows.dropFirst(2).flatMap { row in
+            guard row.count == 3 + roles.count else { throw TableError.badRow(row) }
+            return zip(Role.allCases, row.dropFirst(3)).map { role, word in
+                Cell(role: role, database: row[0], object: row[1], verb: row[2], word: word)
+            }
+        }
+    }
+
+    enum TableError: Error {
+        case noTable
+        case badHead([String])
+        case badRow([String])
+    }
+}

@@ -1,0 +1,258 @@
+import CloudKitModel
+import CloudKitServer
+import Testing
+
+@Suite struct ParticipantTests {
+    private func withShare(
+        _ engine: Engine = .memory, permission: ParticipantPermission = .none,
+        with participants: [ParticipantChange] = [],
+        _ body: (TestCloud, Record) async throws -> Void
+    ) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            try await test.modify([create("Root"), create("In", parent: .set(recordName: "Root")), create("Out")])
+            try await body(test, try await test.shareTree("Root", permission: permission, with: participants))
+        }
+    }
+
+    /// An account whose e-mail address is known; its user in the test's container.
+    private func account(_ email: String, _ name: String, _ test: TestCloud) async throws -> UserID {
+        let book = Book.accounts(in: test.store)
+        let accounts = Accounts(book: book, surroundings: test.time.surroundings)
+        let account = try await accounts.add(
+            email: email, name: name, proof: TestPeople.proof, puzzle: accounts.newPuzzle(rounds: 1))
+        return try await UserNames(book: book, surroundings: test.time.surroundings)
+            .name(of: account.id, in: TestCloud.container)
+    }
+
+    @Test func `B-PRT-02, B-ACP-02, B-ACP-03 a private share lets in whom it names`() async throws {
+        try await withShare(with: [invite(TestCloud.bob)]) { test, share in
+            let pending = try await test.resolve(share.shortGUID, by: TestCloud.bob, withRoot: true).invitation
+            #expect(pending?.acceptance == .pending)
+            #expect(pending?.permission == .readWrite)
+            #expect(pending?.rootRecord?.id.recordName == "Root")
+            #expect(pending?.scope == .shared)
+            #expect(pending?.owner.user == TestCloud.ada)
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.cyd).code == .itemNotFound)
+            #expect(try await test.accept(share.shortGUID, by: TestCloud.cyd).code == .accessDenied)
+            await expect(.authenticationRequired) { _ = try await test.resolve(share.shortGUID, by: nil) }
+            #expect(try await test.accept(share.shortGUID, by: TestCloud.bob).invitation?.acceptance == .accepted)
+            #expect(try await test.accept(share.shortGUID, by: TestCloud.bob).invitation?.acceptance == .accepted)
+            let own = try await test.resolve(share.shortGUID, by: TestCloud.ada).invitation
+            #expect(own?.scope == .private)
+            #expect(own?.role == .owner)
+        }
+    }
+
+    @Test func `B-PRT-02 whoever has the link of a public share may come in`() async throws {
+        try await withShare(permission: .readOnly) { test, share in
+            #expect(try await test.resolve(share.shortGUID, by: nil).invitation?.permission == .readOnly)
+            let accepted = try await test.accept(share.shortGUID, by: TestCloud.cyd).invitation
+            #expect(accepted?.role == .publicUser)
+            let save = try await test.modify([save(.forceUpdate, "In")], of: TestCloud.ada, by: TestCloud.cyd)
+            #expect(save[0].code == .accessDenied)
+            try await test.changeShare("Share-Root", ShareChange(publicPermission: .readWrite))
+            let second = try await test.modify(
+                [CloudKitServerTests.save(.forceUpdate, "In")], of: TestCloud.ada, by: TestCloud.cyd)
+            #expect(second[0].record != nil)
+        }
+    }
+
+    @Test func `B-PRT-03, B-PRT-04 opening a share drops who is pending, closing it who came by the link`() async throws
+    {
+        try await withShare(with: [invite(TestCloud.bob), invite(TestCloud.cyd)]) { test, share in
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            let opened = try await test.changeShare("Share-Root", ShareChange(publicPermission: .readOnly))
+            #expect(opened.record?.sharing?.participants.compactMap(\.identity.user) == [TestCloud.ada, TestCloud.bob])
+            let edited = try await test.changeShare("Share-Root", ShareChange(participants: [invite(TestCloud.dan)]))
+            #expect(edited.code == .badRequest)
+            try await test.accept(share.shortGUID, by: TestCloud.dan)
+            let closed = try await test.changeShare(
+                "Share-Root", ShareChange(publicPermission: ParticipantPermission.none))
+            #expect(closed.record?.sharing?.participants.compactMap(\.identity.user) == [TestCloud.ada, TestCloud.bob])
+            await expect(.zoneNotFound) { _ = try await test.sharedLookup(["In"], by: TestCloud.dan) }
+        }
+    }
+
+    @Test func `B-PRT-05, B-PRT-09, B-ACP-02 an address is claimed by the account that has it`() async throws {
+        let guest = ParticipantChange(
+            permission: .readWrite, lookup: LookupInfo(emailAddress: "Bea@Example.com"))
+        try await withShare(with: [guest]) { test, share in
+            #expect(share.sharing?.participants.last?.identity.hasAccount == false)
+            #expect(
+                try await test.resolve(share.shortGUID, by: TestCloud.cyd).code == .participantMayNeedVerification)
+            let bea = try await account("bea@example.com", "Bea Smith", test)
+            #expect(try await test.resolve(share.shortGUID, by: bea).invitation?.acceptance == .pending)
+            #expect(try await test.accept(share.shortGUID, by: bea).invitation?.permission == .readWrite)
+            let seen = try await test.share("Share-Root")?.participants.last
+            #expect(seen?.identity.user == bea)
+            #expect(seen?.identity.givenName == "Bea")
+            #expect(seen?.identity.familyName == "Smith")
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.cyd).code == .itemNotFound)
+        }
+    }
+
+    @Test func `B-PRT-05, B-ACC-05 people are looked up by address or name, with or without an account`() async throws {
+        try await withCloud { test in
+            let bea = try await account("bea@example.com", "Bea", test)
+            let infos = [
+                LookupInfo(emailAddress: "bea@example.com"), LookupInfo(emailAddress: "none@example.com"),
+                LookupInfo(user: bea), LookupInfo(phoneNumber: "+1 555 0100"),
+            ]
+            let found = try await test.cloud.lookupParticipants(
+                infos, in: TestCloud.address(.public), by: Caller(user: TestCloud.ada))
+            #expect(found.map(\.identity.user) == [bea, nil, bea, nil])
+            #expect(found.map(\.identity.givenName) == [nil, nil, nil, nil])
+            await expect(.authenticationRequired) {
+                _ = try await test.cloud.lookupParticipants(infos, in: TestCloud.address(.public), by: .anonymous)
+            }
+        }
+    }
+
+    @Test func `B-PRT-06, B-LIM-08 adding somebody again changes them, and there is room for 100`() async throws {
+        try await withShare(with: [invite(TestCloud.bob, .readOnly)]) { test, share in
+            let id = share.sharing?.participants.last?.id
+            let changed = try await test.changeShare(
+                "Share-Root", ShareChange(participants: [invite(TestCloud.bob), invite(TestCloud.bob, .readWrite)]))
+            #expect(changed.record?.sharing?.participants.count == 2)
+            #expect(changed.record?.sharing?.participants.last?.id == id)
+            #expect(changed.record?.sharing?.participants.last?.permission == .readWrite)
+            let crowd = (0..<101).map { invite(UserID("_user\($0)")) }
+            let refused = try await test.changeShare("Share-Root", ShareChange(participants: crowd))
+            #expect(refused.code == .tooManyParticipants)
+            let full = try await test.changeShare("Share-Root", ShareChange(participants: Array(crowd.dropLast())))
+            #expect(full.record?.sharing?.participants.count == 101)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-PRT-07, B-PRT-08 hosts edit and see everybody, others do neither`(_ engine: Engine) async throws {
+        let people = [invite(TestCloud.bob, role: .administrator), invite(TestCloud.cyd), invite(TestCloud.dan)]
+        try await withShare(engine, with: people) { test, share in
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            try await test.accept(share.shortGUID, by: TestCloud.cyd)
+            let forAdministrator = try await test.share("Share-Root", by: TestCloud.bob)
+            #expect(forAdministrator?.participants.count == 4)
+            #expect(forAdministrator?.currentParticipant?.role == .administrator)
+            let forMember = try await test.share("Share-Root", by: TestCloud.cyd)
+            #expect(
+                forMember?.participants.map(\.identity.user) == [TestCloud.ada, TestCloud.bob, TestCloud.cyd])
+            let denied = try await test.changeShare("Share-Root", ShareChange(participants: []), by: TestCloud.cyd)
+            #expect(denied.code == .accessDenied)
+            let kept = [invite(TestCloud.bob, role: .administrator), invite(TestCloud.cyd, .readOnly)]
+            let edited = try await test.changeShare("Share-Root", ShareChange(participants: kept), by: TestCloud.bob)
+            #expect(edited.record?.sharing?.participants.count == 3)
+            // Owners stay owners.
+            let usurped = try await test.changeShare(
+                "Share-Root", ShareChange(participants: [invite(TestCloud.bob, role: .owner)]), by: TestCloud.bob)
+            #expect(usurped.code == .badRequest)
+        }
+    }
+
+    @Test func `B-SHN-01 a one-time link seats whoever opens it first`() async throws {
+        try await withShare(with: [ParticipantChange(permission: .readWrite, isOneTime: true)]) { test, share in
+            let guid = try #require(share.sharing?.participants.last?.oneTimeGUID)
+            #expect(guid != share.shortGUID)
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.bob).code == .itemNotFound)
+            #expect(try await test.resolve(guid, by: TestCloud.bob).invitation?.acceptance == .pending)
+            #expect(try await test.accept(guid, by: TestCloud.bob).invitation?.acceptance == .accepted)
+            #expect(try await test.accept(guid, by: TestCloud.cyd).code == .accessDenied)
+            #expect(try await test.resolve(guid, by: TestCloud.cyd).code == .itemNotFound)
+            #expect(try await test.share("Share-Root")?.participants.last?.oneTimeGUID == nil)
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.bob).invitation?.acceptance == .accepted)
+        }
+    }
+
+    @Test func `B-SHN-02, B-SHN-03, B-SHN-04 asking for access, being let in, denied and blocked`() async throws {
+        try await withShare(with: [invite(TestCloud.bob)]) { test, share in
+            func ask(_ user: UserID) async throws -> RequestFailure.Code? {
+                try await test.cloud.requestAccess(
+                    [ShareInvitationRequest(shortGUID: share.shortGUID ?? "")], in: TestCloud.address(.public),
+                    by: Caller(user: user))[0]?.code
+            }
+            #expect(try await ask(TestCloud.cyd) == nil)
+            #expect(try await test.share("Share-Root")?.requesters.isEmpty == true)
+            try await test.changeShare("Share-Root", ShareChange(allowsAccessRequests: true))
+            #expect(try await ask(TestCloud.bob) == .participantAlreadyInvited)
+            #expect(try await ask(TestCloud.cyd) == nil)
+            #expect(try await ask(TestCloud.dan) == nil)
+            #expect(try await test.share("Share-Root")?.requesters.map(\.user) == [TestCloud.cyd, TestCloud.dan])
+            try await test.changeShare("Share-Root", ShareChange(denied: [TestCloud.dan]))
+            #expect(try await ask(TestCloud.dan) == nil)
+            try await test.changeShare("Share-Root", ShareChange(blocked: [TestCloud.dan]))
+            #expect(try await ask(TestCloud.dan) == nil)
+            let approved = try await test.changeShare(
+                "Share-Root", ShareChange(participants: [invite(TestCloud.bob), invite(TestCloud.cyd)])
+            ).record?.sharing
+            #expect(approved?.requesters.isEmpty == true)
+            #expect(approved?.blocked.map(\.user) == [TestCloud.dan])
+            #expect(approved?.participants.last?.isApprovedRequester == true)
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            #expect(try await test.share("Share-Root", by: TestCloud.bob)?.blocked.isEmpty == true)
+            // Blocking takes the seat as well.
+            try await test.changeShare("Share-Root", ShareChange(blocked: [TestCloud.bob]))
+            await expect(.zoneNotFound) { _ = try await test.sharedLookup(["In"], by: TestCloud.bob) }
+            let unblocked = try await test.changeShare("Share-Root", ShareChange(unblocked: [TestCloud.bob]))
+            #expect(unblocked.record?.sharing?.blocked.map(\.user) == [TestCloud.dan])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ACP-06, B-ACP-07 deleting the share, its root or the zone is leaving`(_ engine: Engine) async throws {
+        try await withShare(engine, with: [invite(TestCloud.bob)]) { test, share in
+            let leave: [(TestCloud) async throws -> Void] = [
+                { try await $0.modify([delete("Share-Root")], of: TestCloud.ada, by: TestCloud.bob) },
+                { try await $0.modify([delete("Root")], of: TestCloud.ada, by: TestCloud.bob) },
+                {
+                    _ = try await $0.cloud.modifyZones(
+                        [.delete(ZoneID(zoneName: "Z", owner: TestCloud.ada))], in: TestCloud.address(.shared),
+                        by: Caller(user: TestCloud.bob))
+                },
+            ]
+            for leave in leave {
+                try await test.changeShare("Share-Root", ShareChange(participants: [invite(TestCloud.bob)]))
+                try await test.accept(share.shortGUID, by: TestCloud.bob)
+                try await leave(test)
+                await expect(.zoneNotFound) { _ = try await test.sharedLookup(["In"], by: TestCloud.bob) }
+                let kept = try await test.lookup(["Root", "In", "Share-Root"])
+                #expect(kept.allSatisfy { $0.record != nil })
+                #expect(try await test.share("Share-Root")?.participants.count == 1)
+            }
+        }
+    }
+
+    @Test func `B-PRT-12, B-PRT-13 members reach nothing outside, by no road`() async throws {
+        try await withShare(with: [invite(TestCloud.bob)]) { test, share in
+            try await test.modify([
+                create("Owned", "Note", reference("owner", to: "In", .deleteSelf)), create("Free"),
+            ])
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            func attempt(_ operation: RecordOperation) async throws -> RequestFailure.Code? {
+                try await test.modify([operation], of: TestCloud.ada, by: TestCloud.bob)[0].code
+            }
+            let inTree = ParentChange.set(recordName: "In")
+            #expect(try await attempt(create("A")) == .accessDenied)
+            #expect(try await attempt(create("A", parent: .set(recordName: "Out"))) == .accessDenied)
+            #expect(try await attempt(create("A", parent: .set(recordName: "Nothing"))) == .accessDenied)
+            #expect(try await attempt(save(.forceUpdate, "Out", parent: inTree)) == .accessDenied)
+            #expect(try await attempt(save(.update, "Out", tag: ChangeTag("1"), text("t", "x"))) == .itemNotFound)
+            #expect(try await attempt(save(.forceUpdate, "In", parent: .remove)) == .accessDenied)
+            #expect(try await attempt(create("Out", parent: inTree)) == .accessDenied)
+            // References that would hold or find out something outside.
+            for action in [ReferenceValue.Action.validate, .deleteSelf] {
+                for target in ["Out", "Nothing"] {
+                    let field = reference("f", to: target, action)
+                    #expect(try await attempt(create("A", "Note", field, parent: inTree)) == .accessDenied)
+                }
+            }
+            #expect(
+                try await attempt(create("A", "Note", reference("f", to: "Root", .validate), parent: inTree)) == nil)
+            // A deletion that would take the owner's other records along.
+            try await test.modify([delete("A")])
+            #expect(try await attempt(delete("In")) == .accessDenied)
+            #expect(try await test.record("Owned") != nil)
+            let share = createShare("Mine", ShareChange(root: .init(recordName: "In")))
+            #expect(try await attempt(share) == .accessDenied)
+        }
+    }
+}

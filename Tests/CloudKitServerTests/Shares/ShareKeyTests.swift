@@ -1,0 +1,97 @@
+import CloudKitModel
+import CloudKitServer
+import Testing
+
+@Suite struct ShareKeyTests {
+    private let id = "11111111-2222-3333-4444-555555555555"
+
+    private func wrap(_ id: String, _ byte: UInt8) -> ShareKeyChange.Wrap {
+        .init(participantID: id, bytes: [byte, byte])
+    }
+
+    private func bob(_ id: String) -> ParticipantChange {
+        ParticipantChange(id: id, permission: .readWrite, user: TestCloud.bob)
+    }
+
+    private func withKeys(
+        _ engine: Engine = .memory, _ body: (TestCloud, Record) async throws -> Void
+    ) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            let keys = ShareKeyChange(epoch: 1, blob: [9], wraps: [wrap(id, 1)])
+            let outcomes = try await test.modify([
+                create("Root"),
+                createShare(
+                    "S",
+                    ShareChange(
+                        root: .init(recordName: "Root"), participants: [bob(id), invite(TestCloud.cyd)], keys: keys)),
+            ])
+            try await body(test, try #require(outcomes[1].record))
+        }
+    }
+
+    private func keys(_ test: TestCloud, by user: UserID) async throws -> ShareKeysAnswer {
+        let owner = user == TestCloud.ada ? UserID.caller : TestCloud.ada
+        return try await test.cloud.shareKeys(
+            ShareKeysRequest(zoneID: ZoneID(zoneName: "Z", owner: owner), recordName: "S"),
+            in: TestCloud.address(user == TestCloud.ada ? .private : .shared), by: Caller(user: user))
+    }
+
+    private func store(_ change: ShareKeyChange, _ test: TestCloud, by user: UserID = TestCloud.ada) async throws {
+        let owner = user == TestCloud.ada ? UserID.caller : TestCloud.ada
+        _ = try await test.cloud.storeShareKeys(
+            StoreShareKeysRequest(zoneID: ZoneID(zoneName: "Z", owner: owner), recordName: "S", change: change),
+            in: TestCloud.address(user == TestCloud.ada ? .private : .shared), by: Caller(user: user))
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-TM-06 everybody gets their own wrap, and hosts learn who waits for one`(_ engine: Engine) async throws {
+        try await withKeys(engine) { test, share in
+            #expect(share.sharing?.keys?.epoch == 1)
+            let waiting = share.sharing?.keys?.waiting ?? []
+            #expect(waiting.count == 1)
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            try await test.accept(share.shortGUID, by: TestCloud.cyd)
+            #expect(
+                try await test.share("S", by: TestCloud.bob)?.keys?.epochs == [
+                    ShareKeyEpoch(epoch: 1, blob: [9], wrap: [1, 1])
+                ])
+            let forCyd = try await test.share("S", by: TestCloud.cyd)?.keys
+            #expect(forCyd?.epochs == [ShareKeyEpoch(epoch: 1, blob: [9])])
+            #expect(forCyd?.waiting == [])
+            #expect(try await keys(test, by: TestCloud.ada).waiting.map(\.identity.user) == [TestCloud.cyd])
+            let (_, token) = try await test.follow(by: TestCloud.cyd)
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap(waiting[0], 2)]), test)
+            #expect(try await test.follow(since: token, by: TestCloud.cyd).marks == ["S"])
+            #expect(try await keys(test, by: TestCloud.cyd).keys.epochs.first?.wrap == [2, 2])
+            #expect(try await keys(test, by: TestCloud.ada).waiting.isEmpty)
+        }
+    }
+
+    @Test func `B-TM-05 who is gone makes a new epoch due, and epochs are compared and set`() async throws {
+        try await withKeys { test, share in
+            try await test.accept(share.shortGUID, by: TestCloud.cyd)
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch == false)
+            try await test.modify([delete("S")], of: TestCloud.ada, by: TestCloud.bob)
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch)
+            #expect(try await keys(test, by: TestCloud.cyd).keys.needsNewEpoch == false)
+            await expect(.staleShareKeyEpoch) { try await store(ShareKeyChange(epoch: 3), test) }
+            await expect(.accessDenied) { try await store(ShareKeyChange(epoch: 2), test, by: TestCloud.cyd) }
+            await expect(.badRequest) { try await store(ShareKeyChange(epoch: 2, wraps: [wrap(id, 3)]), test) }
+            let cyd = try #require(try await keys(test, by: TestCloud.ada).waiting.first?.id)
+            try await store(ShareKeyChange(epoch: 2, blob: [8], link: [7], wraps: [wrap(cyd, 4)]), test)
+            let held = try await keys(test, by: TestCloud.cyd).keys
+            #expect(held.epoch == 2)
+            #expect(
+                held.epochs == [
+                    ShareKeyEpoch(epoch: 2, blob: [8], link: [7], wrap: [4, 4]), ShareKeyEpoch(epoch: 1, blob: [9]),
+                ])
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch == false)
+            await expect(.staleShareKeyEpoch) { try await store(ShareKeyChange(epoch: 1), test) }
+            await expect(.sizeLimitExceeded) {
+                try await store(ShareKeyChange(epoch: 2, blob: Array(repeating: 0, count: 5_000)), test)
+            }
+        }
+    }
+}
