@@ -6,7 +6,7 @@ import CloudKitWire
 struct DatabaseEndpoints {
     var cloud: Cloud
 
-    private func style(_ call: Call) -> WireStyle {
+    func style(_ call: Call) -> WireStyle {
         var style = WireStyle(
             surface: call.surface == .native ? .native : .web, caller: call.admission.user, requestUUID: call.uuid)
         style.downloadURL = { [cloud, base = call.baseURL] asset in
@@ -38,6 +38,12 @@ struct DatabaseEndpoints {
         case .subscriptionsList: try await listSubscriptions(call)
         case .subscriptionsLookup: try await lookupSubscriptions(call)
         case .subscriptionsModify: try await modifySubscriptions(call)
+        case .recordsResolve: try await resolveShares(call)
+        case .recordsAccept: try await acceptShares(call)
+        case .sharesRequestAccess: try await requestAccess(call)
+        case .sharesKeysLookup: try await lookupShareKeys(call)
+        case .sharesKeysStore: try await storeShareKeys(call)
+        case .usersLookupParticipants: try await lookupParticipants(call)
         default: try users.answer(call)
         }
     }

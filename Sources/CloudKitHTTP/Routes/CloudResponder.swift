@@ -179,6 +179,7 @@ package struct CloudResponder: HTTPResponder {
         if let guid = route.shareGUID { return try await databases.sharePage(ofLink: guid, exchange) }
         guard let place = route.place else {
             if let path = route.courierPath { return try await courier.answer(path, exchange) }
+            if let guid = route.shareGUID { return try await databases.sharePage(ofLink: guid, exchange) }
             return try await page(route.endpoint, exchange)
         }
         if route.endpoint == .tokensCreate || route.endpoint == .tokensRegister {

@@ -12,13 +12,14 @@ extension Cloud {
     package func assetUploadTickets(
         _ request: AssetUploadRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [AssetUploadTicket] {
-        let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords)
+        let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try checkCount(request.items.count, caller)
         let schema = try await schemas.current(place.schemaPartition)
         let held = try await store.read(place.partition) { view in
-            let zone = try ZoneAccess.live(try await view.zone(named: zoneName))
-            return try await view.records(zone: zone.number, names: request.items.map { $0.recordName ?? "" })
+            let reach = try await ShareReach(try await view.zone(named: zoneName), in: place, view)
+            guard reach.canWrite else { throw RequestFailure.writeNotPermitted }
+            return try await reach.records(request.items.map { $0.recordName ?? "" }, view)
         }
         let check = AssetFieldCheck(place: place, schema: schema, limits: limits)
         return try zip(request.items, held).map { item, held in

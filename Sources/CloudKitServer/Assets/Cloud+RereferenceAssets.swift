@@ -12,7 +12,7 @@ extension Cloud {
     package func rereferenceAssets(
         _ request: RereferenceAssetsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RereferenceOutcome] {
-        let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords)
+        let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         let target = try ZoneAccess.zoneName(of: request.targetZoneID ?? request.zoneID, in: place)
         try checkCount(request.items.count, caller)
@@ -20,9 +20,10 @@ extension Cloud {
         let expires = surroundings.now() + limits.assetTimes.receipt
         let keptUntil = expires + limits.assetTimes.grace
         let found = try await store.write(place.partition) { transaction in
-            _ = try ZoneAccess.live(try await transaction.zone(named: target))
-            let zone = try ZoneAccess.live(try await transaction.zone(named: zoneName))
-            let records = try await transaction.records(zone: zone.number, names: request.items.map(\.recordName))
+            let reach = try await ShareReach(try await transaction.zone(named: target), in: place, transaction)
+            guard reach.canWrite else { throw RequestFailure.writeNotPermitted }
+            let source = try await ShareReach(try await transaction.zone(named: zoneName), in: place, transaction)
+            let records = try await source.records(request.items.map(\.recordName), transaction)
             var found: [Result<AssetValue, RequestFailure>] = []
             for (item, record) in zip(request.items, records) {
                 let asset = Self.asset(item, of: record, in: place, schema)

@@ -42,6 +42,7 @@ struct RecordWriting {
         }
         try await writeCascade(verdict, &transaction)
         try writeTouched(drafts, held, &transaction)
+        if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
         if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
