@@ -21,7 +21,6 @@ package struct Cloud: Sendable {
     package let people: People
     /// Tells what becomes of notifications.
     package let noticeBoard = NoticeBoard()
-    package let people: People
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.

@@ -38,12 +38,6 @@ struct DatabaseEndpoints {
         case .subscriptionsList: try await listSubscriptions(call)
         case .subscriptionsLookup: try await lookupSubscriptions(call)
         case .subscriptionsModify: try await modifySubscriptions(call)
-        case .recordsResolve: try await resolveShares(call)
-        case .recordsAccept: try await acceptShares(call)
-        case .sharesRequestAccess: try await requestAccess(call)
-        case .sharesKeysLookup: try await lookupShareKeys(call)
-        case .sharesKeysStore: try await storeShareKeys(call)
-        case .usersLookupParticipants: try await lookupParticipants(call)
         default: try users.answer(call)
         }
     }

@@ -176,7 +176,6 @@ package struct CloudResponder: HTTPResponder {
         guard route.endpoint.verbs.take(exchange.method) else {
             throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
         }
-        if let guid = route.shareGUID { return try await databases.sharePage(ofLink: guid, exchange) }
         guard let place = route.place else {
             if let path = route.courierPath { return try await courier.answer(path, exchange) }
             if let guid = route.shareGUID { return try await databases.sharePage(ofLink: guid, exchange) }

@@ -11,8 +11,6 @@ struct Route: Hashable {
     var shareGUID: String?
     /// Whose notifications a courier's URL gives; sealed, and a secret.
     var courierPath: Substring?
-    /// The short GUID of a share's link, `/share/{guid}`.
-    var shareGUID: String?
 
     /// A container in one environment.
     struct Place: Hashable {
@@ -37,11 +35,6 @@ struct Route: Hashable {
         if path.utf8.starts(with: Self.courierPrefix.utf8) {
             self.init(endpoint: .courier)
             courierPath = path.dropFirst(Self.courierPrefix.count)
-            return
-        }
-        if path.utf8.starts(with: Self.sharePrefix.utf8), let guid = Self.shareGUID(path) {
-            self.init(endpoint: .sharePage)
-            shareGUID = guid
             return
         }
         // Bytes, not characters: this runs for every request.
@@ -89,24 +82,9 @@ struct Route: Hashable {
         default: false
         }
     }
+
     /// What the path of a web courier's URL begins with.
     static let courierPrefix = "/courier/"
-    private static let sharePrefix = "/share/"
-
-    private static func shareGUID(_ path: Substring) -> String? {
-        let guid = path.dropFirst(sharePrefix.count)
-        guard (1...64).contains(guid.utf8.count), guid.utf8.allSatisfy(isGUIDByte) else { return nil }
-        return String(guid)
-    }
-
-    private static func isGUIDByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
 
     /// The longest page's.
     private static let pageBytesMax = 16

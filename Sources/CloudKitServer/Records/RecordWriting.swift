@@ -45,7 +45,6 @@ struct RecordWriting {
         if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
-        if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
         try await writeNotices(&transaction)
         finish(&transaction)
         return outcomes
