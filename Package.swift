@@ -72,8 +72,9 @@ let package = Package(
             dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: strict),
         .target(
             name: "CloudKit",
-            dependencies: ["CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation"],
-            swiftSettings: strict),
+            dependencies: [
+                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", crypto,
+            ], swiftSettings: strict),
 
         // Floor 4: the cloud over HTTP.
         .target(
@@ -133,8 +134,7 @@ let package = Package(
             name: "CloudKitTests",
             dependencies: [
                 "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
-                "CloudKitWire",
-                "CoreLocation", "JSONBytes",
+                "CloudKitWire", "CoreLocation", "JSONBytes",
             ],
             swiftSettings: strict),
         .testTarget(
