@@ -73,8 +73,9 @@ let package = Package(
             dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: strict),
         .target(
             name: "CloudKit",
-            dependencies: ["CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation"],
-            swiftSettings: strict),
+            dependencies: [
+                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", crypto,
+            ], swiftSettings: strict),
 
         // Floor 4: the cloud over HTTP.
         .target(

@@ -156,12 +156,12 @@ import Testing
         }
     }
 
-    @Test func `What this version cannot carry is refused with its name, and nothing is saved`() async throws {
+    @Test func `B-AST-05 a record whose file is missing is refused, and nothing is saved`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
             let photo = CKRecord(recordType: "Photo")
             photo["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere/photo.jpg"))
-            await expect(.invalidArguments) { try await database.save(photo) }
+            await expect(.assetFileNotFound) { try await database.save(photo) }
             await expect(.unknownItem) { _ = try await database.record(for: photo.recordID) }
         }
     }

@@ -20,13 +20,15 @@ struct ThrowawayCloud: Sendable {
     private let book: Book
 
     /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
+    ///
+    /// - Parameter files: Holds the bytes of assets; nil: in memory, too.
     static func run<Value>(
-        container: String = "iCloud.com.example.conformance",
+        container: String = "iCloud.com.example.conformance", files: Files? = nil,
         _ body: (ThrowawayCloud) async throws -> Value
     ) async throws -> Value {
         let store = MemoryStore(epoch: 7)
         let surroundings = Surroundings(secret: Array(repeating: 42, count: 32), now: { Clock.now })
-        let cloud = Cloud(store: store, files: MemoryFileStore(now: { Clock.now }), surroundings: surroundings)
+        let cloud = Cloud(store: store, files: files ?? MemoryFileStore(now: { Clock.now }), surroundings: surroundings)
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(port: 0),
             logger: Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }, memoryLifetime: 0, rounds: 10)
@@ -71,12 +73,12 @@ struct ThrowawayCloud: Sendable {
     /// Signs a new device of a user in and gives its container.
     func device(
         of user: User, named name: String = "device", over transport: any Transport = URLSessionTransport.shared,
-        timekeeping: Timekeeping = .system, keys: Keys = .own
+        timekeeping: Timekeeping = .system, keys: Keys = .own, pieceBytes: Int? = nil
     ) async throws -> CKContainer {
         CKContainer(
             identifier: container, endpoint: endpoint,
             account: try await credentials(of: user, named: name, keys: keys), transport: transport,
-            timekeeping: timekeeping)
+            timekeeping: timekeeping, pieceBytes: pieceBytes)
     }
 
     /// Signs a new device of a user in and gives its credentials.

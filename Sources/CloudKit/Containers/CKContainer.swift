@@ -47,17 +47,20 @@ public final class CKContainer: NSObject, Sendable {
     /// - Parameters:
     ///   - endpoint: Scheme, host and port, without a slash at the end.
     ///   - account: Who is signed in.
+    ///   - assetCache: Where fetched files lie; nil: in a folder that goes with the container.
+    ///   - pieceBytes: Bytes of a file that are sent or fetched at a time; nil: some MiB.
     package convenience init(
         identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
         account: any DeviceAccount, transport: any Transport, timekeeping: Timekeeping = .system,
-        epochs: EpochBook = EpochBook()
+        epochs: EpochBook = EpochBook(), assetCache: AssetCacheSettings? = nil, pieceBytes: Int? = nil
     ) {
         let place = ContainerPlace(
             endpoint: endpoint, container: ContainerID(identifier), environment: environment)
         self.init(
             connection: ContainerConnection(
                 identifier: identifier, place: .success(place), account: account, transport: transport,
-                timekeeping: timekeeping, epochs: epochs))
+                timekeeping: timekeeping, epochs: epochs, assets: assetCache.map(AssetCache.init) ?? AssetCache(),
+                pieceBytes: pieceBytes ?? TransferPace.pieceBytesDefault))
     }
 
     /// A container by an explicit configuration instead of the process's own.

@@ -27,6 +27,10 @@ final class ContainerConnection: Sendable {
     let keys: KeyRing
     /// Brings notifications to whoever listens.
     let notifications: NotificationHub
+    /// Where fetched files lie.
+    let assets: AssetCache
+    /// Bytes of a file that are sent or fetched at a time.
+    let pieceBytes: Int
     /// Runs what is added to the container or its databases.
     let operations = OperationQueue()
     private let accountWatch: AccountWatch?
@@ -35,7 +39,8 @@ final class ContainerConnection: Sendable {
         identifier: String?, place: Result<ContainerPlace, CallFailure>, account: any DeviceAccount,
         transport: any Transport, timekeeping: Timekeeping = .system, gate: RetryGate = RetryGate(),
         notifications: NotificationHub = NotificationHub(), accountWatch: AccountWatch? = nil,
-        epochs: EpochBook = EpochBook()
+        epochs: EpochBook = EpochBook(),
+        assets: AssetCache = AssetCache(), pieceBytes: Int = TransferPace.pieceBytesDefault
     ) {
         self.identifier = identifier
         self.place = place
@@ -45,6 +50,8 @@ final class ContainerConnection: Sendable {
         self.gate = gate
         self.notifications = notifications
         self.accountWatch = accountWatch
+        self.assets = assets
+        self.pieceBytes = pieceBytes
         keys = KeyRing(account: account, place: try? place.get(), epochs: epochs)
     }
 
@@ -99,7 +106,8 @@ final class ContainerConnection: Sendable {
                 NotificationHub.Key(
                     endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
                     profile: configuration.profile, folder: configuration.deviceProfile.folder)),
-            accountWatch: AccountWatch(account), epochs: EpochBook(folder: configuration.deviceProfile.folder))
+            accountWatch: AccountWatch(account), epochs: EpochBook(folder: configuration.deviceProfile.folder),
+            assets: .shared(configuration.assetCache?.folder(of: configuration.profile)))
     }
 
     private static let containerMissing =

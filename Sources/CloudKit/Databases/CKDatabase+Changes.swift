@@ -48,16 +48,17 @@ extension CKDatabase {
     ) {
         try await failing {
             try scope.checkHasFeed()
-            let page = try await requests().zoneChanges(
+            let requests = requests()
+            let page = try await requests.zoneChanges(
                 ZoneChangesRequest(
                     zoneID: zoneID.model, syncToken: changeToken?.token, resultsLimit: resultsLimit?.asLimit,
                     desiredKeys: desiredKeys))
             var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
             var deletions: [RecordZoneChange.Deletion] = []
-            for event in page.events {
+            for event in try await requests.withFiles(page.events) {
                 switch event {
-                case .changed(let opened):
-                    modifications[CKRecord.ID(opened.record.id)] = opened.asRecord().map { .init(record: $0) }
+                case .changed(let item):
+                    modifications[CKRecord.ID(item.id)] = item.asRecord().map { .init(record: $0) }
                 case .deleted(let tombstone):
                     let id = RecordID(recordName: tombstone.recordName, zoneID: zoneID.model)
                     deletions.append(.init(recordID: CKRecord.ID(id), recordType: tombstone.recordType ?? ""))

@@ -57,7 +57,8 @@ extension CKDatabase {
                 scope: scope)
             let requests = requests()
             let page = try await requests.query(request)
-            let results = await requests.opened(page.records).map { (CKRecord.ID($0.record.id), $0.asRecord()) }
+            let items = try await requests.withFiles(await requests.opened(page.records))
+            let results = items.map { (CKRecord.ID($0.id), $0.asRecord()) }
             return (results, page.cursor(after: query, cursor, in: zoneID))
         }
     }

@@ -55,10 +55,11 @@ extension CKDatabase {
         saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
     ) {
         try await failing {
+            let requests = requests()
             let modification = try RecordModification(
                 saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy, isAtomic: atomically,
-                scope: scope)
-            let outcomes = try await requests().modify(modification.plan)
+                scope: scope, address: requests.address)
+            let outcomes = try await requests.modify(modification.plan)
             var saveResults: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
             var deleteResults: [CKRecord.ID: Result<Void, any Error>] = [:]
             for outcome in outcomes {

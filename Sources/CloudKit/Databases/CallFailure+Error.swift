@@ -1,3 +1,4 @@
+import CloudKitDevice
 import CloudKitModel
 import Foundation
 
@@ -43,6 +44,25 @@ extension CKError {
             self = .failure(.networkFailure, reason: "The operation did not end within its timeoutIntervalForResource")
         case .cancelled:
             self = .failure(.operationCancelled, reason: "The operation was cancelled")
+        case .assetFileNotFound(let reason):
+            self = .failure(.assetFileNotFound, reason: reason, remedy: "Set an asset whose file can be read.")
+        case .assetFileModified(let reason):
+            self = .failure(
+                .assetFileModified, reason: reason,
+                remedy: "Save again; to be safe from changes, set an asset of a copy of the file.")
+        case .assetNotAvailable(let reason):
+            self = .failure(
+                .assetNotAvailable, reason: reason,
+                remedy: "Fetch the record again; without the file, leave its key out of desiredKeys.")
+        case .assetDamaged(let reason):
+            self = .failure(
+                .internalError, reason: reason,
+                remedy: "Fetch the record again; without the file, leave its key out of desiredKeys.")
+        case .assetCacheUnusable(let failure):
+            self = .failure(
+                .internalError, reason: "No place for a fetched file: \(failure)",
+                remedy: "Make room on the disk, or name another folder with CLOUDKIT_ASSET_CACHE, and fetch again.",
+                details: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(failure.code))])
         case .answerMalformed(200):
             // Cut short, or somebody else's page: nobody knows what became of the request, and repeating it is safe.
             self = .failure(

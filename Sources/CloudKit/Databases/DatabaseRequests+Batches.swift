@@ -10,27 +10,26 @@ struct ModifyItemOutcome: Hashable, Sendable {
     var serverRecord: OpenedRecord?
 }
 
-/// What became of one record of a fetch.
-struct LookupItemOutcome: Hashable, Sendable {
-    var id: RecordID
-    var result: Result<OpenedRecord, CallFailure>
-}
-
 extension DatabaseRequests {
     /// Sends a plan, one zone after the other; what fails in one leaves the others alone (B-BAT-01).
     ///
-    /// - Parameter deliver: Gets each zone's items once they are decided.
+    /// - Parameters:
+    ///   - progress: Gets the place of a record in the list to save and how much of its files is sent, below 1.
+    ///   - deliver: Gets each zone's items once they are decided.
     /// - Throws: Only before any zone was answered, for a failure that is about no zone in particular. Afterwards the
     ///   items carry it.
-    func modify(_ plan: ModifyPlan, deliver: @Sendable ([ModifyItemOutcome]) async -> Void) async throws {
+    func modify(
+        _ plan: ModifyPlan, progress: @escaping TransferProgress,
+        deliver: @Sendable ([ModifyItemOutcome]) async -> Void
+    ) async throws {
         var series = RequestSeries()
         for batch in plan.batches {
             do {
                 if let failure = series.end { throw failure }
                 try Task.checkCancellation()
-                let outcomes = try await modify(batch)
+                let outcomes = try await modify(batch, progress)
                 series.answered()
-                await deliver(await opened(outcomes, of: batch))
+                await deliver(outcomes)
             } catch {
                 let failure = try series.failed(CallFailure(error))
                 await deliver(batch.items.map { ModifyItemOutcome(item: $0, result: .failure(failure)) })
@@ -38,11 +37,26 @@ extension DatabaseRequests {
         }
     }
 
-    /// Fetches records by identifier, one request a zone.
+    /// Sends one zone's part of a plan, after the files of its records.
+    private func modify(
+        _ batch: ModifyPlan.Batch, _ progress: @escaping TransferProgress
+    ) async throws -> [ModifyItemOutcome] {
+        let departure = BatchDeparture(batch, try await uploadAssets(of: batch, progress), scope: scope)
+        let outcomes = departure.batch.items.isEmpty ? [] : try await modify(departure.batch)
+        var answered = await opened(outcomes, of: departure.batch)[...]
+        return zip(batch.items, departure.refused).map { item, refusal in
+            if let refusal { return ModifyItemOutcome(item: item, result: .failure(refusal)) }
+            return answered.popFirst() ?? ModifyItemOutcome(item: item, result: .failure(.answerMalformed(status: 200)))
+        }
+    }
+
+    /// Fetches records by identifier with the files of their assets, one request a zone.
     ///
-    /// - Throws: As `modify(_:deliver:)`.
+    /// - Parameter progress: Gets how much of a record's files has come, below 1.
+    /// - Throws: As `modify(_:progress:deliver:)`.
     func lookup(
-        _ ids: [RecordID], desiredKeys: [String]?, deliver: @Sendable ([LookupItemOutcome]) async -> Void
+        _ ids: [RecordID], desiredKeys: [String]?, progress: @escaping @Sendable (RecordID, Double) async -> Void,
+        deliver: @Sendable ([FetchedItem]) async -> Void
     ) async throws {
         var series = RequestSeries()
         for (zone, names) in Self.groupByZone(ids) {
@@ -53,13 +67,15 @@ extension DatabaseRequests {
                     records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone,
                     desiredKeys: desiredKeys)
                 let outcomes = try await lookup(request)
+                let items = await opened(outcomes, of: names, in: zone)
+                let fetched = try await withFiles(items) { await progress(items[$0].id, $1) }
                 series.answered()
-                await deliver(await opened(outcomes, of: names, in: zone))
+                await deliver(fetched)
             } catch {
                 let failure = try series.failed(CallFailure(error))
                 await deliver(
                     names.map {
-                        LookupItemOutcome(id: RecordID(recordName: $0, zoneID: zone), result: .failure(failure))
+                        FetchedItem(id: RecordID(recordName: $0, zoneID: zone), result: .failure(failure))
                     })
             }
         }
@@ -85,7 +101,7 @@ extension DatabaseRequests {
     /// The outcomes of a fetch with their records opened.
     private func opened(
         _ outcomes: [RecordOutcome], of names: [String], in zone: ZoneID
-    ) async -> [LookupItemOutcome] {
+    ) async -> [FetchedItem] {
         let records = outcomes.compactMap { if case .record(let record) = $0 { record.placed(in: zone) } else { nil } }
         var opened = await opened(records)[...]
         return zip(names, outcomes).map { name, outcome in
@@ -93,12 +109,12 @@ extension DatabaseRequests {
             switch outcome {
             case .record:
                 let record = opened.popFirst()
-                return LookupItemOutcome(
-                    id: id, result: record.map { .success($0) } ?? .failure(.answerMalformed(status: 200)))
-            case .failed(_, let refusal): return LookupItemOutcome(id: id, result: .failure(.refused(refusal)))
+                return record.map { FetchedItem($0, in: address) }
+                    ?? FetchedItem(id: id, result: .failure(.answerMalformed(status: 200)))
+            case .failed(_, let refusal): return FetchedItem(id: id, result: .failure(.refused(refusal)))
             case .deleted:
                 let failure = RequestFailure(.itemNotFound, "Record not found")
-                return LookupItemOutcome(id: id, result: .failure(.refused(failure)))
+                return FetchedItem(id: id, result: .failure(.refused(failure)))
             }
         }
     }
@@ -163,14 +179,15 @@ extension DatabaseRequests {
     /// Sends a plan and gives all its items at once.
     func modify(_ plan: ModifyPlan) async throws -> [ModifyItemOutcome] {
         let all = Mutex<[ModifyItemOutcome]>([])
-        try await modify(plan) { outcomes in all.withLock { $0 += outcomes } }
+        try await modify(plan, progress: { _, _ in }, deliver: { outcomes in all.withLock { $0 += outcomes } })
         return all.withLock { $0 }
     }
 
     /// Fetches records by identifier and gives them all at once.
-    func lookup(_ ids: [RecordID], desiredKeys: [String]?) async throws -> [LookupItemOutcome] {
-        let all = Mutex<[LookupItemOutcome]>([])
-        try await lookup(ids, desiredKeys: desiredKeys) { outcomes in all.withLock { $0 += outcomes } }
+    func lookup(_ ids: [RecordID], desiredKeys: [String]?) async throws -> [FetchedItem] {
+        let all = Mutex<[FetchedItem]>([])
+        try await lookup(
+            ids, desiredKeys: desiredKeys, progress: { _, _ in }, deliver: { items in all.withLock { $0 += items } })
         return all.withLock { $0 }
     }
 }

@@ -9,7 +9,8 @@ struct DatabaseRequests: Sendable {
     let connection: ContainerConnection
     let scope: DatabaseScope
     let settings: CallSettings
-    private let deadline: Duration?
+    /// When the operation has to be over, on the connection's clock; nil: whenever it is.
+    let deadline: Duration?
 
     init(connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings) {
         self.connection = connection
@@ -19,6 +20,9 @@ struct DatabaseRequests: Sendable {
         let isLimited = settings.resourceTimeout < ChosenSettings.resourceTimeoutDefault
         deadline = isLimited ? connection.timekeeping.now() + .seconds(max(0, settings.resourceTimeout)) : nil
     }
+
+    /// The database; nil when the device does not know its cloud.
+    var address: DatabaseAddress? { try? connection.place.get().address(scope) }
 
     // MARK: Records
 
@@ -121,7 +125,7 @@ struct DatabaseRequests: Sendable {
 
     // MARK: -
 
-    private func call<Answer: Sendable>(
+    func call<Answer: Sendable>(
         _ endpoint: Endpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
     ) async throws -> Answer {
         let call = CloudCall(
@@ -135,7 +139,7 @@ struct DatabaseRequests: Sendable {
         }
     }
 
-    private func counted<Outcome>(_ outcomes: [Outcome], _ count: Int) throws -> [Outcome] {
+    func counted<Outcome>(_ outcomes: [Outcome], _ count: Int) throws -> [Outcome] {
         guard outcomes.count == count else { throw CallFailure.answerMalformed(status: 200) }
         return outcomes
     }

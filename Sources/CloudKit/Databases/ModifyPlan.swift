@@ -16,6 +16,8 @@ struct ModifyPlan: Sendable {
         var request: ModifyRecordsRequest
         /// What has to be sealed first, by the place of its operation.
         var secrets: [Int: RecordSecrets] = [:]
+        /// The assets of the records to save, by the place of their operation, which lacks them.
+        var assets: [Int: RecordAssets] = [:]
     }
 
     /// In the order in which their zones were first named.
@@ -29,6 +31,8 @@ struct ModifyPlan: Sendable {
         var owners: [String]
         /// What has to be sealed first; nil: nothing.
         var secrets: RecordSecrets?
+        /// Fields that `operation` lacks.
+        var assets = RecordAssets()
     }
 
     /// - Throws: `limitExceeded` for more than 400 items (B-LIM-01); `invalidArguments` for an item that is named twice
@@ -41,12 +45,15 @@ struct ModifyPlan: Sendable {
         var places: [ZoneID: Int] = [:]
         for index in Self.order(saves, isAtomic: isAtomic, scope: scope) {
             let save = saves[index]
-            add(.save(index), save.operation, save.secrets, in: save.id.zoneID, &places)
+            add(.save(index), save.operation, in: save.id.zoneID, &places) { batch, place in
+                batch.secrets[place] = save.secrets
+                batch.assets[place] = save.assets.fields.isEmpty ? nil : save.assets
+            }
         }
         var deleted: Set<RecordID> = []
         for (index, id) in deletes.enumerated() where deleted.insert(id).inserted {
             let operation = RecordOperation(.forceDelete, RecordChange(recordName: id.recordName))
-            add(.delete(index), operation, nil, in: id.zoneID, &places)
+            add(.delete(index), operation, in: id.zoneID, &places)
         }
         for index in batches.indices {
             batches[index].request.atomic = isAtomic
@@ -55,15 +62,15 @@ struct ModifyPlan: Sendable {
     }
 
     private mutating func add(
-        _ item: Item, _ operation: RecordOperation, _ secrets: RecordSecrets?, in zone: ZoneID,
-        _ places: inout [ZoneID: Int]
+        _ item: Item, _ operation: RecordOperation, in zone: ZoneID, _ places: inout [ZoneID: Int],
+        _ complete: (inout Batch, _ place: Int) -> Void = { _, _ in }
     ) {
         let place = places[zone] ?? batches.count
         if place == batches.count {
             places[zone] = place
             batches.append(Batch(items: [], request: ModifyRecordsRequest(operations: [], zoneID: zone)))
         }
-        batches[place].secrets[batches[place].items.count] = secrets
+        complete(&batches[place], batches[place].items.count)
         batches[place].items.append(item)
         batches[place].request.operations.append(operation)
     }

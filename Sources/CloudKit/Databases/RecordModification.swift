@@ -17,13 +17,15 @@ struct RecordModification {
     /// The records as they were sent, for conflicts and for edits made meanwhile.
     private let sent: [SentRecord]
     private let recordIDs: [CKRecord.ID]
+    private let address: DatabaseAddress?
 
     /// - Throws: `CallFailure.limitExceeded`, `.invalidArguments` (B-LIM-01, B-BAT-07, B-BAT-08).
     init(
         saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool, scope: DatabaseScope,
-        clientChangeToken: [UInt8]? = nil
+        clientChangeToken: [UInt8]? = nil, address: DatabaseAddress? = nil
     ) throws(CallFailure) {
+        self.address = address
         self.records = records
         self.recordIDs = recordIDs
         var sent: [SentRecord] = []
@@ -34,11 +36,14 @@ struct RecordModification {
             clientChangeToken: clientChangeToken)
     }
 
+    /// The app's own object at a place of the list to save.
+    func record(at index: Int) -> CKRecord { records[index] }
+
     /// Turns an outcome into what the app gets, and brings the app's own record up to date (B-REC-07).
     func resolve(_ outcome: ModifyItemOutcome) -> Item {
         switch outcome.item {
         case .save(let index):
-            .saved(records[index], sent[index].resolve(outcome, records[index]))
+            .saved(records[index], sent[index].resolve(outcome, records[index], in: address))
         case .delete(let index):
             .deleted(recordIDs[index], outcome.result.map { _ in () }.asError(.deletingRecord(recordIDs[index])))
         }

@@ -29,19 +29,25 @@ struct SentRecord {
             secrets = nil
         }
         save = ModifyPlan.Save(
-            id: record.recordID.model, operation: operation, owners: Self.owners(of: record), secrets: secrets)
+            id: record.recordID.model, operation: operation, owners: Self.owners(of: record), secrets: secrets,
+            assets: RecordAssets(record, allKeys: policy == .allKeys))
         // A copy of a record is a record.
         copy = record.copy() as? CKRecord ?? record
     }
 
     /// Turns the outcome of the save into what the app gets.
     ///
-    /// - Parameter record: The app's own object, brought up to date by the answer (B-REC-07).
-    func resolve(_ outcome: ModifyItemOutcome, _ record: CKRecord) -> Result<CKRecord, any Error> {
+    /// - Parameters:
+    ///   - record: The app's own object, brought up to date by the answer (B-REC-07).
+    ///   - address: The database in which it was saved.
+    func resolve(
+        _ outcome: ModifyItemOutcome, _ record: CKRecord, in address: DatabaseAddress?
+    ) -> Result<CKRecord, any Error> {
         do {
             guard let saved = try outcome.result.get() else { throw CallFailure.answerMalformed(status: 200) }
-            try record.acknowledge(saved, sent: copy.state)
-            return .success(try CKRecord(saved))
+            let asset = { self.asset(saved, at: $0, $1, in: address) }
+            try record.acknowledge(saved, sent: copy.state, asset: asset)
+            return .success(try CKRecord(saved, asset: asset))
         } catch CallFailure.refused(let refusal) {
             return .failure(CKError(refusal, saving: copy, server: outcome.serverRecord))
         } catch let failure as CallFailure {
@@ -49,6 +55,20 @@ struct SentRecord {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// An asset of the saved record: with the app's own file, where that is what was saved.
+    private func asset(
+        _ saved: OpenedRecord, at slot: AssetSlot, _ value: AssetValue, in address: DatabaseAddress?
+    ) -> CKAsset {
+        let kept = saved.kept(value, at: slot, in: address)
+        guard let own = copy.fields.asset(at: slot) else { return CKAsset(kept) }
+        if save.assets.fields.contains(where: { $0.name == slot.field }) {
+            own.note(saved: kept)
+        } else if own.lastKept?.value.fileChecksum != value.fileChecksum {
+            return CKAsset(kept)
+        }
+        return CKAsset(kept, contentsOf: own)
     }
 
     /// The names of the records of the same zone that the record goes with (B-REF-07).

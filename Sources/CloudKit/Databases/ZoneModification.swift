@@ -96,17 +96,3 @@ extension Result where Success == Zone, Failure == CallFailure {
         asError(.fetchingZone(id)).map { CKRecordZone($0) }
     }
 }
-
-extension LookupItemOutcome {
-    /// The record as the app sees it.
-    func asRecord() -> Result<CKRecord, any Error> {
-        result.asError(.fetchingRecord(CKRecord.ID(id))).flatMap { $0.asRecord() }
-    }
-}
-
-extension OpenedRecord {
-    /// The record as the app sees it; an error of its own when a field cannot be read or does not open.
-    func asRecord() -> Result<CKRecord, any Error> {
-        Result { try CKRecord(self) }
-    }
-}

@@ -5,6 +5,7 @@ extension DatabaseRequests {
     /// Opens the encrypted values of records that an answer carried, each record by itself: one that does not open leaves
     /// the others alone. Records without encrypted values cost nothing.
     func opened(_ records: [Record]) async -> [OpenedRecord] {
+        guard scope != .public else { return records.map { OpenedRecord($0) } }
         var opening = RecordOpening()
         for zone in Set(records.lazy.filter(\.isSealed).map(\.id.zoneID)) {
             opening.keys[zone] = await zoneKeysIfAny(zone)
@@ -62,18 +63,27 @@ private struct RecordOpening {
 
     mutating func opened(_ record: Record) -> OpenedRecord {
         guard record.isSealed, let keys = keys[record.id.zoneID] else { return OpenedRecord(record) }
-        return OpenedRecord(record, values: keys.flatMap { keys in fields(of: record, keys) })
+        switch keys.flatMap({ keys in fields(of: record, keys) }) {
+        case .success(let (values, secrets)):
+            return OpenedRecord(record, values: .success(values), assetSecrets: secrets)
+        case .failure(let failure): return OpenedRecord(record, values: .failure(failure))
+        }
     }
 
-    private mutating func fields(of record: Record, _ keys: ZoneKeys) -> Result<[Field], CallFailure> {
-        do throws(EncryptionError) {
+    private mutating func fields(
+        of record: Record, _ keys: ZoneKeys
+    ) -> Result<([Field], [AssetSlot: AssetSecret]), CallFailure> {
+        do {
             let cipher = try keys.cipher(opening: record)
             var fields: [Field] = []
             for field in record.fields where field.type.isEncrypted { fields.append(try cipher.open(field)) }
+            let secrets = try record.assetSecrets(cipher.sealer)
             newest[keys.place] = max(newest[keys.place] ?? 0, cipher.protection.epoch)
-            return .success(fields)
-        } catch {
+            return .success((fields, secrets))
+        } catch let error as EncryptionError {
             return .failure(CallFailure(error, record: record.id.recordName))
+        } catch {
+            return .failure(CallFailure(error))
         }
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 
 /// A record as an answer carried it, and what its encrypted fields hold.
@@ -7,10 +8,16 @@ struct OpenedRecord: Hashable, Sendable {
     /// The encrypted fields of the record with their plain values, in the order of their names; or why one of them does not
     /// open: then the record as a whole is that error, never one with gaps (B-TM-12).
     var values: Result<[Field], CallFailure>
+    /// What the files of its assets are sealed with; those that are not among them are plain.
+    var assetSecrets: [AssetSlot: AssetSecret]
 
-    init(_ record: Record, values: Result<[Field], CallFailure> = .success([])) {
+    init(
+        _ record: Record, values: Result<[Field], CallFailure> = .success([]),
+        assetSecrets: [AssetSlot: AssetSecret] = [:]
+    ) {
         self.record = record
         self.values = values
+        self.assetSecrets = assetSecrets
     }
 }
 
@@ -42,5 +49,12 @@ struct OpenedChanges: Sendable {
 
 extension Record {
     /// Whether there is something in it that only keys open.
-    var isSealed: Bool { fields.contains { $0.type.isEncrypted } }
+    var isSealed: Bool {
+        fields.contains { $0.type.isEncrypted || ($0.type.base == .asset && (protection != nil || $0.hasKeys)) }
+    }
+}
+
+extension Field {
+    /// Whether it holds an asset with a key.
+    fileprivate var hasKeys: Bool { (try? assets().contains { $0.wrappingKey != nil }) ?? false }
 }

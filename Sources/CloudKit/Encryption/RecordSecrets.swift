@@ -6,6 +6,8 @@ import CloudKitModel
 struct RecordSecrets: Hashable, Sendable {
     /// Encrypted fields to set, with their plain values and types.
     var fields: [Field]
+    /// Fields of assets, whose keys are sealed.
+    var assets: [AssetFieldValue] = []
     var recordType: String
     /// The record's parent after the save, whose key opens this record's; and whether the save changes it.
     var parent: String?
@@ -14,7 +16,7 @@ struct RecordSecrets: Hashable, Sendable {
     var held: Protection?
 
     /// Whether the save cannot do without keys; a record with a parent and nothing to seal merely should have its wrap.
-    var needsKeys: Bool { !fields.isEmpty }
+    var needsKeys: Bool { !fields.isEmpty || assets.contains { $0.elements.contains { $0.secret != nil } } }
 
     /// The operation with its values sealed.
     ///
@@ -29,15 +31,18 @@ struct RecordSecrets: Hashable, Sendable {
                 held: current.map(\.record.protection) ?? held)
             var operation = operation
             var plain = fields
+            var assets = assets
             if let current, current.record.protection != cipher.protection {
-                let named = Set(fields.map(\.name) + operation.change.fields.map(\.name))
+                let named = Set(fields.map(\.name) + assets.map(\.name) + operation.change.fields.map(\.name))
                 plain += try current.values.get().filter { !named.contains($0.name) }
+                assets += try current.assetFields(without: named)
                 if operation.kind == .forceUpdate {
                     operation.kind = .update
                     operation.change.changeTag = current.record.changeTag
                 }
             }
             for field in plain { operation.change.fields.append(.set(try cipher.seal(field))) }
+            for field in assets { operation.change.fields.append(.set(try field.field(sealedBy: cipher.sealer))) }
             operation.change.fields.sort { $0.name < $1.name }
             operation.change.protection = cipher.protection
             return operation

@@ -108,21 +108,25 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         while true {
             try Task.checkCancellation()
             let page = try await requests.zoneChanges(request)
+            // A page whose files cannot be fetched for want of a network was not fetched: its token is not handed out.
+            let events = try await requests.withFiles(page.events)
             let isLast = !(all && page.moreComing)
-            await deliver { self.report(page, zone.zoneID, isOneOfAll: all, isLast: isLast) }
+            await deliver { self.report(page, events, zone.zoneID, isOneOfAll: all, isLast: isLast) }
             guard !isLast else { return }
             request.syncToken = page.syncToken
         }
     }
 
-    private func report(_ page: OpenedChanges, _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool) {
+    private func report(
+        _ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool
+    ) {
         let zoneID = CKRecordZone.ID(zone)
-        for event in page.events {
+        for event in events {
             switch event {
-            case .changed(let opened):
-                let result = opened.asRecord()
+            case .changed(let item):
+                let result = item.asRecord()
                 if case .success(let record) = result { recordChangedBlock?(record) }
-                recordWasChangedBlock?(CKRecord.ID(opened.record.id), result)
+                recordWasChangedBlock?(CKRecord.ID(item.id), result)
             case .deleted(let tombstone):
                 recordWithIDWasDeletedBlock?(
                     CKRecord.ID(RecordID(recordName: tombstone.recordName, zoneID: zone)), tombstone.recordType ?? "")

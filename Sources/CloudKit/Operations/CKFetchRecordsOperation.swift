@@ -11,7 +11,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
     open var desiredKeys: [CKRecord.FieldKey]?
 
-    /// From 0 to 1; the last call of a fetched record says 1.
+    /// From 0 to 1, never back: how much of a record's files has come; the last call of a fetched record says 1.
     open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
     open var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     open var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
@@ -21,6 +21,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
 
     private var isForCurrentUser = false
+    private var progress: [CKRecord.ID: Double] = [:]
     private var fetched: [CKRecord.ID: CKRecord] = [:]
     private var errors: [AnyHashable: any Error] = [:]
 
@@ -49,15 +50,24 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             if isForCurrentUser {
                 ids = [RecordID(recordName: try await requests.currentUser().recordName, zoneID: .default)]
             }
-            try await requests.lookup(ids, desiredKeys: desiredKeys) { outcomes in
-                await self.deliver { for outcome in outcomes { self.report(outcome) } }
+            try await requests.lookup(ids, desiredKeys: desiredKeys) { id, fraction in
+                await self.deliver { self.report(fraction, of: CKRecord.ID(id)) }
+            } deliver: { items in
+                await self.deliver { for item in items { self.report(item) } }
             }
         }
     }
 
-    private func report(_ outcome: LookupItemOutcome) {
-        let id = CKRecord.ID(outcome.id)
-        let result = outcome.asRecord()
+    private func report(_ fraction: Double, of id: CKRecord.ID) {
+        // Two files of a record may tell of themselves in either order.
+        guard fraction > progress[id, default: 0] else { return }
+        progress[id] = fraction
+        perRecordProgressBlock?(id, fraction)
+    }
+
+    private func report(_ item: FetchedItem) {
+        let id = CKRecord.ID(item.id)
+        let result = item.asRecord()
         switch result {
         case .success(let record):
             fetched[id] = record

@@ -26,7 +26,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Whether each zone's items take effect together or not at all; true by default.
     open var isAtomic = true
 
-    /// From 0 to 1; the last call of a saved record says 1.
+    /// From 0 to 1, never back: how much of a record's files is uploaded; the last call of a saved record says 1.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
     open var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     open var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
@@ -37,6 +37,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
 
     private var modification: RecordModification?
+    private var progress: [Int: Double] = [:]
     private var saved: [CKRecord] = []
     private var deleted: [CKRecord.ID] = []
     private var errors: [AnyHashable: any Error] = [:]
@@ -53,14 +54,23 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         let requests = requests()
         let modification = try RecordModification(
             saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], savePolicy: savePolicy, isAtomic: isAtomic,
-            scope: requests.scope, clientChangeToken: clientChangeTokenData.map(Array.init))
+            scope: requests.scope, clientChangeToken: clientChangeTokenData.map(Array.init), address: requests.address)
         self.modification = modification
         let plan = modification.plan
         return {
-            try await requests.modify(plan) { outcomes in
+            try await requests.modify(plan) { index, fraction in
+                await self.deliver { self.report(fraction, ofRecordAt: index) }
+            } deliver: { outcomes in
                 await self.deliver { self.report(outcomes) }
             }
         }
+    }
+
+    private func report(_ fraction: Double, ofRecordAt index: Int) {
+        // Two files of a record may tell of themselves in either order.
+        guard let record = modification?.record(at: index), fraction > progress[index, default: 0] else { return }
+        progress[index] = fraction
+        perRecordProgressBlock?(record, fraction)
     }
 
     private func report(_ outcomes: [ModifyItemOutcome]) {

@@ -47,16 +47,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             scope: requests.scope)
         return {
             let page = try await requests.query(request)
-            let records = await requests.opened(page.records)
-            await self.deliver { self.report(page, records) }
+            let items = try await requests.withFiles(await requests.opened(page.records))
+            await self.deliver { self.report(page, items) }
         }
     }
 
-    private func report(_ page: QueryPage, _ records: [OpenedRecord]) {
-        for opened in records {
-            let result = opened.asRecord()
+    private func report(_ page: QueryPage, _ items: [FetchedItem]) {
+        for item in items {
+            let result = item.asRecord()
             if case .success(let record) = result { recordFetchedBlock?(record) }
-            recordMatchedBlock?(CKRecord.ID(opened.record.id), result)
+            recordMatchedBlock?(CKRecord.ID(item.id), result)
         }
         next = page.cursor(after: query, cursor, in: zoneID)
     }

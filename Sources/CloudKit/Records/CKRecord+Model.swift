@@ -9,34 +9,31 @@ extension CKRecord {
     ///   - checksTag: Whether the server compares the change tag: save policy `ifServerRecordUnchanged`, and every
     ///     share (B-SAV-09).
     ///   - allKeys: Whether unchanged fields are sent too: save policy `allKeys` (B-SAV-06).
-    ///   - uploaded: What the server knows of an asset after its upload.
+    /// - Returns: The operation without its fields of assets, which `assetFields(allKeys:)` gives.
     /// - Throws: `CKError.invalidArguments` for a value that cannot be sent.
-    func saveOperation(
-        checksTag: Bool, allKeys: Bool, uploaded: @escaping (CKAsset) -> AssetValue? = { $0.stored }
-    ) throws(CKError) -> RecordOperation {
+    func saveOperation(checksTag: Bool, allKeys: Bool) throws(CKError) -> RecordOperation {
         let kind: RecordOperation.Kind = checksTag ? (system.changeTag == nil ? .create : .update) : .forceUpdate
         let change = RecordChange(
             recordName: recordID.recordName, recordType: recordType,
-            fields: try fieldChanges(allKeys: allKeys, uploaded: uploaded),
+            fields: try fieldChanges(allKeys: allKeys),
             changeTag: system.changeTag.map(ChangeTag.init), parent: parentChange(always: allKeys))
         return RecordOperation(kind, change)
     }
 
     /// The fields to set as they are, and the removals, sorted by name (B-REC-02). Encrypted values to set are not among
-    /// them: `secrets`.
+    /// them: `secrets`; nor are fields of assets: `assetFields`.
     ///
     /// - Throws: `CKError.invalidArguments` for a name that is both plain and encrypted (B-ENC-05).
-    func fieldChanges(
-        allKeys: Bool, uploaded: @escaping (CKAsset) -> AssetValue? = { $0.stored }
-    ) throws(CKError) -> [FieldChange] {
+    func fieldChanges(allKeys: Bool) throws(CKError) -> [FieldChange] {
         try checkNames(allKeys: allKeys)
-        let conversion = FieldConversion(zoneID: recordID.zoneID, uploaded: uploaded)
+        let conversion = FieldConversion(zoneID: recordID.zoneID)
         let keys = fields.keysToSend(all: allKeys)
         let removed = encrypted.fields.changedKeys.filter { encrypted.fields.values[$0] == nil }
         var changes: [FieldChange] = []
         changes.reserveCapacity(keys.count + removed.count)
         for key in keys.union(removed).sorted() {
             if let value = fields.values[key] {
+                guard AssetField(key, value) == nil else { continue }
                 changes.append(.set(try Self.field(key, try conversion.value(of: value, key: key))))
             } else {
                 changes.append(.remove(name: key))
@@ -53,18 +50,24 @@ extension CKRecord {
         var plain: [Field] = []
         for key in encrypted.fields.keysToSend(all: allKeys).sorted() {
             guard let value = encrypted.fields.values[key] else { continue }
+            guard AssetField(key, value) == nil else {
+                throw CKError.invalidArguments(
+                    "Field '\(key)' of encryptedValues holds an asset; set it on the record, assets are encrypted anyway"
+                )
+            }
             let field = try Self.field(key, try conversion.value(of: value, key: key))
             guard field.type.isSealable else {
                 throw CKError.invalidArguments(
-                    field.type.base == .asset
-                        ? "Field '\(key)' of encryptedValues holds an asset; set it on the record, assets are encrypted anyway"
-                        : "Field '\(key)' of encryptedValues holds a reference, which cannot be encrypted")
+                    "Field '\(key)' of encryptedValues holds a reference, which cannot be encrypted")
             }
             plain.append(field)
         }
         // The wrap of a record's key under its parent's makes the record part of the parent's tree, whatever it holds.
         let hasWrap = system.protection.map { !$0.keys.isEmpty } ?? false
-        guard !plain.isEmpty || (parentChanged && (system.parent != nil || hasWrap)) else { return nil }
+        guard
+            !plain.isEmpty || !assetFields(allKeys: allKeys).isEmpty
+                || (parentChanged && (system.parent != nil || hasWrap))
+        else { return nil }
         return RecordSecrets(
             fields: plain, recordType: recordType, parent: system.parent?.recordID.recordName, isMoved: parentChanged,
             held: system.protection)
@@ -98,34 +101,29 @@ extension CKRecord {
         return system.parent.map { .set(recordName: $0.recordID.recordName) } ?? .remove
     }
 
-    /// The assets that have to be uploaded before the record can be saved (B-AST-03): new ones in the fields to send.
-    func assetsToUpload(allKeys: Bool) -> [(key: String, asset: CKAsset)] {
+    /// The fields of assets to send, sorted by name; their files may have to be uploaded first (B-AST-03).
+    func assetFields(allKeys: Bool) -> [AssetField] {
         let keys = allKeys ? Set(fields.values.keys) : fields.changedKeys
-        return keys.sorted().flatMap { key in
-            let assets: [CKAsset] =
-                switch fields.values[key] {
-                case let asset as CKAsset: [asset]
-                case let list as NSArray: list.compactMap { $0 as? CKAsset }
-                default: []
-                }
-            return assets.filter { $0.stored == nil }.map { (key, $0) }
-        }
+        return keys.sorted().compactMap { key in fields.values[key].flatMap { AssetField(key, $0) } }
     }
 
     /// A record as the server answered it.
     ///
-    /// - Parameter file: Where the bytes of an asset lie; nil leaves its `fileURL` empty.
+    /// - Parameter asset: The object for an asset; by default one without a file.
     /// - Throws: `CKError.internalError` when a field cannot be read; the error of a value that does not open (B-TM-12).
-    convenience init(_ opened: OpenedRecord, file: @escaping (AssetValue) -> URL? = { _ in nil }) throws(CKError) {
+    convenience init(
+        _ opened: OpenedRecord, asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil
+    ) throws(CKError) {
         let record = opened.record
         let system = RecordSystemFields(record)
         let zoneID = system.recordID.zoneID
         let secrets = try Self.secrets(of: opened)
+        let asset = asset ?? { CKAsset(opened.kept($1, at: $0)) }
         self.init(
             state: RecordState(
                 system: system, ancestorSystem: system,
-                fields: RecordFields(values: try Self.objects(of: record.fields, in: zoneID, file: file)),
-                encrypted: RecordFields(values: try Self.objects(of: secrets, in: zoneID, file: file)),
+                fields: RecordFields(values: try Self.objects(of: record.fields, in: zoneID, asset)),
+                encrypted: RecordFields(values: try Self.objects(of: secrets, in: zoneID, asset)),
                 parentChanged: false))
     }
 
@@ -145,12 +143,16 @@ extension CKRecord {
 
     /// Takes over what the server answered to a save of this record (B-REC-07).
     ///
-    /// - Parameter sent: The record's state when it was sent; what the app changed since stays changed.
-    func acknowledge(_ opened: OpenedRecord, sent: RecordState) throws(CKError) {
+    /// - Parameters:
+    ///   - sent: The record's state when it was sent; what the app changed since stays changed.
+    ///   - asset: The object for an asset; by default one without a file.
+    func acknowledge(
+        _ opened: OpenedRecord, sent: RecordState, asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil
+    ) throws(CKError) {
         let saved = opened.record
-        let received = try Self.objects(of: saved.fields, in: recordID.zoneID, file: { _ in nil })
-        let secrets = try Self.objects(
-            of: try Self.secrets(of: opened), in: recordID.zoneID, file: { _ in nil })
+        let asset = asset ?? { CKAsset(opened.kept($1, at: $0)) }
+        let received = try Self.objects(of: saved.fields, in: recordID.zoneID, asset)
+        let secrets = try Self.objects(of: try Self.secrets(of: opened), in: recordID.zoneID, asset)
         let parentChangedSince = system.parent != sent.system.parent
         let parent = system.parent
         system = RecordSystemFields(saved)
@@ -172,14 +174,14 @@ extension CKRecord {
     }
 
     private static func objects(
-        of fields: [Field], in zoneID: CKRecordZone.ID, file: @escaping (AssetValue) -> URL?
+        of fields: [Field], in zoneID: CKRecordZone.ID, _ asset: @escaping (AssetSlot, AssetValue) -> CKAsset
     ) throws(CKError) -> [String: any StoredValue] {
-        let conversion = FieldConversion(zoneID: zoneID, file: file)
+        let conversion = FieldConversion(zoneID: zoneID, asset: asset)
         var values: [String: any StoredValue] = [:]
         values.reserveCapacity(fields.count)
         for field in fields where !field.type.isEncrypted {
             do {
-                values[field.name] = conversion.object(of: try field.value())
+                values[field.name] = conversion.object(of: try field.value(), key: field.name)
             } catch {
                 throw CKError.failure(
                     .internalError, reason: "The server sent a field '\(field.name)' that cannot be read")

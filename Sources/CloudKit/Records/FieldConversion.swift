@@ -6,10 +6,17 @@ import Foundation
 struct FieldConversion {
     /// The zone of the record: references into it are sent without their zone.
     let zoneID: CKRecordZone.ID
-    /// What the server knows of an asset that is about to be saved, after its upload.
-    var uploaded: (CKAsset) -> AssetValue? = { $0.stored }
-    /// Where the bytes of a received asset lie, after its download.
-    var file: (AssetValue) -> URL? = { _ in nil }
+    /// The object for a received asset.
+    let asset: (AssetSlot, AssetValue) -> CKAsset
+
+    /// - Parameter asset: Not called on the way to the server.
+    init(
+        zoneID: CKRecordZone.ID,
+        asset: @escaping (AssetSlot, AssetValue) -> CKAsset = { _, _ in CKAsset(nil, archivedAt: nil) }
+    ) {
+        self.zoneID = zoneID
+        self.asset = asset
+    }
 
     // MARK: To the server
 
@@ -18,12 +25,14 @@ struct FieldConversion {
         switch stored {
         case let location as CLLocation: return .location(try self.location(location, key: key))
         case let reference as CKReference: return .reference(reference.model(in: zoneID))
-        case let asset as CKAsset: return .asset(try self.asset(asset, key: key))
         case let text as NSString: return .string(text as String)
         case let number as NSNumber: return try self.number(number, key: key)
         case let date as NSDate: return .timestamp(try Self.milliseconds(date as Date, key: key))
         case let data as NSData: return .bytes([UInt8](data as Data))
         case let list as NSArray: return try self.list(list, key: key)
+        case is CKAsset:
+            // `RecordAssets` takes fields of assets out before.
+            throw CKError.invalidArguments("Field '\(key)': the elements of a list must all be of one type")
         default:
             throw CKError.invalidArguments("Field '\(key)' holds a \(type(of: stored)), which no field can hold")
         }
@@ -77,16 +86,6 @@ struct FieldConversion {
             timestamp: try Self.milliseconds(location.timestamp, key: key))
     }
 
-    private func asset(_ asset: CKAsset, key: String) throws(CKError) -> AssetValue {
-        guard let value = uploaded(asset) else {
-            throw CKError.failure(
-                .assetFileNotFound,
-                reason: "Field '\(key)': the file of the asset was not uploaded; "
-                    + "this version does not carry assets yet")
-        }
-        return value
-    }
-
     private static func finite(_ number: Double, key: String) throws(CKError) -> Double {
         guard number.isFinite else {
             throw CKError.invalidArguments("Field '\(key)': a number must be finite")
@@ -104,7 +103,11 @@ struct FieldConversion {
 
     // MARK: From the server
 
-    func object(of value: FieldValue) -> any StoredValue {
+    func object(of value: FieldValue, key: String) -> any StoredValue {
+        object(of: value, at: AssetSlot(field: key))
+    }
+
+    private func object(of value: FieldValue, at slot: AssetSlot) -> any StoredValue {
         switch value {
         case .string(let text): return text as NSString
         case .int64(let number): return NSNumber(value: number)
@@ -113,8 +116,11 @@ struct FieldConversion {
         case .bytes(let bytes): return Data(bytes) as NSData
         case .location(let location): return Self.location(location)
         case .reference(let reference): return CKReference(reference, in: zoneID)
-        case .asset(let asset): return CKAsset(stored: asset, fileURL: file(asset))
-        case .list(_, let values): return values.map { object(of: $0) as Any } as NSArray
+        case .asset(let value): return asset(slot, value)
+        case .list(_, let values):
+            return values.enumerated().map { position, value in
+                object(of: value, at: AssetSlot(field: slot.field, position: position)) as Any
+            } as NSArray
         }
     }
 

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 import CoreLocation
 import Foundation
@@ -125,13 +126,23 @@ private indirect enum ArchivedValue: Codable {
         var referenceChecksum: String?
         var receipt: String?
         var downloadURL: String?
+        var place: Place
+        /// What opens the file, in clear as encrypted values are.
+        var secret: Data?
+    }
+
+    struct Place: Codable {
+        var record: CKRecordID.Content
+        var recordType: String
+        var field: String
+        var position: Int?
     }
 
     init?(_ value: Any) {
         switch value {
         case let location as CLLocation: self = .location(location.numbers)
         case let reference as CKReference: self = .reference(reference.content)
-        case let asset as CKAsset: self = .asset(path: asset.fileURL?.path, stored: asset.stored.map(Self.stored))
+        case let asset as CKAsset: self = .asset(path: asset.fileURL?.path, stored: asset.lastKept.map(Self.stored))
         case let text as NSString: self = .string(text as String)
         case let number as NSNumber: self = Self.number(number)
         case let date as NSDate: self = .date(date.timeIntervalSinceReferenceDate)
@@ -150,10 +161,15 @@ private indirect enum ArchivedValue: Codable {
         }
     }
 
-    private static func stored(_ asset: AssetValue) -> StoredAsset {
-        StoredAsset(
+    private static func stored(_ kept: KeptAsset) -> StoredAsset {
+        let asset = kept.value
+        let place = Place(
+            record: CKRecordID(kept.place.record).content, recordType: kept.place.recordType,
+            field: kept.place.slot.field, position: kept.place.slot.position)
+        return StoredAsset(
             fileChecksum: asset.fileChecksum, size: asset.size, wrappingKey: asset.wrappingKey,
-            referenceChecksum: asset.referenceChecksum, receipt: asset.receipt, downloadURL: asset.downloadURL)
+            referenceChecksum: asset.referenceChecksum, receipt: asset.receipt, downloadURL: asset.downloadURL,
+            place: place, secret: kept.secret.map { Data($0.bytes) })
     }
 
     var object: (any StoredValue)? {
@@ -173,11 +189,18 @@ private indirect enum ArchivedValue: Codable {
     }
 
     private static func asset(path: String?, stored: StoredAsset?) -> CKAsset? {
-        let url = path.map { URL(fileURLWithPath: $0) }
-        guard let stored else { return url.map(CKAsset.init(fileURL:)) }
+        guard let stored else { return path.map { CKAsset(nil, archivedAt: $0) } }
+        let place = stored.place
+        guard let id = CKRecordID(place.record) else { return nil }
         let value = AssetValue(
             fileChecksum: stored.fileChecksum, size: stored.size, wrappingKey: stored.wrappingKey,
             referenceChecksum: stored.referenceChecksum, receipt: stored.receipt, downloadURL: stored.downloadURL)
-        return CKAsset(stored: value, fileURL: url)
+        let kept = KeptAsset(
+            value: value,
+            place: AssetPlace(
+                record: id.model, recordType: place.recordType,
+                slot: AssetSlot(field: place.field, position: place.position)),
+            secret: stored.secret.flatMap { try? AssetSecret(bytes: Array($0)) })
+        return CKAsset(kept, archivedAt: path)
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitDevice
 import CloudKitModel
 
 /// Why a call to the cloud failed, or one item of it; it becomes a `CKError` only where the app sees it.
@@ -25,6 +26,15 @@ enum CallFailure: Error, Hashable, Sendable {
     /// The operation took longer than its `timeoutIntervalForResource`.
     case overdue
     case cancelled
+    /// The file of an asset is not there, or changed while it was sent (B-AST-05).
+    case assetFileNotFound(String)
+    case assetFileModified(String)
+    /// The cloud has lost the file of an asset, or does not give it (B-AST-05).
+    case assetNotAvailable(String)
+    /// What came of a file is not what was saved: the text says how that showed.
+    case assetDamaged(String)
+    /// A fetched file has no place on this machine: a full disk, a folder that cannot be written.
+    case assetCacheUnusable(FileFailure)
     /// What came back is not an answer of a CloudKit server.
     case answerMalformed(status: Int)
 
@@ -65,7 +75,8 @@ enum CallFailure: Error, Hashable, Sendable {
                 return true
             default: return false
             }
-        case .limitExceeded, .invalidArguments, .keysMissing, .tampered:
+        case .limitExceeded, .invalidArguments, .keysMissing, .tampered, .assetFileNotFound, .assetFileModified,
+            .assetNotAvailable, .assetDamaged, .assetCacheUnusable:
             return false
         }
     }

@@ -17,20 +17,7 @@ struct CloudCall: Sendable {
     ///
     /// - Parameter needsUser: Whether the call is of no use without a signed-in user; it then is not sent (B-ACC-02).
     func answer(needsUser: Bool) async throws -> [UInt8] {
-        guard let deadline else { return try await answerAtLast(needsUser: needsUser) }
-        let remaining = deadline - connection.timekeeping.now()
-        guard remaining > .zero else { throw CallFailure.overdue }
-        let timeout = connection.timekeeping.timeout
-        return try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            group.addTask { try await answerAtLast(needsUser: needsUser) }
-            group.addTask {
-                try await timeout(remaining)
-                throw CallFailure.overdue
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CallFailure.overdue }
-            return first
-        }
+        try await connection.timekeeping.within(deadline) { try await answerAtLast(needsUser: needsUser) }
     }
 
     private func answerAtLast(needsUser: Bool) async throws -> [UInt8] {
@@ -95,10 +82,7 @@ struct CloudCall: Sendable {
             connection.account.keep(rotated: rotated)
         }
         guard response.status != 200 else { return response.body }
-        var refusal = WireError(wireAnswer: response.body, status: response.status).failure
-        refusal.retryAfter = RetryAfter.seconds(body: refusal.retryAfter, headers: response.headers)
-        closeGate(for: refusal)
-        throw CallFailure.refused(refusal)
+        throw CallFailure.refused(connection.refusal(of: response))
     }
 
     private func request(to place: ContainerPlace, webAuthToken: String?) throws -> TransportRequest {
@@ -116,13 +100,6 @@ struct CloudCall: Sendable {
         return TransportRequest(
             method: endpoint.method, url: url, headers: headers, body: body, timeout: settings.requestTimeout,
             allowsCellularAccess: settings.allowsCellularAccess)
-    }
-
-    private func closeGate(for refusal: RequestFailure) {
-        guard refusal.code == .throttled || refusal.code == .tryAgainLater, let wait = refusal.retryAfter else {
-            return
-        }
-        connection.gate.close(for: .seconds(wait), at: connection.timekeeping.now())
     }
 }
 

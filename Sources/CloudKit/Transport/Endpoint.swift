@@ -23,6 +23,8 @@ struct Endpoint: Hashable, Sendable {
     static let modifySubscriptions = Endpoint(path: "subscriptions/modify", method: .post, isRepeatable: false)
     static let createPushToken = Endpoint(
         path: "tokens/create", method: .post, isRepeatable: true, isOfDevice: true)
+    static let uploadAssets = Endpoint(path: "assets/upload", method: .post, isRepeatable: true)
+    static let rereferenceAssets = Endpoint(path: "assets/rereference", method: .post, isRepeatable: true)
     static let caller = Endpoint(path: "users/caller", method: .get, isRepeatable: true)
 
     /// The same endpoint for a body that may be sent twice.

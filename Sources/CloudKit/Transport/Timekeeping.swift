@@ -29,3 +29,26 @@ package struct Timekeeping: Sendable {
             random: { Double.random(in: 0..<1) })
     }()
 }
+
+extension Timekeeping {
+    /// Runs something that has to be over at a time on this clock; nil: whenever it is.
+    ///
+    /// - Throws: `CallFailure.overdue`, or what the body throws.
+    func within<Value: Sendable>(
+        _ deadline: Duration?, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard let deadline else { return try await body() }
+        let remaining = deadline - now()
+        guard remaining > .zero else { throw CallFailure.overdue }
+        return try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask(operation: body)
+            group.addTask {
+                try await timeout(remaining)
+                throw CallFailure.overdue
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw CallFailure.overdue }
+            return first
+        }
+    }
+}

@@ -15,6 +15,9 @@ package struct TransportRequest: Hashable, Sendable {
     package enum Method: String, Hashable, Sendable {
         case get = "GET"
         case post = "POST"
+        /// One piece of a file (`AssetUpload`).
+        case patch = "PATCH"
+        case head = "HEAD"
     }
 
     package var method: Method

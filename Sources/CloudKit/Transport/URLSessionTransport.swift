@@ -33,7 +33,7 @@ package struct URLSessionTransport: Transport {
         message.timeoutInterval = request.timeout
         message.allowsCellularAccess = request.allowsCellularAccess
         for (name, value) in request.headers { message.setValue(value, forHTTPHeaderField: name) }
-        if request.method == .post { message.httpBody = Data(request.body) }
+        if request.method == .post || request.method == .patch { message.httpBody = Data(request.body) }
         do {
             let (data, response) = try await (request.isLongPoll ? waitingSession : session).data(for: message)
             guard let answer = response as? HTTPURLResponse else { throw TransportFailure.connectionLost }

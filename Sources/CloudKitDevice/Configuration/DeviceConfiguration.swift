@@ -22,13 +22,16 @@ package struct DeviceConfiguration: Hashable, Sendable {
     package var profile: String
     /// The folder that holds a folder for each profile.
     package var profilesFolder: String
+    /// Where fetched files lie; nil: in a folder that goes when the process does not need it any more.
+    package var assetCache: AssetCacheSettings?
 
     package static let environmentDefault = "development"
     package static let profileDefault = "default"
 
     package init(
         endpoint: String, container: String? = nil, environment: String = environmentDefault, apiToken: String? = nil,
-        apiTokens: [String: String] = [:], profile: String = profileDefault, profilesFolder: String
+        apiTokens: [String: String] = [:], profile: String = profileDefault, profilesFolder: String,
+        assetCache: AssetCacheSettings? = nil
     ) {
         self.endpoint = endpoint
         self.container = container
@@ -37,6 +40,7 @@ package struct DeviceConfiguration: Hashable, Sendable {
         self.apiTokens = apiTokens
         self.profile = profile
         self.profilesFolder = profilesFolder
+        self.assetCache = assetCache
     }
 
     /// The API token for a container; nil where none is configured.
@@ -74,7 +78,8 @@ extension DeviceConfiguration {
             apiToken: variables.setting("CLOUDKIT_API_TOKEN") ?? file.apiToken,
             apiTokens: file.apiTokens ?? [:],
             profile: profile,
-            profilesFolder: profilesFolder(variables: variables))
+            profilesFolder: profilesFolder(variables: variables),
+            assetCache: try AssetCacheSettings(variables: variables))
     }
 
     /// The folder of all profiles: `$XDG_DATA_HOME/welkin/profiles`, or `~/.local/share/welkin/profiles`.
@@ -102,6 +107,15 @@ extension DeviceConfiguration {
         var endpoint = text[...]
         while endpoint.last == "/" { endpoint.removeLast() }
         return String(endpoint)
+    }
+
+    /// Whether what is sent to an address can only be read there.
+    package static func isEncryptedOrLocal(_ url: URL) -> Bool {
+        switch url.scheme?.lowercased() {
+        case "https": url.host?.isEmpty == false
+        case "http": url.host.map(isLoopback) ?? false
+        default: false
+        }
     }
 
     /// Whether a host name or address can only mean this machine.

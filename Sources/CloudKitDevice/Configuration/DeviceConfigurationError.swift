@@ -5,6 +5,7 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
     case endpointNotEncrypted(String)
     case environmentUnknown(String)
     case profileNameInvalid(String)
+    case cacheLimitMalformed(variable: String, String)
     case fileUnreadable(String)
     case fileMalformed(String)
 
@@ -23,6 +24,8 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
         case .profileNameInvalid(let text):
             "\"\(text)\" cannot name a profile. Use 1 to 64 letters, digits, dots, hyphens and underscores, "
                 + "the first not a dot."
+        case .cacheLimitMalformed(let variable, let text):
+            "\"\(text)\" is not a limit of the cache of files. Set \(variable) to a whole number from 0 on."
         case .fileUnreadable(let path):
             "The file \(path) that CLOUDKIT_CONFIGURATION names cannot be read."
         case .fileMalformed(let path):

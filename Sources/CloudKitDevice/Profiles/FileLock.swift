@@ -14,16 +14,32 @@ package enum FileLock {
 }
 
 /// Tells one version of a file from another without reading it.
-struct FileStamp: Hashable, Sendable {
-    var inode: UInt64
-    var size: Int64
-    var seconds: Int64
-    var nanoseconds: Int64
+package struct FileStamp: Hashable, Sendable {
+    package var inode: UInt64
+    /// Bytes.
+    package var size: Int64
+    /// The time of the last change of the contents, since 1970.
+    package var seconds: Int64
+    package var nanoseconds: Int64
+    /// Whether it is a file with contents: no folder, pipe or device.
+    package var isRegular: Bool
 
     /// nil when there is no such file.
-    init?(path: String) {
+    package init?(path: String) {
         var info = stat()
         guard stat(path, &info) == 0 else { return nil }
+        self.init(info)
+    }
+
+    /// nil when the descriptor is not open.
+    package init?(descriptor: Int32) {
+        var info = stat()
+        guard fstat(descriptor, &info) == 0 else { return nil }
+        self.init(info)
+    }
+
+    private init(_ info: stat) {
+        isRegular = info.st_mode & S_IFMT == S_IFREG
         inode = UInt64(info.st_ino)
         size = Int64(info.st_size)
         #if canImport(Darwin)

@@ -44,10 +44,17 @@ package enum ProtectionDecision: Hashable, Sendable {
         return sent
     }
 
-    /// Whether every sealed value that the record will have comes with this save.
+    /// Whether every sealed value and every key of a file that the record will have comes with this save.
     private static func isSealedAnew(_ merged: [Field], by set: [Field]) -> Bool {
-        let names = Set(set.lazy.filter(\.type.isEncrypted).map(\.name))
-        return merged.allSatisfy { !$0.type.isEncrypted || names.contains($0.name) }
+        let names = Set(set.lazy.map(\.name))
+        return merged.allSatisfy { !holdsKeys($0) || names.contains($0.name) }
+    }
+
+    /// The keys of files are sealed under the record's key, as encrypted values are.
+    private static func holdsKeys(_ field: Field) -> Bool {
+        guard field.type.base == .asset else { return field.type.isEncrypted }
+        // What is damaged cannot be told from a key, and is not left behind.
+        return (try? field.assets().contains { $0.wrappingKey != nil }) ?? true
     }
 }
 

@@ -55,4 +55,18 @@ import Testing
         #expect(decide([value("a")], keeping: [value("b")], sent: held, held: held) == .store(held))
         #expect(decide([], sent: rewrapped, held: nil) == .store(rewrapped))
     }
+
+    @Test func `B-TM-05 another key demands that the keys of files are sealed anew`() throws {
+        func asset(_ name: String, key: String?) throws -> Field {
+            try Field(name: name, value: .asset(AssetValue(fileChecksum: "c", size: 1, wrappingKey: key)))
+        }
+        let (held, next) = (Protection(epoch: 0), Protection(epoch: 1))
+        func decide(_ set: [Field], keeping: [Field]) -> ProtectionDecision {
+            self.decide(set, keeping: keeping, sent: next, held: held, zoneEpoch: 1)
+        }
+        #expect(
+            decide([value("a", epoch: 1)], keeping: [try asset("file", key: "k")]) == .refuse(.staleKeyEpoch))
+        #expect(decide([value("a", epoch: 1)], keeping: [try asset("file", key: nil)]) == .store(next))
+        #expect(decide([value("a", epoch: 1), try asset("file", key: "l")], keeping: []) == .store(next))
+    }
 }

@@ -172,8 +172,8 @@ enum Fixture {
 
 // Records without anything encrypted need no keys.
 extension CKRecord {
-    convenience init(_ record: Record, file: @escaping (AssetValue) -> URL? = { _ in nil }) throws(CKError) {
-        try self.init(OpenedRecord(record), file: file)
+    convenience init(_ record: Record) throws(CKError) {
+        try self.init(OpenedRecord(record))
     }
 
     func acknowledge(_ saved: Record, sent: RecordState) throws(CKError) {

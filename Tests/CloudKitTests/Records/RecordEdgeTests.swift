@@ -203,26 +203,23 @@ import Testing
         #expect(throws: CKError.self) { try CKRecord(OpenedRecord(Fixture.sealed(["e"]))) }
     }
 
-    @Test func `B-AST-05 an asset that was not uploaded cannot be saved`() throws {
+    @Test func `Fields of assets are sent after their files`() throws {
         let record = fresh()
         let asset = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere"))
         record["f"] = asset
         record["l"] = [asset]
-        #expect(record.assetsToUpload(allKeys: false).map(\.key) == ["f", "l"])
+        #expect(record.assetFields(allKeys: false).map(\.name) == ["f", "l"])
+        #expect(try record.fieldChanges(allKeys: false).isEmpty)
+        record["l"] = [asset, "text"] as [any CKRecordValueProtocol] as NSArray
         let error = #expect(throws: CKError.self) { try record.fieldChanges(allKeys: false) }
-        #expect(error?.code == .assetFileNotFound)
-        let stored = AssetValue(fileChecksum: "c", size: 3, receipt: "x")
-        #expect(try record.fieldChanges(allKeys: false, uploaded: { _ in stored }).count == 2)
+        #expect(error?.code == .invalidArguments)
     }
 
     @Test func `B-SAV-08 assets of the server's record have no file`() throws {
         let stored = AssetValue(fileChecksum: "c", size: 3, downloadURL: "https://example.com/f")
         let record = try CKRecord(Fixture.record(fields: [("f", .asset(stored))]))
         #expect((record["f"] as? CKAsset)?.fileURL == nil)
-        #expect(record.assetsToUpload(allKeys: true).isEmpty)
-        let url = URL(fileURLWithPath: "/staged")
-        let staged = try CKRecord(Fixture.record(fields: [("f", .asset(stored))]), file: { _ in url })
-        #expect((staged["f"] as? CKAsset)?.fileURL == url)
+        #expect((record["f"] as? CKAsset)?.kept?.value == stored)
     }
 
     // MARK: After a save

@@ -1,0 +1,121 @@
+import CloudKitEncryption
+
+/// The bytes that leave of a file, from front to back: as they are, or sealed (B-AST, docs/encryption.md).
+///
+/// Belongs to the one task that sends them.
+final class OutgoingBytes {
+    /// How many leave in all.
+    let length: Int64
+    private let file: AssetFile
+    private let sealer: AssetSealer?
+    private var chunk = 0
+    private var digest: AssetDigesting
+    private let expected: AssetDigest
+    private var outgoing = FileChecksum()
+
+    /// - Parameters:
+    ///   - secret: What the file is sealed with; nil: it leaves plain.
+    ///   - digest: What the file came to when it was read before.
+    init(_ file: AssetFile, secret: AssetSecret?, digest: AssetDigest) throws(CallFailure) {
+        self.file = file
+        expected = digest
+        self.digest = AssetDigesting(isSealed: secret != nil)
+        do throws(EncryptionError) {
+            sealer = try secret.map { secret throws(EncryptionError) in try AssetSealer(secret) }
+        } catch {
+            throw .assetDamaged(error.description)
+        }
+        length = sealer.map { Int64($0.layout.sealedSize) } ?? digest.size
+    }
+
+    /// What the cloud has to call the file: the checksum of all that was taken so far.
+    var checksum: String { outgoing.text }
+
+    /// The next bytes: about as many as wanted, none only at the end.
+    ///
+    /// - Throws: `CallFailure.assetFileModified` when the file is not what it was.
+    func next(_ wanted: Int) throws(CallFailure) -> [UInt8] {
+        let bytes = try take(wanted)
+        outgoing.update(bytes)
+        return bytes
+    }
+
+    private func take(_ wanted: Int) throws(CallFailure) -> [UInt8] {
+        guard let sealer else {
+            let bytes = try file.read(wanted)
+            digest.update(bytes)
+            return bytes
+        }
+        var sealed: [UInt8] = []
+        sealed.reserveCapacity(wanted + AssetLayout.chunkBytes)
+        while sealed.count < wanted, chunk < sealer.layout.chunkCount {
+            let plain = try file.read(sealer.layout.plainRange(ofChunk: chunk).count)
+            digest.update(plain)
+            do throws(EncryptionError) {
+                try sealer.seal(chunk: chunk, plain, into: &sealed)
+            } catch {
+                // A chunk of another size: the file became shorter.
+                throw .assetFileModified("The asset's file changed while it was sent")
+            }
+            chunk += 1
+        }
+        return sealed
+    }
+
+    /// Makes sure, before the last piece leaves, that the file was the same from front to back.
+    func checkWhole() throws(CallFailure) {
+        try file.checkUnchanged()
+        guard digest.result == expected else {
+            throw .assetFileModified("The asset's file changed while it was sent")
+        }
+    }
+}
+
+/// Turns the bytes that come of a file into its contents.
+///
+/// Belongs to the one task that fetches them.
+struct IncomingBytes {
+    /// How many come in all.
+    let length: Int64
+    /// What was taken in so far.
+    private(set) var received: Int64
+    private let opener: AssetOpener?
+    private var chunk = 0
+    private var rest: [UInt8] = []
+
+    /// - Parameters:
+    ///   - length: Of the file as the server holds it.
+    ///   - secret: What it was sealed with; nil: it comes plain.
+    ///   - plain: How many bytes of the contents are here already: of a sealed file whole chunks.
+    init(length: Int64, secret: AssetSecret?, after plain: Int64 = 0) throws(EncryptionError) {
+        self.length = length
+        opener = try secret.map { secret throws(EncryptionError) in try AssetOpener(secret) }
+        received = plain
+        guard let opener else { return }
+        try opener.check(sealedSize: Int(clamping: length))
+        chunk = Int(plain) / AssetLayout.chunkBytes
+        received =
+            chunk < opener.layout.chunkCount ? Int64(opener.layout.sealedRange(ofChunk: chunk).lowerBound) : length
+    }
+
+    /// The contents in the next bytes.
+    ///
+    /// - Throws: For bytes that were not sealed there.
+    mutating func open(_ bytes: [UInt8]) throws(EncryptionError) -> [UInt8] {
+        received += Int64(bytes.count)
+        guard let opener else { return bytes }
+        rest += bytes
+        var plain: [UInt8] = []
+        plain.reserveCapacity(rest.count)
+        var used = 0
+        while chunk < opener.layout.chunkCount {
+            let count = opener.layout.sealedRange(ofChunk: chunk).count
+            guard rest.count - used >= count else { break }
+            try opener.open(chunk: chunk, rest[used..<(used + count)], into: &plain)
+            used += count
+            chunk += 1
+        }
+        rest.removeFirst(used)
+        return plain
+    }
+}

@@ -1,0 +1,76 @@
+import CloudKitDevice
+import Foundation
+
+/// An app's file while it is read from front to back (B-AST-05).
+///
+/// Belongs to the one task that reads it.
+final class AssetFile {
+    /// The file as it was when it was opened.
+    let stamp: FileStamp
+    private let path: String
+    private let descriptor: Int32
+
+    /// - Throws: `CallFailure.assetFileNotFound` when there is no such file, or none that may be read.
+    init(_ url: URL?) throws(CallFailure) {
+        guard let path = url?.path, url?.isFileURL == true else {
+            throw .assetFileNotFound("The asset has no file on this device")
+        }
+        // Without O_NONBLOCK a pipe would keep the operation waiting for someone to write into it.
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .assetFileNotFound(FileFailure("open the asset's file", errno).description) }
+        guard let stamp = FileStamp(descriptor: descriptor), stamp.isRegular else {
+            close(descriptor)
+            throw .assetFileNotFound("The asset's URL does not name a file")
+        }
+        self.stamp = stamp
+        self.path = path
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next bytes: as many as wanted, fewer only at the end.
+    ///
+    /// - Throws: `CallFailure.assetFileModified` when the file cannot be read on.
+    func read(_ wanted: Int) throws(CallFailure) -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
+            while count < wanted {
+                let got = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, wanted - count)
+                if got > 0 {
+                    count += got
+                } else if got == 0 || errno != EINTR {
+                    failure = got == 0 ? 0 : errno
+                    return
+                }
+            }
+        }
+        guard failure == 0 else { throw .assetFileModified(FileFailure("read the asset's file", failure).description) }
+        return bytes
+    }
+
+    /// Makes sure that what was read is what the app had put there.
+    ///
+    /// - Throws: `CallFailure.assetFileModified` when the file was written to, replaced or removed since.
+    func checkUnchanged() throws(CallFailure) {
+        guard FileStamp(descriptor: descriptor) == stamp, FileStamp(path: path) == stamp else {
+            throw .assetFileModified("The asset's file changed while it was sent")
+        }
+    }
+
+    /// Goes back to the front.
+    func rewind() { lseek(descriptor, 0, SEEK_SET) }
+
+    /// What the whole file comes to. Starts at the front, and goes back there.
+    func digest(isSealed: Bool) throws(CallFailure) -> AssetDigest {
+        rewind()
+        defer { rewind() }
+        var digest = AssetDigesting(isSealed: isSealed)
+        while true {
+            let bytes = try read(Self.stepBytes)
+            digest.update(bytes)
+            if bytes.count < Self.stepBytes { return digest.result }
+        }
+    }
+
+    private static let stepBytes = 1 << 20
+}
