@@ -163,14 +163,14 @@ struct DatabaseEndpoints {
     private func listSubscriptions(_ call: Call) async throws -> Answer {
         let found = try await cloud.listSubscriptions(in: call.database, by: call.caller)
         return Answer(
-            body: found.map { .subscription($0) }.wireAnswer(style: call.style), itemsOut: found.count)
+            body: found.map { .subscription($0) }.wireAnswer(style: style(call)), itemsOut: found.count)
     }
 
     private func lookupSubscriptions(_ call: Call) async throws -> Answer {
         let ids = try SubscriptionLookup.ids(wire: call.body, limits: call.limits)
         let outcomes = try await cloud.lookupSubscriptions(ids, in: call.database, by: call.caller)
         return Answer(
-            body: outcomes.wireAnswer(style: call.style), itemsIn: ids.count, itemsOut: outcomes.count,
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: ids.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
 
@@ -178,17 +178,13 @@ struct DatabaseEndpoints {
         let operations = try [SubscriptionOperation](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.modifySubscriptions(operations, in: call.database, by: call.caller)
         return Answer(
-            body: outcomes.wireAnswer(style: call.style), itemsIn: operations.count, itemsOut: outcomes.count,
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
 }
 
 extension Call {
     var limits: WireLimits { surface == .native ? .native : .web }
-
-    var style: WireStyle {
-        WireStyle(surface: surface == .native ? .native : .web, caller: admission.user, requestUUID: uuid)
-    }
 }
 
 extension [RecordOutcome] {

@@ -18,7 +18,7 @@ extension DatabaseEndpoints {
         _ outcomes: [ShareInvitationOutcome], _ requests: [ShareInvitationRequest], _ call: Call
     ) -> Answer {
         Answer(
-            body: outcomes.wireAnswer(style: call.style, answering: requests), itemsIn: requests.count,
+            body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: outcomes.count,
             itemsFailed: outcomes.count { if case .failed = $0 { true } else { false } })
     }
@@ -27,20 +27,20 @@ extension DatabaseEndpoints {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
         let failures = try await cloud.requestAccess(requests, in: call.database, by: call.caller)
         return Answer(
-            body: failures.wireAnswer(style: call.style, answering: requests), itemsIn: requests.count,
+            body: failures.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: failures.count, itemsFailed: failures.count { $0 != nil })
     }
 
     func lookupShareKeys(_ call: Call) async throws -> Answer {
         let request = try ShareKeysRequest(wire: call.body, limits: call.limits)
         let answer = try await cloud.shareKeys(request, in: call.database, by: call.caller)
-        return Answer(body: answer.wireAnswer(style: call.style), itemsIn: 1, itemsOut: answer.keys.epochs.count)
+        return Answer(body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
 
     func storeShareKeys(_ call: Call) async throws -> Answer {
         let request = try StoreShareKeysRequest(wire: call.body, limits: call.limits)
         let answer = try await cloud.storeShareKeys(request, in: call.database, by: call.caller)
-        return Answer(body: answer.wireAnswer(style: call.style), itemsIn: 1, itemsOut: answer.keys.epochs.count)
+        return Answer(body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
 
     func lookupParticipants(_ call: Call) async throws -> Answer {
@@ -48,7 +48,7 @@ extension DatabaseEndpoints {
         let participants = try await cloud.lookupParticipants(
             request.lookupInfos, in: call.database, by: call.caller)
         return Answer(
-            body: participants.wireAnswer(style: call.style), itemsIn: request.lookupInfos.count,
+            body: participants.wireAnswer(style: style(call)), itemsIn: request.lookupInfos.count,
             itemsOut: participants.count)
     }
 }

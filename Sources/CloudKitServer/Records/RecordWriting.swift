@@ -45,13 +45,13 @@ struct RecordWriting {
         if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
-        try await writeNotices(&transaction)
-        finish(&transaction)
+        try await finish(&transaction)
         return outcomes
     }
 
-    /// Stores the counters, if anything was written.
-    mutating func finish(_ transaction: inout StorageWriter) {
+    /// Decides who will be notified, and stores the counters, if anything was written.
+    mutating func finish(_ transaction: inout StorageWriter) async throws {
+        try await writeNotices(&transaction)
         if isChanged { writeHeaders(&transaction) }
     }
 
@@ -122,6 +122,7 @@ struct RecordWriting {
         record.modified = stamp
         let size = transaction.set(record, zone: zone.number)
         moveInFeed(record, previous: held, size: size, &transaction)
+        observe(.updated, record)
         count(records: 0, bytes: size - held.storedBytes)
         try transaction.updateIndexes(
             zone: zone.number, from: held, to: record, newIndexes: indexes(of: record.recordType))

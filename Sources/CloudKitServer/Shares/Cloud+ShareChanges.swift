@@ -18,14 +18,16 @@ extension Cloud {
         _ decide: @Sendable (StorageWriter, ShareReach) async throws -> ([StoredShare], ShareChanging)
     ) async throws -> [StoredShare] {
         let limits = limits
+        let sink = NoticeSink()
         let batch = RecordBatch(
             items: [], place: place, zoneName: name, wantsAtomic: true, clientChangeToken: nil, limits: limits,
-            now: surroundings.now())
+            now: surroundings.now(), sink: sink)
         var partitions = [place.partition]
         for partition in others where !partitions.contains(partition) { partitions.append(partition) }
         for _ in 0..<Self.shareAttemptsMax {
             let schema = try await schemas.current(place.schemaPartition)
             let changed = try await store.write(partitions) { transaction -> [StoredShare]? in
+                sink.begin()
                 let headers = try await transaction.headers(zoneNamed: name)
                 guard headers.database.schemaFloor <= schema.version else { return nil }
                 let reach = try await ShareReach(headers.zone, in: place, transaction)
@@ -36,10 +38,13 @@ extension Cloud {
                 var writing = RecordWriting(
                     batch: batch, database: headers.database, zone: reach.zone, schema: schema, shares: sharing)
                 try await change(&writing, &transaction)
-                writing.finish(&transaction)
+                try await writing.finish(&transaction)
                 return shares
             }
-            if let changed { return changed }
+            if let changed {
+                noticeBoard.tell(sink)
+                return changed
+            }
         }
         throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
     }

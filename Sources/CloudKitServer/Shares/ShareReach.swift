@@ -31,6 +31,23 @@ struct ShareReach: Sendable {
         return ShareStanding(seat: (zone.sharing.wholeShare ?? share).flatMap(member.seat))
     }
 
+    /// Whether there is anything in the zone that the caller may write to.
+    var canWrite: Bool {
+        guard let member else { return true }
+        return member.seats.contains { seat in
+            let standing = ShareStanding(seat: seat)
+            return standing == .readWrite || standing == .administrator
+        }
+    }
+
+    /// The records under `names` as far as the caller may see them, tombstones included, in the order asked for.
+    func records(_ names: [String], _ view: some StorageView) async throws -> [StoredRecord?] {
+        let visible = try await visible(names, view)
+        return try await view.records(zone: zone.number, names: names).map { record in
+            record.flatMap { visible.contains($0.name) ? $0 : nil }
+        }
+    }
+
     /// Which of the records the caller may see.
     func visible(_ names: [String], _ view: some StorageView) async throws -> Set<String> {
         guard let member else { return Set(names) }
