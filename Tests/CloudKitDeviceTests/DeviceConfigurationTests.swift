@@ -12,11 +12,13 @@ struct DeviceConfigurationTests {
     }
 
     @Test func `the environment is enough`() throws {
-        let configuration = try resolve([
+        var configuration = try resolve([
             "CLOUDKIT_ENDPOINT": "https://cloud.example.com/", "CLOUDKIT_CONTAINER": "iCloud.a",
             "CLOUDKIT_ENVIRONMENT": "production", "CLOUDKIT_API_TOKEN": "t", "CLOUDKIT_PROFILE": "work",
             "XDG_DATA_HOME": "/data",
         ])
+        #expect(configuration.assetCache?.folder == folder.path + "/.cache/welkin/assets")
+        configuration.assetCache = nil
         #expect(
             configuration
                 == DeviceConfiguration(
