@@ -169,6 +169,10 @@ let package = Package(
         // A cloud in a process of its own, spoken to in plain HTTP.
         .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),
         .testTarget(
+            name: "BlindnessTests",
+            dependencies: ["CloudUnderTest", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "welkin"],
+            swiftSettings: strict),
+        .testTarget(
             name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),
     ]
 )

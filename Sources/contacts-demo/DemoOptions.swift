@@ -6,10 +6,14 @@ struct DemoOptions: Sendable {
     var profileA = "device-a"
     var profileB = "device-b"
     var container = "iCloud.org.welkin.contacts"
+    /// The operator's program and the cloud's data folder, to show what the cloud holds.
+    var welkin: String?
+    var data: String?
     var isVerbose = false
 
     static let usage = """
-        usage: contacts-demo --contacts FILE [--profile-a NAME] [--profile-b NAME] [--container ID] [--verbose]
+        usage: contacts-demo --contacts FILE [--profile-a NAME] [--profile-b NAME] [--container ID]
+                             [--welkin PROGRAM --data DIR] [--verbose]
 
         Plays an address book on two devices of one user against the cloud that CLOUDKIT_ENDPOINT (or cloudkit.json)
         names. Both profiles must be signed in to the same account: welkin login --email EMAIL --profile NAME
@@ -18,6 +22,7 @@ struct DemoOptions: Sendable {
           --profile-a NAME   the first device (device-a)
           --profile-b NAME   the second device (device-b)
           --container ID     the app's container (iCloud.org.welkin.contacts)
+          --welkin PROGRAM   with --data DIR: ask the operator's program what the cloud holds
           --verbose          tell more about each step
 
         Exit status: 0 all as expected; 1 something was not; 2 wrong usage; 3 no cloud answers; 4 not signed in.
@@ -32,6 +37,8 @@ struct DemoOptions: Sendable {
             case "--profile-a": profileA = try Self.value(of: option, &rest)
             case "--profile-b": profileB = try Self.value(of: option, &rest)
             case "--container": container = try Self.value(of: option, &rest)
+            case "--welkin": welkin = try Self.value(of: option, &rest)
+            case "--data": data = try Self.value(of: option, &rest)
             case "--verbose", "-v": isVerbose = true
             default: throw DemoFailure(.usage, "There is no option \(option).")
             }

@@ -13,7 +13,8 @@ struct WelkinCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ServeCommand.self, AccountCommand.self, TokenCommand.self, KeyCommand.self, KeysCommand.self,
-            ZoneCommand.self, SchemaCommand.self, FaultCommand.self, SignUpCommand.self, LoginCommand.self,
+            ZoneCommand.self, RecordCommand.self, SchemaCommand.self, FaultCommand.self, SignUpCommand.self,
+            LoginCommand.self,
             LogoutCommand.self, StatusCommand.self, DevicesCommand.self, PasswordCommand.self, RecoverCommand.self,
             KeychainCommand.self, QuickstartCommand.self,
         ])

@@ -6,6 +6,7 @@ package final class CloudProcess {
     package let folder: String
     package let port: UInt16
     private let binary: String
+    private let logLevel: String
     private var process: ChildProcess?
 
     /// Starts a cloud on an empty folder.
@@ -13,11 +14,13 @@ package final class CloudProcess {
     /// - Parameters:
     ///   - binary: The `welkin` program; nil: the one `Self.program()` finds.
     ///   - parent: Where the folder goes; nil: the system's folder for temporary files.
-    package init(binary: String? = nil, in parent: String? = nil) throws {
+    ///   - logLevel: How much the cloud says.
+    package init(binary: String? = nil, in parent: String? = nil, logLevel: String = "warning") throws {
         guard let program = binary ?? Self.program() else {
             throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
         }
         self.binary = program
+        self.logLevel = logLevel
         folder = (parent ?? NSTemporaryDirectory()) + "/welkin-under-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -50,7 +53,7 @@ package final class CloudProcess {
     package func restart(timeout seconds: Double = 30) throws {
         kill()
         let process = try ChildProcess(
-            [binary, "serve", "--data", data, "--port", String(port), "--log-level", "warning"], variables: variables,
+            [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel], variables: variables,
             output: log)
         self.process = process
         let deadline = Moment.now.advanced(bySeconds: seconds)
@@ -112,8 +115,10 @@ package final class CloudProcess {
         var containers: [Container]
     }
 
-    private var data: String { folder + "/data" }
-    private var log: String { folder + "/log" }
+    /// Everything the cloud keeps.
+    package var data: String { folder + "/data" }
+    /// What it said since it was last started.
+    package var log: String { folder + "/log" }
 
     /// Everything a user's device keeps goes below this cloud's folder.
     private var variables: [String: String] {

@@ -4,6 +4,7 @@ import Foundation
 package struct SignedInUser: Sendable {
     package let container: String
     package let userRecordName: String
+    package let apiToken: String
     private let query: String
 
     /// - Parameters:
@@ -12,6 +13,7 @@ package struct SignedInUser: Sendable {
     package init(container: String, userRecordName: String, apiToken: String, webAuthToken: String) {
         self.container = container
         self.userRecordName = userRecordName
+        self.apiToken = apiToken
         query = "?ckAPIToken=\(Self.percentEncoded(apiToken))&ckWebAuthToken=\(Self.percentEncoded(webAuthToken))"
     }
 

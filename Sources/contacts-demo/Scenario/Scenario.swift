@@ -43,6 +43,7 @@ struct Scenario {
         try await tell("Ask by the beginning of a name") { try await $0.queryByPrefix() }
         try await tell("Page through everyone") { try await $0.pageThroughEveryone() }
         try await tell("Device B catches up") { try await $0.catchUp() }
+        try await tell("What only the devices can read") { try await $0.keepSecrets() }
         terminal.success("All as expected in \((ContinuousClock.now - start).shown).")
     }
 

@@ -1,0 +1,119 @@
+import CloudKitDevice
+import CloudUnderTest
+import Foundation
+import Testing
+
+@testable import CloudKit
+@testable import CloudKitEncryption
+
+/// A real cloud process on a real disk, with somebody listening on the wire: whatever people encrypt is found nowhere.
+@Suite struct BlindnessTests {
+    private static let container = "iCloud.com.example.blindness"
+    private static let password = "correct horse 4711 battery"
+    private static let laterPassword = "incorrect zebra 1174 staple"
+    private static let rounds = 1000
+
+    /// Something that is not encrypted: found everywhere, or the search itself is blind.
+    private static let visible = "visible control 3c6ef372"
+
+    @Test func `B-TM-01 B-E2E-01 store, files, log and wire show nothing of what was encrypted, and no key`()
+        async throws
+    {
+        let cloud = try CloudProcess(logLevel: "trace")
+        defer { cloud.end() }
+        let tap = try TrafficTap(to: Int(cloud.port))
+        defer { tap.close() }
+        let home = FileManager.default.temporaryDirectory.appending(path: "welkin-blind-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: home) }
+        let devices = try People(cloud, tap, home: home, container: Self.container, rounds: Self.rounds)
+
+        // Sign-up, a second device with the password alone, another password, recovery.
+        let (a, words) = try await devices.signUp(Self.password)
+        let b = try await devices.signIn("b", Self.password)
+        try await a.changePassword(from: Self.password, to: Self.laterPassword)
+        let c = try await devices.recover("c", words, Self.laterPassword)
+
+        let canaries = Canaries()
+        let record = try await live(a.container, b.container, c.container, canaries, home)
+        let keys = try keyNeedles(a, record)
+        let words12 = words.joined(separator: " ")
+        let secrets =
+            canaries.needles + keys + [
+                Needle("the password", text: Self.password), Needle("the later password", text: Self.laterPassword),
+                Needle("the recovery words", text: words12),
+                Needle("two recovery words", text: words.prefix(2).joined(separator: "\",\"")),
+            ]
+
+        // What the cloud still holds in memory it has to show as well.
+        cloud.kill()
+        let hay = try Hay(cloud: cloud, tap: tap)
+        let control = Needle("the control", text: Self.visible)
+        for (place, bytes) in hay.places {
+            for needle in secrets { #expect(!needle.isIn(bytes), "\(needle.name) lies open in \(place)") }
+        }
+        #expect(hay.count(of: control) >= 2, "the control is found in the store and on the wire")
+        #expect(hay.places.contains { $0.0.contains("asset") || $0.0.contains("file") }, "assets lie on the disk")
+        #expect(hay.bytes > 500_000)
+    }
+
+    /// Every way of writing and reading.
+    private func live(
+        _ a: CKContainer, _ b: CKContainer, _ c: CKContainer, _ canaries: Canaries, _ home: URL
+    ) async throws -> CKRecord {
+        let zone = try await a.privateCloudDatabase.save(CKRecordZone(zoneName: "Diary"))
+        let file = home.appending(path: "canary")
+        try canaries.file.write(to: file)
+        let parent = CKRecord(
+            recordType: "Book", recordID: CKRecord.ID(recordName: "book", zoneID: zone.zoneID))
+        parent["title"] = Self.visible
+        let record = CKRecord(
+            recordType: "Entry", recordID: CKRecord.ID(recordName: "entry", zoneID: zone.zoneID))
+        record.setParent(parent)
+        canaries.fill(record.encryptedValues)
+        record["drawing"] = CKAsset(fileURL: file)
+        record["drawings"] = [CKAsset(fileURL: file), CKAsset(fileURL: file)]
+        record["note"] = Self.visible
+        _ = try await a.privateCloudDatabase.modifyRecords(saving: [parent, record], deleting: [])
+        let inDefaultZone = CKRecord(recordType: "Entry")
+        canaries.fill(inDefaultZone.encryptedValues)
+        try await a.privateCloudDatabase.save(inDefaultZone)
+
+        // Another device changes, and a third one meets a conflict.
+        let onB = try await b.privateCloudDatabase.record(for: record.recordID)
+        #expect(onB.encryptedValues["text"] as? String == canaries.text)
+        #expect((onB["drawing"] as? CKAsset)?.fileURL.flatMap { try? Data(contentsOf: $0) } == canaries.file)
+        let onC = try await c.privateCloudDatabase.record(for: record.recordID)
+        onB.encryptedValues["text"] = canaries.laterText
+        try await b.privateCloudDatabase.save(onB)
+        onC.encryptedValues["text"] = canaries.text
+        do {
+            try await c.privateCloudDatabase.save(onC)
+            Issue.record("there is no conflict")
+        } catch let error as CKError {
+            #expect(error.code == .serverRecordChanged)
+            #expect(error.serverRecord?.encryptedValues["text"] as? String == canaries.laterText)
+        }
+        let changes = try await c.privateCloudDatabase.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
+        #expect(changes.modificationResultsByID.count == 2)
+        let found = try await b.privateCloudDatabase.records(
+            matching: CKQuery(recordType: "Entry", predicate: NSPredicate(format: "note == %@", Self.visible)),
+            inZoneWith: zone.zoneID)
+        #expect(found.matchResults.count == 1)
+        return record
+    }
+
+    /// Every key that a device uses for a record.
+    private func keyNeedles(_ device: People.Person, _ record: CKRecord) throws -> [Needle] {
+        let secret = try device.container.connection.account.secret()
+        let owner = try #require(device.userRecordName)
+        let root = secret.root(container: Self.container, environment: "development")
+        let zone = root.zoneKey(owner: owner, zone: record.recordID.zoneID.zoneName, epoch: 0)
+        return [
+            Needle("the account's secret", bytes: secret.bytes),
+            Needle("the container's root", bytes: root.material.bytes),
+            Needle("the zone's key", bytes: zone.material.bytes),
+            Needle("the record's key", bytes: zone.recordKey(record.recordID.recordName).material.bytes),
+            Needle("the parent's key", bytes: zone.recordKey("book").material.bytes),
+        ]
+    }
+}
