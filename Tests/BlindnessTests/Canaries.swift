@@ -37,12 +37,12 @@ struct Canaries {
     var needles: [Needle] {
         [
             Needle("a text", text: text), Needle("a long text", text: "canary paragraph 55d0ab13."),
-            Needle("a later text", text: laterText), Needle("a whole number", number: whole),
-            Needle("a fraction", number: fraction), Needle("a date in milliseconds", number: 1_700_000_012_345),
+            Needle("a later text", text: laterText), Needle("a whole number", whole: whole),
+            Needle("a fraction", fraction: fraction), Needle("a date in milliseconds", whole: 1_700_000_012_345),
             Needle("a date in seconds", text: "1700000012.345"), Needle("bytes", bytes: Array(data)),
-            Needle("a latitude", number: 48.137_154_391), Needle("a longitude", number: 11.576_124_283),
+            Needle("a latitude", fraction: 48.137_154_391), Needle("a longitude", fraction: 11.576_124_283),
             Needle("an element", text: texts[0]), Needle("another element", text: texts[1]),
-            Needle("a listed number", number: wholes[0]), Needle("a file's line", text: "canary file 9e3779b97f4a7c15"),
+            Needle("a listed number", whole: wholes[0]), Needle("a file's line", text: "canary file 9e3779b97f4a7c15"),
         ]
     }
 }

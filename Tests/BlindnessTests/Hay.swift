@@ -22,7 +22,4 @@ struct Hay {
         }
         places.append(("the log", Array(FileManager.default.contents(atPath: cloud.log) ?? Data())))
     }
-
-    /// In how many places a needle lies.
-    func count(of needle: Needle) -> Int { places.count { needle.isIn($0.1) } }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 
 /// Something that must be found nowhere, in every form in which it could lie about.
 struct Needle {
@@ -20,12 +19,12 @@ struct Needle {
         forms = [bytes] + Self.encodings(of: bytes)
     }
 
-    init(_ name: String, number: Int64) {
+    init(_ name: String, whole number: Int64) {
         self.init(name, text: String(number))
         forms += Self.words(UInt64(bitPattern: number))
     }
 
-    init(_ name: String, number: Double) {
+    init(_ name: String, fraction number: Double) {
         self.init(name, text: "\(number)")
         forms += Self.words(number.bitPattern)
     }
@@ -56,13 +55,46 @@ struct Needle {
         let big = (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
         return [big, big.reversed()]
     }
+}
 
-    /// Whether any form lies in the hay.
-    func isIn(_ hay: [UInt8]) -> Bool {
-        hay.withUnsafeBytes { hay in
-            forms.contains { form in
-                form.count >= 6 && memmem(hay.baseAddress, hay.count, form, form.count) != nil
+/// Many needles, looked for in one pass.
+struct NeedleSearch {
+    private let needles: [Needle]
+    /// By the first two bytes: the needles and forms that begin so.
+    private var beginnings: [UInt16: [(needle: Int, form: [UInt8])]] = [:]
+    private var mayBegin = [Bool](repeating: false, count: 65_536)
+
+    init(_ needles: [Needle]) {
+        self.needles = needles
+        for (index, needle) in needles.enumerated() {
+            // Shorter ones occur by chance.
+            for form in needle.forms where form.count >= 6 {
+                let beginning = UInt16(form[0]) << 8 | UInt16(form[1])
+                beginnings[beginning, default: []].append((index, form))
+                mayBegin[Int(beginning)] = true
             }
         }
+    }
+
+    /// The names of the needles that lie in the hay, in any form.
+    func found(in hay: [UInt8]) -> Set<String> {
+        var found: Set<String> = []
+        hay.withUnsafeBufferPointer { hay in
+            mayBegin.withUnsafeBufferPointer { mayBegin in
+                guard hay.count > 1 else { return }
+                var window = UInt16(hay[0])
+                for place in 1..<hay.count {
+                    window = window << 8 | UInt16(hay[place])
+                    guard mayBegin[Int(window)] else { continue }
+                    for (needle, form) in beginnings[window] ?? []
+                    where place - 1 + form.count <= hay.count
+                        && form.indices.allSatisfy({ hay[place - 1 + $0] == form[$0] })
+                    {
+                        found.insert(needles[needle].name)
+                    }
+                }
+            }
+        }
+        return found
     }
 }

@@ -14,7 +14,7 @@ final class TrafficTap: Sendable {
 
     init(to target: Int) throws {
         self.target = UInt16(target)
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = Self.loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
@@ -24,6 +24,7 @@ final class TrafficTap: Sendable {
             }
         }
         guard isOpen else { throw POSIXError(.EADDRNOTAVAIL) }
+        self.listener = listener
         port = Int(UInt16(bigEndian: address.sin_port))
         Thread.detachNewThread { self.accept() }
     }
@@ -90,7 +91,7 @@ final class TrafficTap: Sendable {
             var sent = 0
             while sent < count {
                 let step = buffer[sent..<count].withUnsafeBytes {
-                    send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                    send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
                 guard step > 0 else { return }
                 sent += step

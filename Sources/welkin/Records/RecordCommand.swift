@@ -34,7 +34,7 @@ struct ShowRecordCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let record = try await DataFolder.with(folder.data) { folder in
+        let found = try await DataFolder.with(folder.data) { folder in
             let owner = try await owner(in: folder)
             let outcomes = try await folder.cloud.lookupRecords(
                 LookupRecordsRequest(
@@ -43,10 +43,10 @@ struct ShowRecordCommand: AsyncParsableCommand {
                 by: Caller(user: owner))
             return try Self.record(of: outcomes, named: record)
         }
-        if json { return try Output.json(RecordLines(record)) }
-        Output.result("\(record.recordType) \(record.id.recordName), tag \(record.changeTag.value)")
+        if json { return try Output.json(RecordLines(found)) }
+        Output.result("\(found.recordType) \(found.id.recordName), tag \(found.changeTag.value)")
         Output.table(
-            [["FIELD", "TYPE", "STORED"]] + RecordLines(record).fields.map { [$0.name, $0.type, $0.stored] })
+            [["FIELD", "TYPE", "STORED"]] + RecordLines(found).fields.map { [$0.name, $0.type, $0.stored] })
     }
 
     private func owner(in folder: DataFolder) async throws -> UserID {
