@@ -29,12 +29,13 @@ extension DeviceKeychain {
         var version: Int
         var account: String
         var generation: Int
-        var secret: Data
+        /// Base 64; the checksum covers the text.
+        var secret: String
         /// SHA-256 of the rest, in hexadecimal.
         var checksum: String
 
         var sum: String {
-            let text = "welkin keychain file \(version)\n\(account)\n\(generation)\n\(secret.base64EncodedString())"
+            let text = "welkin keychain file \(version)\n\(account)\n\(generation)\n\(secret)"
             return SHA256.hash(data: Data(text.utf8)).map { byte in
                 (byte < 16 ? "0" : "") + String(byte, radix: 16)
             }.joined()
@@ -46,7 +47,8 @@ extension DeviceKeychain {
     /// The bytes of the file.
     func encoded() throws -> [UInt8] {
         var file = File(
-            version: Self.version, account: account, generation: generation, secret: Data(secret.bytes), checksum: "")
+            version: Self.version, account: account, generation: generation,
+            secret: Data(secret.bytes).base64EncodedString(), checksum: "")
         file.checksum = file.sum
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -62,7 +64,7 @@ extension DeviceKeychain {
         guard let version = try? JSONDecoder().decode(Versioned.self, from: data).version else { throw .damaged }
         guard version == Self.version else { throw .unknownVersion(version) }
         guard let file = try? JSONDecoder().decode(File.self, from: data), file.checksum == file.sum,
-            let secret = try? AccountSecret(bytes: Array(file.secret))
+            let bytes = Data(base64Encoded: file.secret), let secret = try? AccountSecret(bytes: Array(bytes))
         else { throw .damaged }
         self.init(account: file.account, generation: file.generation, secret: secret)
     }

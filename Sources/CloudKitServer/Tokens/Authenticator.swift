@@ -180,12 +180,12 @@ package final class Authenticator: Sendable {
         return account.isResettingKeys ? .resetting : .current
     }
 
-    /// Whether a session has neither ended nor expired, and its account is not disabled.
+    /// Whether a session has neither ended nor expired, its account is not disabled, and its keys are the present ones.
     package func isCurrent(sessionID: String) async throws -> Bool {
         guard let session = try await sessions.session(sessionID), surroundings.now() < session.expires,
             let account = try await accounts.account(id: session.account)
         else { return false }
-        return !account.isDisabled
+        return !account.isDisabled && !session.isOutdated(for: account)
     }
 
     private func shownID(of session: DeviceSession, in container: ContainerID) -> String {

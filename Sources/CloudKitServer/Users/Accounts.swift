@@ -1,4 +1,3 @@
-import CloudKitModel
 import CloudKitRecordLayer
 
 /// The book of accounts, as the operator works with it.
@@ -75,10 +74,7 @@ package struct Accounts: Sendable {
                 page.clear(AccountKey.session(session.id, of: account.id))
                 page.clear(AccountKey.sessionOwner(session.id))
             }
-            let names = AccountKey.userNames(of: account.id)
-            for entry in try await page.entries(prefix: names) {
-                let user = UserID(String(decoding: entry.value, as: UTF8.self))
-                page.clear(AccountKey.userOwner(user, in: String(entry.key.dropFirst(names.count))))
+            for entry in try await page.entries(prefix: AccountKey.userNames(of: account.id)) {
                 page.clear(entry.key)
                 page.clear(AccountKey.userAccount(String(decoding: entry.value, as: UTF8.self)))
             }
@@ -117,10 +113,6 @@ enum AccountKey {
     static func sessionOwner(_ id: String) -> String { "session-owner/" + id }
     static func userNames(of account: String) -> String { "user/" + account + "/" }
     static func userName(of account: String, in container: String) -> String { userNames(of: account) + container }
-    /// Who a container knows by a name; `container` has no slash, so the name may be anything.
-    static func userOwner(_ user: UserID, in container: String) -> String {
-        "user-owner/" + container + "/" + user.recordName
-    }
     static func keychain(of account: String) -> String { "keychain/" + account }
     static let keyResets = "key-reset/"
     static func keyReset(of account: String) -> String { keyResets + account }

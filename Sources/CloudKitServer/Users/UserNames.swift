@@ -20,7 +20,6 @@ package struct UserNames: Sendable {
             // Another device of the same account may have come first.
             if let known = try await page.get(key) { return UserID(String(decoding: known, as: UTF8.self)) }
             page.set(key, to: Array(fresh.recordName.utf8))
-            page.set(AccountKey.userOwner(fresh, in: container.name), to: Array(account.utf8))
             page.set(AccountKey.userAccount(fresh.recordName), to: Array(account.utf8))
             return fresh
         }
@@ -43,7 +42,9 @@ package struct UserNames: Sendable {
 
     /// The account that a container knows by a name.
     func owner(of user: UserID, in container: ContainerID) async throws -> String? {
-        try await book.get(AccountKey.userOwner(user, in: container.name)).map { String(decoding: $0, as: UTF8.self) }
+        guard let id = try await book.get(AccountKey.userAccount(user.recordName)) else { return nil }
+        let account = String(decoding: id, as: UTF8.self)
+        return try await knownName(of: account, in: container) == user ? account : nil
     }
 
     static func fresh(_ surroundings: Surroundings) -> UserID { UserID("_" + surroundings.randomHex(bytes: 16)) }

@@ -241,8 +241,12 @@ extension Cloud {
         let schema = try await schemas.current(.schema(container, environment))
         guard schema.hasSealedValues else { return }
         let now = surroundings.now()
+        let limits = limits
+        let sink = NoticeSink()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
+        guard let place = DatabasePlace(partition: partition) else { return }
         try await store.write(partition) { transaction in
+            sink.begin()
             let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
             guard !zones.isEmpty else { return }
             var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
@@ -255,8 +259,11 @@ extension Cloud {
                     transaction.set(zone)
                 }
             }
+            let notices = NoticeWriting(place: place, schema: Schema(), limits: limits, now: now, sink: sink)
+            try await writing.writeNotices(notices, &transaction)
             if writing.isChanged { transaction.set(writing.header) }
         }
+        noticeBoard.tell(sink)
     }
 
     private func end(
