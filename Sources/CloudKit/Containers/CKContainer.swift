@@ -47,19 +47,22 @@ public final class CKContainer: NSObject, Sendable {
     /// - Parameters:
     ///   - endpoint: Scheme, host and port, without a slash at the end.
     ///   - account: Who is signed in.
+    ///   - operationsFolder: Where long-lived operations are kept; nil: nowhere.
     ///   - assetCache: Where fetched files lie; nil: in a folder that goes with the container.
     ///   - pieceBytes: Bytes of a file that are sent or fetched at a time; nil: some MiB.
     package convenience init(
         identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
         account: any DeviceAccount, transport: any Transport, timekeeping: Timekeeping = .system,
-        epochs: EpochBook = EpochBook(), assetCache: AssetCacheSettings? = nil, pieceBytes: Int? = nil
+        epochs: EpochBook = EpochBook(), operationsFolder: String? = nil, assetCache: AssetCacheSettings? = nil,
+        pieceBytes: Int? = nil
     ) {
         let place = ContainerPlace(
             endpoint: endpoint, container: ContainerID(identifier), environment: environment)
         self.init(
             connection: ContainerConnection(
                 identifier: identifier, place: .success(place), account: account, transport: transport,
-                timekeeping: timekeeping, epochs: epochs, assets: assetCache.map(AssetCache.init) ?? AssetCache(),
+                timekeeping: timekeeping, longLivedStore: operationsFolder.map { LongLivedStore(folder: $0) },
+                epochs: epochs, assets: assetCache.map(AssetCache.init) ?? AssetCache(),
                 pieceBytes: pieceBytes ?? TransferPace.pieceBytesDefault))
     }
 

@@ -33,12 +33,15 @@ final class ContainerConnection: Sendable {
     let pieceBytes: Int
     /// Runs what is added to the container or its databases.
     let operations = OperationQueue()
+    /// Where operations lie that outlive their process; nil: nowhere.
+    let longLivedStore: LongLivedStore?
     private let accountWatch: AccountWatch?
 
     init(
         identifier: String?, place: Result<ContainerPlace, CallFailure>, account: any DeviceAccount,
         transport: any Transport, timekeeping: Timekeeping = .system, gate: RetryGate = RetryGate(),
-        notifications: NotificationHub = NotificationHub(), accountWatch: AccountWatch? = nil,
+        notifications: NotificationHub = NotificationHub(), longLivedStore: LongLivedStore? = nil,
+        accountWatch: AccountWatch? = nil,
         epochs: EpochBook = EpochBook(),
         assets: AssetCache = AssetCache(), pieceBytes: Int = TransferPace.pieceBytesDefault
     ) {
@@ -49,6 +52,7 @@ final class ContainerConnection: Sendable {
         self.timekeeping = timekeeping
         self.gate = gate
         self.notifications = notifications
+        self.longLivedStore = longLivedStore
         self.accountWatch = accountWatch
         self.assets = assets
         self.pieceBytes = pieceBytes
@@ -106,6 +110,10 @@ final class ContainerConnection: Sendable {
                 NotificationHub.Key(
                     endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
                     profile: configuration.profile, folder: configuration.deviceProfile.folder)),
+            longLivedStore: name.map { name in
+                let place = "\(name.percentEncoded)-\(configuration.environment.percentEncoded)"
+                return LongLivedStore(folder: configuration.deviceProfile.folder + "/operations/" + place)
+            },
             accountWatch: AccountWatch(account), epochs: EpochBook(folder: configuration.deviceProfile.folder),
             assets: .shared(configuration.assetCache?.folder(of: configuration.profile)))
     }

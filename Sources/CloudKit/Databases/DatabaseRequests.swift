@@ -9,10 +9,15 @@ struct DatabaseRequests: Sendable {
     let connection: ContainerConnection
     let scope: DatabaseScope
     let settings: CallSettings
+    /// Answers that came before the process ended, for an operation that outlives it (B-OPS-06).
+    let longLife: LongLife?
     /// When the operation has to be over, on the connection's clock; nil: whenever it is.
     let deadline: Duration?
 
-    init(connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings) {
+    init(
+        connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings, longLife: LongLife? = nil
+    ) {
+        self.longLife = longLife
         self.connection = connection
         self.scope = scope
         self.settings = settings
@@ -119,7 +124,8 @@ struct DatabaseRequests: Sendable {
     /// The user's record name in this container.
     func currentUser() async throws -> UserID {
         // The endpoint lives in the public database (web-services.md §1.1).
-        let requests = DatabaseRequests(connection: connection, scope: .public, settings: settings)
+        let requests = DatabaseRequests(
+            connection: connection, scope: .public, settings: settings, longLife: longLife)
         return try await requests.call(.caller, [], needsUser: true) { try UserIdentity(wireAnswer: $0).user }
     }
 
@@ -128,12 +134,17 @@ struct DatabaseRequests: Sendable {
     func call<Answer: Sendable>(
         _ endpoint: Endpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
     ) async throws -> Answer {
+        // Files are sent beside one another and answered with receipts that expire: those are asked for anew.
+        let ticket = endpoint.path.hasPrefix("assets/") ? nil : longLife?.ticket(for: endpoint)
+        if let ticket, let kept = longLife?.answer(ticket), let answer = try? read(kept) { return answer }
         let call = CloudCall(
             connection: connection, scope: scope, endpoint: endpoint, body: body, settings: settings,
             deadline: deadline)
         let bytes = try await call.answer(needsUser: needsUser)
         do {
-            return try read(bytes)
+            let answer = try read(bytes)
+            if let ticket { longLife?.keep(bytes, ticket) }
+            return answer
         } catch {
             throw CallFailure.answerMalformed(status: 200)
         }

@@ -7,9 +7,18 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     /// container (B-DB-15).
     open var database: CKDatabase?
 
+    private final var chosenDatabase: CKDatabase {
+        database ?? (chosenSettings.container ?? .default()).privateCloudDatabase
+    }
+
+    override final var longLivedPlace: (connection: ContainerConnection, scope: CKDatabase.Scope)? {
+        (chosenDatabase.connection, chosenDatabase.databaseScope)
+    }
+
     /// The way to that database, with this operation's settings.
     final func requests() -> DatabaseRequests {
-        let database = database ?? (chosenSettings.container ?? .default()).privateCloudDatabase
-        return DatabaseRequests(connection: database.connection, scope: database.scope, settings: callSettings())
+        let database = chosenDatabase
+        return DatabaseRequests(
+            connection: database.connection, scope: database.scope, settings: callSettings(), longLife: longLife)
     }
 }

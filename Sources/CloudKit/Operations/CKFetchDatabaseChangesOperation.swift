@@ -33,6 +33,11 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         self.previousServerChangeToken = previousServerChangeToken
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .databaseChanges(
+            token: previousServerChangeToken?.token, limit: resultsLimit, fetchesAll: fetchAllChanges)
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         try requests.scope.checkHasFeed()

@@ -68,6 +68,15 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { configurationsByRecordZoneID = newValue }
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .zoneChanges(
+            zoneRequests().map { request in
+                LongLivedArguments.ZoneStart(
+                    zone: CKRecordZone.ID(request.zoneID).content, token: request.syncToken,
+                    limit: request.resultsLimit ?? 0, desiredKeys: request.desiredKeys)
+            }, fetchesAll: fetchAllChanges)
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         try requests.scope.checkHasFeed()

@@ -29,6 +29,10 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         return operation
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .fetchZones((recordZoneIDs ?? []).map(\.content), isForAll: isForAll)
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let ids = (recordZoneIDs ?? []).map(\.model)

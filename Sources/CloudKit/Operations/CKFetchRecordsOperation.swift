@@ -39,6 +39,11 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return operation
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .fetchRecords(
+            (recordIDs ?? []).map(\.content), desiredKeys: desiredKeys, isForCurrentUser: isForCurrentUser)
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let ids = (recordIDs ?? []).map(\.model)

@@ -27,6 +27,12 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         self.recordZoneIDsToDelete = recordZoneIDsToDelete
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .modifyZones(
+            saves: (recordZonesToSave ?? []).map(\.zoneID.content),
+            deletes: (recordZoneIDsToDelete ?? []).map(\.content))
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let plan = try ZoneModification(

@@ -50,6 +50,13 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         self.recordIDsToDelete = recordIDsToDelete
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .modifyRecords(
+            saves: (recordsToSave ?? []).map { record in LongLivedArchive.write { record.encode(with: $0) } },
+            deletes: (recordIDsToDelete ?? []).map(\.content), policy: savePolicy.rawValue, isAtomic: isAtomic,
+            clientChangeToken: clientChangeTokenData)
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let modification = try RecordModification(

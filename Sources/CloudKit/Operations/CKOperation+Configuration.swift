@@ -40,7 +40,7 @@ public final class CKOperationConfiguration: NSObject, Sendable {
         set { state.withLock { $0.allowsCellularAccess = newValue } }
     }
 
-    /// Whether the operation should outlive the process. Default: false. Kept, and without effect so far.
+    /// Whether the operation outlives the process (B-OPS-06). Default: false.
     public var isLongLived: Bool {
         get { state.withLock { $0.isLongLived } ?? false }
         set { state.withLock { $0.isLongLived = newValue } }

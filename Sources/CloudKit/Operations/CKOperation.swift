@@ -13,13 +13,14 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let phase = Mutex(OperationPhase.ready)
     private let work = Mutex<Task<Void, Never>?>(nil)
     private let callbacks: DispatchQueue
-    private let ownIdentifier = UUID().uuidString
+    private let life = Mutex<LongLife?>(nil)
+    private var ownIdentifier = UUID().uuidString
     private var ownConfiguration = Configuration()
 
     /// The group the operation belongs to; its default configuration fills in what this operation leaves open.
     open var group: CKOperationGroup?
 
-    /// Called when a long-lived operation was written to disk. No operation is so far.
+    /// Called when a long-lived operation was written to disk: from then on it outlives its process (B-OPS-06).
     open var longLivedOperationWasPersistedBlock: (() -> Void)?
 
     public override init() {
@@ -94,6 +95,23 @@ open class CKOperation: Operation, @unchecked Sendable {
         if ownConfiguration.container == nil { ownConfiguration.container = container }
     }
 
+    /// What makes the operation again after its process has ended; nil: this kind cannot live longer.
+    var longLivedArguments: LongLivedArguments? { nil }
+
+    /// Where the operation would be kept, and in which database it works; nil: it cannot live longer.
+    var longLivedPlace: (connection: ContainerConnection, scope: CKDatabase.Scope)? { nil }
+
+    /// What the operation has learned in earlier processes, and keeps for later ones.
+    final var longLife: LongLife? { life.withLock { $0 } }
+
+    /// Takes up what an earlier process has left.
+    final func resume(_ kept: LongLivedOperation, _ life: LongLife) {
+        ownIdentifier = kept.id
+        ownConfiguration = Configuration(kept.settings)
+        group = kept.group.flatMap { data in LongLivedArchive.read(data) { CKOperationGroup(coder: $0) } }
+        self.life.withLock { $0 = life }
+    }
+
     /// The settings for the operation's requests, its group's and the system's defaults filled in (B-OPS-05).
     final func callSettings() -> CallSettings {
         chosenSettings.settings(operationID: operationID, group: group, qualityOfServiceDefault: super.qualityOfService)
@@ -137,6 +155,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     open override func cancel() {
         super.cancel()
         work.withLock { $0 }?.cancel()
+        // One that was fetched and is not wanted any more.
+        if phase.withLock({ $0 == .ready }) { longLife?.end() }
     }
 
     private func advance(to next: OperationPhase) -> Bool {
@@ -149,8 +169,10 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     private func begin() {
         guard !isCancelled else { return finish(.cancelled) }
+        let isPersisted = beginLongLife()
         do throws(CallFailure) {
             let body = try prepare()
+            if isPersisted { longLivedOperationWasPersistedBlock?() }
             let task = Task { await self.run(body) }
             work.withLock { $0 = task }
             // Between the question above and here someone may have cancelled.
@@ -171,8 +193,31 @@ open class CKOperation: Operation, @unchecked Sendable {
         callbacks.async { self.finish(failure) }
     }
 
+    /// Writes the operation down if it is to outlive its process.
+    ///
+    /// - Returns: Whether it was written just now.
+    private func beginLongLife() -> Bool {
+        guard longLife == nil, chosenSettings.isLongLived == true, let place = longLivedPlace,
+            let arguments = longLivedArguments, let store = place.connection.longLivedStore,
+            let account = place.connection.account.state.longLivedOwner
+        else { return false }
+        let operation = LongLivedOperation(
+            id: operationID, account: account, scope: place.scope.rawValue, arguments: arguments, chosenSettings,
+            group: group.map { group in LongLivedArchive.write { group.encode(with: $0) } })
+        guard let life = try? LongLife(starting: operation, in: store) else { return false }
+        self.life.withLock { $0 = life }
+        LongLivedOperations.note(self)
+        return true
+    }
+
     private func finish(_ failure: CallFailure?) {
+        if failure == nil { longLife?.finish(at: Date()) }
         conclude(failure)
+        if let life = longLife {
+            life.end()
+            LongLivedOperations.forget(operationID)
+            self.life.withLock { $0 = nil }
+        }
         work.withLock { $0 = nil }
         willChangeValue(forKey: "isExecuting")
         willChangeValue(forKey: "isFinished")

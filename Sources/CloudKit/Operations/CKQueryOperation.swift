@@ -40,6 +40,13 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         self.cursor = cursor
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .query(
+            query: query.map { query in LongLivedArchive.write { query.encode(with: $0) } },
+            cursor: cursor.map { cursor in LongLivedArchive.write { cursor.encode(with: $0) } },
+            zone: zoneID?.content, limit: resultsLimit, desiredKeys: desiredKeys)
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let request = try QueryRecordsRequest(

@@ -13,6 +13,25 @@ package enum FileLock {
     }
 }
 
+/// Says that something is this process's, as long as it lives: others, and a second claim here, are told so at once.
+package final class FileClaim: Sendable {
+    private let descriptor: Int32
+
+    /// - Parameter path: A file that is made when it is missing, mode 0600.
+    /// - Returns: nil: it is claimed already, or the file cannot be made.
+    package init?(_ path: String) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return nil }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+}
+
 /// Tells one version of a file from another without reading it.
 package struct FileStamp: Hashable, Sendable {
     package var inode: UInt64

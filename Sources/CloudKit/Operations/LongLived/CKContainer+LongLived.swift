@@ -1,0 +1,81 @@
+import CloudKitDevice
+import CloudKitModel
+import Foundation
+
+extension CKContainer {
+    /// The identifiers of the user's operations that outlive their process: running, interrupted, or finished within the
+    /// last 24 hours without their completion block having run (B-OPS-06).
+    nonisolated(nonsending) public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
+        guard let (store, account) = try longLived() else { return [] }
+        return store.ids(of: account, at: Date())
+    }
+
+    /// The operation with this identifier. Set its blocks and add it: it calls back with everything that it has learned so
+    /// far, without doing it again, and then goes on.
+    ///
+    /// - Returns: nil: there is none, it is somebody else's, or another process runs it.
+    nonisolated(nonsending) public func longLivedOperation(
+        for operationID: CKOperation.ID
+    ) async throws -> CKOperation? {
+        guard let (store, account) = try longLived(), let kept = store.operation(operationID, of: account) else {
+            return nil
+        }
+        if let running = LongLivedOperations.find(operationID) { return running }
+        guard let operation = kept.arguments.operation(), let scope = CKDatabase.Scope(rawValue: kept.scope),
+            let life = LongLife(resuming: kept, in: store)
+        else { return nil }
+        operation.resume(kept, life)
+        operation.database = database(with: scope)
+        LongLivedOperations.note(operation)
+        return operation
+    }
+
+    /// The identifiers of the user's operations that outlive their process, see `allLongLivedOperationIDs()`.
+    @preconcurrency
+    public func fetchAllLongLivedOperationIDs(
+        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
+    ) {
+        Task { [self] in
+            do {
+                completionHandler(try await allLongLivedOperationIDs(), nil)
+            } catch {
+                completionHandler(nil, error)
+            }
+        }
+    }
+
+    /// The operation with this identifier, see `longLivedOperation(for:)`.
+    @preconcurrency
+    public func fetchLongLivedOperation(
+        withID operationID: CKOperation.ID,
+        completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
+    ) {
+        Task { [self] in
+            do {
+                completionHandler(try await longLivedOperation(for: operationID), nil)
+            } catch {
+                completionHandler(nil, error)
+            }
+        }
+    }
+
+    /// Where the operations lie, and whose they are; nil: nobody is signed in, or this device keeps none.
+    private func longLived() throws -> (LongLivedStore, String)? {
+        do {
+            _ = try connection.place.get()
+        } catch {
+            throw CKError(error)
+        }
+        guard let store = connection.longLivedStore, let account = connection.account.state.longLivedOwner else {
+            return nil
+        }
+        return (store, account)
+    }
+}
+
+extension AccountState {
+    /// Whose long-lived operations the device may run; nil: nobody's.
+    var longLivedOwner: String? {
+        if case .available(let email, _) = self { email } else { nil }
+    }
+}

@@ -1,0 +1,121 @@
+import CloudKitDevice
+import Foundation
+
+/// An operation that outlives its process, as it lies on disk (B-OPS-06).
+struct LongLivedOperation: Codable, Sendable {
+    static let versionMax = 1
+
+    var version = versionMax
+    var id: String
+    /// Whose it is: the next user of the profile neither sees nor runs it.
+    var account: String
+    var scope: Int
+    var arguments: LongLivedArguments
+    var qualityOfService: Int?
+    var allowsCellularAccess: Bool?
+    var requestTimeout: Double?
+    var resourceTimeout: Double?
+    var group: Data?
+    /// Seconds since 1970 when all its answers were there; nil: there is more to do.
+    var finished: Double?
+
+    init(
+        id: String, account: String, scope: Int, arguments: LongLivedArguments, _ settings: ChosenSettings, group: Data?
+    ) {
+        self.id = id
+        self.account = account
+        self.scope = scope
+        self.arguments = arguments
+        qualityOfService = settings.qualityOfService?.rawValue
+        allowsCellularAccess = settings.allowsCellularAccess
+        requestTimeout = settings.requestTimeout
+        resourceTimeout = settings.resourceTimeout
+        self.group = group
+    }
+
+    /// The settings with which the operation was started.
+    var settings: ChosenSettings {
+        var settings = ChosenSettings()
+        settings.isLongLived = true
+        settings.qualityOfService = qualityOfService.flatMap { QualityOfService(rawValue: $0) }
+        settings.allowsCellularAccess = allowsCellularAccess
+        settings.requestTimeout = requestTimeout
+        settings.resourceTimeout = resourceTimeout
+        return settings
+    }
+}
+
+/// The long-lived operations of one container in one environment: a folder each, readable by its owner only.
+///
+/// A folder holds what makes the operation again and the answers that came so far. Running the operation again uses these
+/// answers before it asks the server, so that all its callbacks come again, and nothing happens twice.
+struct LongLivedStore: Sendable {
+    /// How long a finished operation waits for its app (B-OPS-06).
+    static let secondsKept = 24.0 * 3600
+    /// Answers beyond this are fetched anew; no modification is as large.
+    static let answerBytesMax = 64 << 20
+
+    let folder: String
+
+    private func path(_ id: String) -> String { folder + "/" + id }
+    private func header(_ id: String) -> String { path(id) + "/operation.json" }
+    private func answer(_ ticket: AnswerTicket, of id: String) -> String { path(id) + "/\(ticket.name).answer" }
+
+    /// Writes an operation down; from then on it is found again.
+    func save(_ operation: LongLivedOperation) throws {
+        try PrivateFile.makeFolder(path(operation.id))
+        try PrivateFile.replace(header(operation.id), with: Array(JSONEncoder().encode(operation)))
+    }
+
+    /// The operation of this account with this identifier; nil: there is none, or it cannot be read.
+    func operation(_ id: String, of account: String) -> LongLivedOperation? {
+        // What an app passes becomes a file's name: nothing but an identifier may.
+        guard UUID(uuidString: id) != nil, let bytes = try? PrivateFile.read(header(id)) ?? nil,
+            let operation = try? JSONDecoder().decode(LongLivedOperation.self, from: Data(bytes)),
+            operation.version <= LongLivedOperation.versionMax, operation.id == id, operation.account == account
+        else { return nil }
+        return operation
+    }
+
+    /// The identifiers of an account's operations. Removes what has waited long enough.
+    func ids(of account: String, at now: Date) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.sorted().filter { id in
+            guard let operation = operation(id, of: account) else { return false }
+            guard let finished = operation.finished, now.timeIntervalSince1970 - finished > Self.secondsKept else {
+                return true
+            }
+            remove(id)
+            return false
+        }
+    }
+
+    func keep(_ bytes: [UInt8], _ ticket: AnswerTicket, of id: String) {
+        // An answer that could not be written is fetched anew.
+        try? PrivateFile.replace(answer(ticket, of: id), with: bytes)
+    }
+
+    func answer(_ ticket: AnswerTicket, _ id: String) -> [UInt8]? {
+        (try? PrivateFile.read(answer(ticket, of: id))) ?? nil
+    }
+
+    func remove(_ id: String) {
+        // Without its header an operation is not there, whatever else of the folder is left behind.
+        try? PrivateFile.remove(header(id))
+        try? FileManager.default.removeItem(atPath: path(id))
+    }
+
+    /// Makes this process the one that runs the operation; nil: another one does.
+    func claim(_ id: String) -> FileClaim? {
+        guard (try? PrivateFile.makeFolder(path(id))) != nil else { return nil }
+        return FileClaim(path(id) + "/claim")
+    }
+}
+
+/// Which of an operation's answers: the how-manieth of one endpoint.
+struct AnswerTicket: Hashable, Sendable {
+    let endpoint: String
+    let number: Int
+
+    var name: String { "\(endpoint.replacingOccurrences(of: "/", with: "-"))-\(number)" }
+}
