@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest`, `SeededChance`, `CSQLite` and
-// `CloudKitEncryption` are links to the rooms of the same names; the server under test is the `welkin` process that the package above builds.
+// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest`, `SeededChance`, `CSQLite`, the
+// framework and what it stands on are links to the rooms of the same names; the server under test is the `welkin` process that the package above builds.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -34,10 +34,24 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ], swiftSettings: strict),
+        .target(name: "JSONBytes", swiftSettings: strict),
+        .target(name: "CloudKitModel", dependencies: ["JSONBytes"], swiftSettings: strict),
+        .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
+        .target(
+            name: "CloudKitDevice",
+            dependencies: ["CloudKitEncryption", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
+        .target(name: "CoreLocation", swiftSettings: strict),
+        .target(
+            name: "CloudKit",
+            dependencies: [
+                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ], exclude: ["CloudKit.docc"], swiftSettings: strict),
         .executableTarget(
             name: "welkin-bench",
             dependencies: [
-                "CloudKitEncryption", "CloudUnderTest", "SeededChance", "CSQLite",
+                "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudUnderTest", "SeededChance", "CSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
     ]

@@ -12,7 +12,7 @@ struct WelkinBench {
         var comparisons: [Comparison]
     }
 
-    static func main() throws {
+    static func main() async throws {
         do {
             let options = try BenchOptions(Array(CommandLine.arguments.dropFirst()))
             let bench = try Bench(options)
@@ -24,13 +24,12 @@ struct WelkinBench {
             print(
                 "\(report.processors) processors, \(report.memoryGiB) GiB, \(report.system)"
                     + (options.isQuick ? ", QUICK: a smoke run, the figures mean little" : "") + "\n")
-            let measurements = [
+            let measurements: [(String, () async throws -> Comparison)] = [
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
-                ("d", bench.saves),
-                ("e", bench.clients), ("s", bench.assetSealing),
+                ("d", bench.saves), ("e", bench.clients), ("s", bench.assetSealing), ("v", bench.encryptedValues),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
-                let comparison = try measure()
+                let comparison = try await measure()
                 report.comparisons.append(comparison)
                 print(comparison.lines.joined(separator: "\n") + "\n")
             }
