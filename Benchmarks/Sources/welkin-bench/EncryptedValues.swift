@@ -72,7 +72,8 @@ extension Bench {
             recordType: type, recordID: CKRecord.ID(recordName: "\(type)-\(batch)-\(number)", zoneID: zone))
         var chance = SplitMix64(seed: UInt64(batch * 1000 + number))
         for name in Self.fieldNames {
-            let text = String((0..<100).map { _ in Character(Unicode.Scalar(UInt8.random(in: 97...122, using: &chance))) })
+            let text = String(
+                (0..<100).map { _ in Character(Unicode.Scalar(UInt8.random(in: 97...122, using: &chance))) })
             if encrypted { record.encryptedValues[name] = text } else { record[name] = text }
         }
         return record
