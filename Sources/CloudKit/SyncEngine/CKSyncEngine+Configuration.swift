@@ -11,7 +11,7 @@ extension CKSyncEngine {
         /// Whether the engine syncs by itself; false: only when told to (B-SYN-11).
         public var automaticallySync = true
         /// The database subscription to use; nil: the engine's own (B-SYN-10).
-        public var subscriptionID: String?
+        public var subscriptionID: CKSubscription.ID?
 
         public init(
             database: CKDatabase, stateSerialization: State.Serialization?, delegate: any CKSyncEngineDelegate

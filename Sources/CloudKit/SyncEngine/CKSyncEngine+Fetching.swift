@@ -4,6 +4,7 @@ extension CKSyncEngine {
     /// One fetch from the first event to the last.
     func fetch(_ context: FetchChangesContext) async throws {
         try await checkAccount()
+        await subscribe()
         await post(.willFetchChanges(Event.WillFetchChanges(context: context)))
         let result = await Result(catching: { () async throws(CKError) in try await fetchAll(context) })
         await post(.didFetchChanges(Event.DidFetchChanges(context: context)))

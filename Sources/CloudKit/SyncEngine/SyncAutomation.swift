@@ -10,6 +10,7 @@ final class SyncAutomation: Sendable {
     private let bell: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
     private let running = Mutex<Task<Void, Never>?>(nil)
+    private let listening = Mutex<Task<Void, Never>?>(nil)
     private let accountObserver = Mutex<AccountObserver?>(nil)
 
     init(_ timekeeping: Timekeeping) {
@@ -26,7 +27,16 @@ final class SyncAutomation: Sendable {
         }
         let observer = AccountObserver { [weak self] in self?.accountChanged() }
         accountObserver.withLock { $0 = observer }
+        let connection = engine.database.connection
+        let notifications = RemoteNotifications(hub: connection.notifications, connection: connection)
         let engine = WeakEngine(value: engine)
+        let listener = Task.detached(priority: .utility) {
+            for await remote in notifications {
+                guard let engine = engine.value else { return }
+                if engine.concerns(remote.notification) { engine.remoteChanged() }
+            }
+        }
+        listening.withLock { $0 = listener }
         let task = Task.detached(priority: .utility) { [self] in
             await run { work in await engine.value?.syncBySchedule(work) }
         }
@@ -35,8 +45,12 @@ final class SyncAutomation: Sendable {
 
     func stop() {
         running.withLock { $0 }?.cancel()
+        listening.withLock { $0 }?.cancel()
         accountObserver.withLock { $0 = nil }
     }
+
+    /// The engine has a subscription: it need not ask as often.
+    func hears() { plan { schedule, _ in schedule.hearsOfChanges = true } }
 
     func wantFetch() { plan { $0.wantFetch(at: $1) } }
 

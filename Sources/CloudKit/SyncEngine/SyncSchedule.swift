@@ -14,9 +14,13 @@ struct SyncSchedule: Hashable, Sendable {
     static let sendDelay = Duration.milliseconds(20)
     /// How often an engine asks without having been told of a change; notifications are best effort (B-PSH-02).
     static let pollInterval = Duration.seconds(60)
+    /// The same for an engine that has a subscription.
+    static let pollIntervalHearing = Duration.seconds(900)
     static let firstDelay = Duration.seconds(1)
     static let delayMax = Duration.seconds(600)
 
+    /// Whether the engine has a subscription that tells it of changes.
+    var hearsOfChanges = false
     private(set) var fetchDue: Duration?
     private(set) var sendDue: Duration?
     /// Nothing happens before: the server or the network needs a pause.
@@ -64,7 +68,10 @@ struct SyncSchedule: Hashable, Sendable {
         switch outcome {
         case .done:
             failures = 0
-            if work == .fetch { fetchDue = min(fetchDue ?? .seconds(Int64.max), now + Self.pollInterval) }
+            if work == .fetch {
+                let next = now + (hearsOfChanges ? Self.pollIntervalHearing : Self.pollInterval)
+                fetchDue = min(fetchDue ?? next, next)
+            }
         case .failed(let wish):
             failures += 1
             quietUntil = max(quietUntil, now + max(wish ?? .zero, backoff(random)))

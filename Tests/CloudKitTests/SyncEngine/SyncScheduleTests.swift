@@ -35,6 +35,10 @@ import Testing
         schedule.began(.fetch)
         schedule.ended(.fetch, .done, hasWork: false, at: .seconds(1), random: 0)
         #expect(schedule.next(at: .seconds(1)) == .wait(SyncSchedule.pollInterval))
+        schedule.began(.fetch)
+        schedule.hearsOfChanges = true
+        schedule.ended(.fetch, .done, hasWork: false, at: .seconds(2), random: 0)
+        #expect(schedule.next(at: .seconds(2)) == .wait(SyncSchedule.pollIntervalHearing))
     }
 
     @Test func `B-SYN-08 B-THR-04 failures in a row wait longer and longer, up to ten minutes`() {

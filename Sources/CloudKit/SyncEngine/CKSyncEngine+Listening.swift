@@ -1,0 +1,39 @@
+import Foundation
+
+extension CKSyncEngine {
+    /// Makes sure that the database has a subscription, so that the engine hears of changes (B-SYN-10).
+    ///
+    /// One that cannot be had now is no reason not to sync: the next fetch tries again, and until then the engine asks.
+    func subscribe() async {
+        guard let automation else { return }
+        let known = state.value.subscriptionID
+        if known == nil || (subscriptionID != nil && subscriptionID != known) {
+            guard let found = try? await findOrMakeSubscription() else { return }
+            await post(
+                nil,
+                preparing: { state in
+                    defer { state.subscriptionID = found }
+                    return state.subscriptionID != found
+                })
+        }
+        automation.hears()
+    }
+
+    /// The subscription that the configuration names, else one that is there, else a new one.
+    private func findOrMakeSubscription() async throws -> String {
+        let all = try await database.allSubscriptions().compactMap { $0 as? CKDatabaseSubscription }
+        let wanted = all.first {
+            $0.recordType == nil && (subscriptionID == nil || $0.subscriptionID == subscriptionID)
+        }
+        if let wanted { return wanted.subscriptionID }
+        let fresh = CKDatabaseSubscription(subscriptionID: subscriptionID ?? "CKSyncEngine-\(database.scope.word)")
+        fresh.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
+        return try await database.save(fresh).subscriptionID
+    }
+
+    /// Whether a notification may be about this engine's database. One that names nothing may be about anything.
+    func concerns(_ notification: CKNotification?) -> Bool {
+        guard let id = notification?.subscriptionID else { return true }
+        return id == state.value.subscriptionID
+    }
+}
