@@ -27,6 +27,8 @@ struct SyncSchedule: Hashable, Sendable {
     private(set) var quietUntil = Duration.zero
     /// In a row.
     private(set) var failures = 0
+    /// The last fetch failed: whatever keeps it from succeeding must not keep changes from being sent.
+    private var sendsFirst = false
 
     mutating func wantFetch(at now: Duration) { fetchDue = min(fetchDue ?? now, now) }
 
@@ -50,8 +52,9 @@ struct SyncSchedule: Hashable, Sendable {
         let due = [fetchDue, sendDue].compactMap { $0.map { max($0, quietUntil) } }
         guard let first = due.min() else { return .idle }
         guard first <= now else { return .wait(first - now) }
-        guard let fetchDue, max(fetchDue, quietUntil) <= now else { return .work(.send) }
-        return .work(.fetch)
+        func isDue(_ time: Duration?) -> Bool { time.map { max($0, quietUntil) <= now } ?? false }
+        guard isDue(fetchDue) else { return .work(.send) }
+        return .work(sendsFirst && isDue(sendDue) ? .send : .fetch)
     }
 
     mutating func began(_ work: Work) {
@@ -65,6 +68,7 @@ struct SyncSchedule: Hashable, Sendable {
     ///   - hasWork: Whether something waits to be sent.
     ///   - random: From 0 to 1.
     mutating func ended(_ work: Work, _ outcome: SyncOutcome, hasWork: Bool, at now: Duration, random: Double) {
+        sendsFirst = work == .fetch && outcome != .done
         switch outcome {
         case .done:
             failures = 0

@@ -80,6 +80,15 @@ import Testing
         #expect(schedule.next(at: .seconds(300)) == .work(.fetch))
     }
 
+    @Test func `A fetch that fails again and again does not keep changes from being sent`() {
+        var schedule = SyncSchedule()
+        schedule.ended(.fetch, .failed(after: nil), hasWork: true, at: .zero, random: 1)
+        #expect(schedule.next(at: .seconds(1)) == .work(.send))
+        schedule.began(.send)
+        schedule.ended(.send, .done, hasWork: false, at: .seconds(1), random: 1)
+        #expect(schedule.next(at: .seconds(1)) == .work(.fetch))
+    }
+
     @Test func `B-SYN-15 after a conflict the others' version is fetched before anything is sent`() {
         var schedule = SyncSchedule()
         schedule.ended(.send, .conflicted, hasWork: true, at: .seconds(1), random: 0)
