@@ -77,7 +77,7 @@ import Testing
         #expect(schedule.next(at: .zero) == .wait(.seconds(300)))
         schedule.wantSend(at: .seconds(10))
         #expect(schedule.next(at: .seconds(10)) == .wait(.seconds(290)))
-        #expect(schedule.next(at: .seconds(300)) == .work(.fetch))
+        #expect(schedule.next(at: .seconds(300)) == .work(.send))
     }
 
     @Test func `A fetch that fails again and again does not keep changes from being sent`() {
