@@ -11,7 +11,7 @@ struct FetchedRecord: Hashable, Sendable {
     /// The record as the app sees it; an error of its own when a field cannot be read or does not open.
     func asRecord() -> Result<CKRecord, any Error> {
         Result {
-            try CKRecord(opened) { slot, value in
+            try CKRecord.answered(opened) { slot, value in
                 CKAsset(opened.kept(value, at: slot, in: address), file: files[slot])
             }
         }

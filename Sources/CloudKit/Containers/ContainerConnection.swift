@@ -18,6 +18,8 @@ struct ContainerPlace: Hashable, Sendable {
 /// What the databases of one container share: where the cloud is, who asks, and the way there.
 final class ContainerConnection: Sendable {
     let identifier: String?
+    /// The profile's; nil: nothing is kept on disk.
+    let folder: String?
     let place: Result<ContainerPlace, CallFailure>
     let account: any DeviceAccount
     let transport: any Transport
@@ -43,9 +45,11 @@ final class ContainerConnection: Sendable {
         notifications: NotificationHub = NotificationHub(), longLivedStore: LongLivedStore? = nil,
         accountWatch: AccountWatch? = nil,
         epochs: EpochBook = EpochBook(),
-        assets: AssetCache = AssetCache(), pieceBytes: Int = TransferPace.pieceBytesDefault
+        assets: AssetCache = AssetCache(), pieceBytes: Int = TransferPace.pieceBytesDefault,
+        folder: String? = nil
     ) {
         self.identifier = identifier
+        self.folder = folder
         self.place = place
         self.account = account
         self.transport = transport
@@ -56,7 +60,7 @@ final class ContainerConnection: Sendable {
         self.accountWatch = accountWatch
         self.assets = assets
         self.pieceBytes = pieceBytes
-        keys = KeyRing(account: account, place: try? place.get(), epochs: epochs)
+        keys = KeyRing(account: account, place: try? place.get(), epochs: epochs, folder: folder)
     }
 
     /// The connection that this process's configuration describes; without one, every call says what is missing.
@@ -115,7 +119,8 @@ final class ContainerConnection: Sendable {
                 return LongLivedStore(folder: configuration.deviceProfile.folder + "/operations/" + place)
             },
             accountWatch: AccountWatch(account), epochs: EpochBook(folder: configuration.deviceProfile.folder),
-            assets: .shared(configuration.assetCache?.folder(of: configuration.profile)))
+            assets: .shared(configuration.assetCache?.folder(of: configuration.profile)),
+            folder: configuration.deviceProfile.folder)
     }
 
     private static let containerMissing =

@@ -27,6 +27,10 @@ extension CKError {
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason, description: deed.describe(reason),
                 remedy: "Sign in again with: welkin login")
+        case .waitingForKey(let reason):
+            self = .failure(
+                .zoneBusy, reason: reason, description: deed.describe(reason),
+                remedy: "Try again when a device of the share's owner was online.", retryAfter: 30)
         case .tampered(let reason):
             self = .failure(
                 .internalError, reason: reason, description: deed.describe(reason), remedy: CallFailure.tamperingRemedy)

@@ -5,18 +5,21 @@ import Foundation
 struct SentRecord {
     let save: ModifyPlan.Save
     private let copy: CKRecord
+    /// What was sent of a share.
+    private let sharingSent: SharingState.Content?
 
     /// - Throws: `CallFailure.invalidArguments` for a value that cannot be sent, or not to this database.
     init(
         _ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy, scope: DatabaseScope
     ) throws(CallFailure) {
-        let operation: RecordOperation
+        var operation: RecordOperation
         var secrets: RecordSecrets?
         do throws(CKError) {
             // A share is always saved with the tag check (B-SAV-09).
             let checksTag = policy == .ifServerRecordUnchanged || record.recordType == CKRecord.SystemType.share
             operation = try record.saveOperation(checksTag: checksTag, allKeys: policy == .allKeys)
             secrets = try record.secrets(allKeys: policy == .allKeys)
+            operation.change.share = try (record as? CKShare)?.sharing.change()
         } catch {
             throw .invalidArguments(error.localizedDescription)
         }
@@ -31,6 +34,7 @@ struct SentRecord {
         save = ModifyPlan.Save(
             id: record.recordID.model, operation: operation, owners: Self.owners(of: record), secrets: secrets,
             assets: RecordAssets(record, allKeys: policy == .allKeys))
+        sharingSent = (record as? CKShare)?.sharing.content
         // A copy of a record is a record.
         copy = record.copy() as? CKRecord ?? record
     }
@@ -47,7 +51,11 @@ struct SentRecord {
             guard let saved = try outcome.result.get() else { throw CallFailure.answerMalformed(status: 200) }
             let asset = { self.asset(saved, at: $0, $1, in: address) }
             try record.acknowledge(saved, sent: copy.state, asset: asset)
-            return .success(try CKRecord(saved, asset: asset))
+            if let share = record as? CKShare, let sharing = saved.record.sharing {
+                share.sharing.acknowledge(
+                    SharingState(sharing, link: saved.link), sent: sharingSent ?? share.sharing.content)
+            }
+            return .success(try CKRecord.answered(saved, asset: asset))
         } catch CallFailure.refused(let refusal) {
             return .failure(CKError(refusal, saving: copy, server: outcome.serverRecord))
         } catch let failure as CallFailure {

@@ -6,7 +6,7 @@ struct BatchSealing {
     /// What became of one operation: the cloud's answer, or why it was never asked.
     typealias Outcome = Result<RecordOutcome, CallFailure>
 
-    private let batch: ModifyPlan.Batch
+    private(set) var batch: ModifyPlan.Batch
     /// Operations that were not settled yet.
     private var pending: [Int]
     private var settled: [Int: Outcome] = [:]
@@ -32,18 +32,21 @@ struct BatchSealing {
     /// What is sent next; nil: nothing.
     ///
     /// What cannot be sealed is settled with it, and keeps the others back where they go together (B-BAT-02).
-    mutating func request(_ keys: ZoneKeys) -> ModifyRecordsRequest? {
+    mutating func request(_ known: ZoneKeys) -> ModifyRecordsRequest? {
         var request = batch.request
         request.operations = []
-        var sealed: [Int] = []
-        for index in pending {
+        var keys = known
+        var ready: [Int: RecordOperation] = [:]
+        // A parent's key is there before its children are wrapped under it.
+        for index in batch.parentsFirst(pending) {
             do throws(CallFailure) {
-                request.operations.append(try operation(index, keys))
-                sealed.append(index)
+                ready[index] = try operation(index, &keys)
             } catch {
                 settled[index] = .failure(error)
             }
         }
+        var sealed = pending.filter { ready[$0] != nil }
+        request.operations = sealed.compactMap { ready[$0] }
         if isAtomic, sealed.count < pending.count {
             for index in sealed { settled[index] = .success(keptBack(batch.request.operations[index])) }
             sealed = []
@@ -52,10 +55,10 @@ struct BatchSealing {
         return sealed.isEmpty ? nil : request
     }
 
-    private func operation(_ index: Int, _ keys: ZoneKeys) throws(CallFailure) -> RecordOperation {
+    private func operation(_ index: Int, _ keys: inout ZoneKeys) throws(CallFailure) -> RecordOperation {
         let operation = batch.request.operations[index]
         guard let secrets = batch.secrets[index], let name = operation.change.recordName else { return operation }
-        return try secrets.sealed(operation, name: name, with: keys, current: current[index])
+        return try secrets.sealed(operation, name: name, with: &keys, current: current[index])
     }
 
     private func keptBack(_ operation: RecordOperation) -> RecordOutcome {
@@ -117,5 +120,29 @@ struct BatchSealing {
             }
             current[index] = byName[name]
         }
+    }
+}
+
+extension ModifyPlan.Batch {
+    /// These operations, each after the one that saves its record's parent.
+    fileprivate func parentsFirst(_ indices: [Int]) -> [Int] {
+        guard secrets.values.contains(where: { $0.parent != nil }) else { return indices }
+        var parents: [String: String] = [:]
+        for (index, secrets) in secrets {
+            if let name = request.operations[index].change.recordName { parents[name] = secrets.parent }
+        }
+        func depth(_ index: Int) -> Int {
+            var depth = 0
+            var name = request.operations[index].change.recordName
+            // Parents may form a circle until the cloud refuses it.
+            while let parent = name.flatMap({ parents[$0] }), depth < indices.count {
+                depth += 1
+                name = parent
+            }
+            return depth
+        }
+        let depths = indices.map { (index: $0, depth: depth($0)) }
+        return depths.enumerated().sorted { ($0.element.depth, $0.offset) < ($1.element.depth, $1.offset) }
+            .map(\.element.index)
     }
 }

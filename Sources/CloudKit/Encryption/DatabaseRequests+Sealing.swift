@@ -6,12 +6,14 @@ extension DatabaseRequests {
     /// When the cloud says that keys have changed, the epoch of the zone is learned, the records concerned are fetched, all
     /// their values are sealed anew, and everything is sent again.
     func modify(_ batch: ModifyPlan.Batch) async throws -> [BatchSealing.Outcome] {
-        guard let keys = try await sealingKeys(batch) else {
+        guard var keys = try await sealingKeys(batch) else {
             return try await modify(batch.request).map { .success($0) }
         }
+        let batch = try begun(batch, &keys)
         var sealing = BatchSealing(batch)
         do {
             try await send(&sealing, with: keys, to: batch.request.zoneID)
+            if batch.savesShares { connection.keys.forgetLooks(at: batch.request.zoneID) }
         } catch {
             // What the cloud has already saved must not be called a failure.
             guard sealing.hasSettled else { throw error }
@@ -21,12 +23,12 @@ extension DatabaseRequests {
     }
 
     private func send(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
-        var keys = keys
+        var keys = try await placed(keys, sealing.batch)
         for _ in 0..<Self.sealingsMax {
             guard let request = sealing.request(keys) else { return }
             let stale = sealing.take(try await modify(request))
             if stale.isEmpty { return }
-            keys = try await newestKeys(of: zone)
+            keys = try await placed(try await newestKeys(of: zone), sealing.batch)
             sealing.look(at: try await current(stale, in: zone))
         }
         sealing.giveUp()
@@ -37,7 +39,7 @@ extension DatabaseRequests {
 
     /// nil: there is nothing to seal, or nothing that cannot do without it.
     private func sealingKeys(_ batch: ModifyPlan.Batch) async throws -> ZoneKeys? {
-        guard !batch.secrets.isEmpty else { return nil }
+        guard !batch.secrets.isEmpty || batch.savesShares else { return nil }
         do {
             return try await zoneKeys(batch.request.zoneID)
         } catch  where !batch.secrets.values.contains(where: \.needsKeys) {
@@ -53,14 +55,7 @@ extension DatabaseRequests {
 
     /// The records as the cloud holds them, those that there are.
     private func current(_ names: [String], in zone: ZoneID) async throws -> [OpenedRecord] {
-        let request = LookupRecordsRequest(
-            records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone)
-        let records = try await lookup(request).compactMap { outcome -> Record? in
-            guard case .record(var record) = outcome else { return nil }
-            record.id.zoneID = zone
-            return record
-        }
-        return await opened(records)
+        await opened(try await looked(at: names, in: zone))
     }
 
     /// Begins a new epoch of the key of one of the user's own zones: whoever lost access reads nothing that is sealed from

@@ -42,6 +42,23 @@ package final class EpochBook: Sendable {
         if epoch > (try self.epoch(of: zone)) { try see(epoch, of: zone) }
     }
 
+    /// Looks at the epochs seen and perhaps adds to them, for all processes of the profile.
+    func change<Value>(_ body: (inout EpochPins) throws -> Value) throws -> Value {
+        guard let file else {
+            var changed = try known
+            let value = try body(&changed)
+            pins.withLock { $0 = changed }
+            return value
+        }
+        return try FileLock.hold(file + ".lock") {
+            let before = try Self.read(file)
+            var changed = before
+            let value = try body(&changed)
+            if changed != before { try PrivateFile.replace(file, with: Array(JSONEncoder().encode(changed))) }
+            return value
+        }
+    }
+
     private var known: EpochPins {
         get throws(CallFailure) {
             if let known = pins.withLock({ $0 }) { return known }

@@ -9,7 +9,15 @@ final class KeyRing: Sendable {
     private let container: String
     private let environment: String
     let epochs: EpochBook
+    /// Whose public identity this device knows (B-TM-08).
+    let identities: PinFile<IdentityPins>
+    /// The fragments of links by which the account came to shares, by the places of those.
+    private let links: PinFile<[String: String]>
     private let root = Mutex<Root?>(nil)
+    /// What came through shares, of the account that `root` is of.
+    private let zones = Mutex<[ZonePlace: SharedKeys]>([:])
+    /// When the trees of zones to be written to were looked at.
+    private let looks = Mutex<[ZonePlace: Look]>([:])
     private let user = Mutex<(account: AccountState, name: String)?>(nil)
 
     /// Another account's secret gives another root.
@@ -18,7 +26,15 @@ final class KeyRing: Sendable {
         var root: ContainerRoot
     }
 
-    init(account: any DeviceAccount, place: ContainerPlace?, epochs: EpochBook) {
+    private struct Look {
+        var epoch: UInt32
+        var taken: Duration
+    }
+
+    /// - Parameter folder: The profile's; nil: nothing is written.
+    init(account: any DeviceAccount, place: ContainerPlace?, epochs: EpochBook, folder: String? = nil) {
+        identities = PinFile(folder: folder, name: "known-identities.json", empty: IdentityPins())
+        links = PinFile(folder: folder, name: "share-links.json", empty: [:])
         self.account = account
         container = place?.container.name ?? ""
         environment = place?.environment.rawValue ?? ""
@@ -32,19 +48,93 @@ final class KeyRing: Sendable {
     func keys(
         of zone: ZoneID, in scope: DatabaseScope, askUser: () async throws -> UserID
     ) async throws -> ZoneKeys {
-        guard scope == .private else {
-            throw CallFailure.keysMissing("The keys of this zone have not been given to this account")
+        guard scope != .public else {
+            throw CallFailure.keysMissing("The public database has no keys")
         }
-        let root = try containerRoot()
-        let place = self.place(of: zone, owner: try await userName(askUser))
-        return ZoneKeys(root: root, place: place, epoch: try epochs.epoch(of: place))
+        let root = try accountRoot()
+        let user = try await userName(askUser)
+        let place = self.place(of: zone, owner: user)
+        let shared = zones.withLock { $0[place] } ?? SharedKeys(place)
+        return ZoneKeys(
+            ShareAccess(root: root.root, secret: root.secret, user: user), place: place,
+            epoch: try epochs.epoch(of: place), shared: shared)
+    }
+
+    /// Keeps what came through shares, for the next time.
+    func keep(_ keys: ZoneKeys) {
+        var shared = keys.shared
+        shared.trim()
+        zones.withLock { $0[keys.place] = shared }
+    }
+
+    // MARK: Shares
+
+    /// Whether the trees of a zone were looked at not long ago, in the same key epoch.
+    func looks(areFresh place: ZonePlace, epoch: UInt32, now: Duration) -> Bool {
+        looks.withLock { looks in looks[place].map { $0.epoch == epoch && now - $0.taken < Self.lookLifetime } ?? false
+        }
+    }
+
+    func noteLook(at place: ZonePlace, epoch: UInt32, now: Duration) {
+        looks.withLock { looks in
+            if let look = looks[place], look.epoch == epoch, now - look.taken < Self.lookLifetime { return }
+            looks[place] = Look(epoch: epoch, taken: now)
+        }
+    }
+
+    /// After a share of the zone was saved, or ended.
+    func forgetLooks(at zone: ZoneID) {
+        guard let owner = zone.owner.isCaller ? knownUserName : zone.owner.recordName else { return }
+        looks.withLock { $0[place(of: zone, owner: owner)] = nil }
+    }
+
+    /// Another device may share a tree, or move one; this one takes note a little later.
+    private static let lookLifetime = Duration.seconds(30)
+
+    /// Opens an invitation, and remembers whose keys it is signed with (B-TM-08).
+    ///
+    /// - Throws: `CallFailure.tampered` where somebody's keys are not the ones known, a signature is not theirs, or an epoch lies
+    ///   back.
+    func open(
+        _ invitation: CloudKitEncryption.ShareInvitation, seat: String, as access: ShareAccess
+    ) throws(CallFailure) -> ShareKey {
+        do {
+            return try identities.change { pins in
+                try epochs.change { epochs in
+                    try invitation.open(as: seat, with: access.secret.identity(), pins: &pins, epochs: &epochs)
+                }
+            }
+        } catch let error as EncryptionError {
+            throw .tampered(error.description)
+        } catch let failure as CallFailure {
+            throw failure
+        } catch {
+            throw .accountUnusable("The files of the profile cannot be written")
+        }
+    }
+
+    /// Remembers the secret of a link.
+    func keep(link fragment: String, of share: RecordPlace) {
+        guard (try? ShareLinkSecret(fragment: fragment)) != nil else { return }
+        // A profile that cannot be written leaves the link good for this time only.
+        try? links.change { $0[Self.name(of: share)] = fragment }
+    }
+
+    func link(of share: RecordPlace) -> ShareLinkSecret? {
+        let fragment = try? links.known[Self.name(of: share)]
+        return fragment.flatMap { try? ShareLinkSecret(fragment: $0) }
+    }
+
+    private static func name(of share: RecordPlace) -> String {
+        [share.zone.container, share.zone.environment, share.zone.owner, share.zone.zone, share.name]
+            .map(\.percentEncoded).joined(separator: "/")
     }
 
     /// Compares the epochs that the cloud says its zones have with those seen before, and remembers higher ones.
     ///
     /// - Throws: `CallFailure.tampered` when one is lower.
     func see(_ zone: Zone) throws(CallFailure) {
-        guard let owner = knownUserName else { return }
+        guard let owner = zone.id.owner.isCaller ? knownUserName : zone.id.owner.recordName else { return }
         try epochs.see(zone.keyEpoch, of: place(of: zone.id, owner: owner))
     }
 
@@ -53,7 +143,7 @@ final class KeyRing: Sendable {
         return ZonePlace(container: container, environment: environment, owner: name, zone: zone.zoneName)
     }
 
-    private func containerRoot() throws -> ContainerRoot {
+    private func accountRoot() throws -> Root {
         let secret: AccountSecret
         do {
             secret = try account.secret()
@@ -61,9 +151,10 @@ final class KeyRing: Sendable {
             throw CallFailure(keychain: error)
         }
         return root.withLock { root in
-            if let root, root.secret == secret { return root.root }
-            let made = secret.root(container: container, environment: environment)
-            root = Root(secret: secret, root: made)
+            if let root, root.secret == secret { return root }
+            let made = Root(secret: secret, root: secret.root(container: container, environment: environment))
+            root = made
+            zones.withLock { $0 = [:] }
             return made
         }
     }

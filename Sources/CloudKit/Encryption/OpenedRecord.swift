@@ -10,6 +10,8 @@ struct OpenedRecord: Hashable, Sendable {
     var values: Result<[Field], CallFailure>
     /// What the files of its assets are sealed with; those that are not among them are plain.
     var assetSecrets: [AssetSlot: AssetSecret]
+    /// Of a share: where it can be found.
+    var link: ShareLink?
 
     init(
         _ record: Record, values: Result<[Field], CallFailure> = .success([]),

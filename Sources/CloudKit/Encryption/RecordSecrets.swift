@@ -11,6 +11,8 @@ struct RecordSecrets: Hashable, Sendable {
     var recordType: String
     /// The record's parent after the save, whose key opens this record's; and whether the save changes it.
     var parent: String?
+    /// The share of which the record is the root, as the cloud said; one that the save begins is not there yet.
+    var share: String?
     var isMoved: Bool
     /// The record's protection as this device last saw it.
     var held: Protection?
@@ -23,7 +25,7 @@ struct RecordSecrets: Hashable, Sendable {
     /// - Parameter current: The record as the cloud holds it, fetched because it holds more than this device knew. Where the
     ///   record gets another key, all its values are sealed anew, and only if nobody changed them meanwhile.
     func sealed(
-        _ operation: RecordOperation, name: String, with keys: ZoneKeys, current: OpenedRecord?
+        _ operation: RecordOperation, name: String, with keys: inout ZoneKeys, current: OpenedRecord?
     ) throws(CallFailure) -> RecordOperation {
         do {
             let cipher = try keys.cipher(
@@ -47,7 +49,9 @@ struct RecordSecrets: Hashable, Sendable {
             operation.change.protection = cipher.protection
             return operation
         } catch let error as EncryptionError {
-            throw CallFailure(error, record: name)
+            // Who has nothing to seal and waits for a key can save nevertheless; the record gets its key with the first value.
+            if !needsKeys, held == nil, current == nil, case .noKey = error { return operation }
+            throw keys.failure(error, record: name)
         } catch {
             throw CallFailure(error)
         }

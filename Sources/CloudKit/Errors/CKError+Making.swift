@@ -100,7 +100,7 @@ extension CKError {
             details[CKRecordChangedErrorAncestorRecordKey] = record.ancestor
             if let server {
                 do throws(CKError) {
-                    details[CKRecordChangedErrorServerRecordKey] = try CKRecord(server)
+                    details[CKRecordChangedErrorServerRecordKey] = try CKRecord.answered(server)
                 } catch {
                     self = error
                     return

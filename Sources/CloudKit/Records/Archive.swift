@@ -5,13 +5,13 @@ import Foundation
 /// An unarchiver ends the process when a class in an archive is not the one asked for. So nothing but this one block
 /// is read from an archive, and what is inside is read by a reader that answers damage with nil.
 enum Archive {
-    private static let key = "CloudKitArchive"
+    static let key = "CloudKitArchive"
 
     private static let plainClasses: [AnyClass] = [
         NSData.self, NSString.self, NSNumber.self, NSDate.self, NSArray.self, NSDictionary.self,
     ]
 
-    static func encode<Content: Encodable>(_ content: Content, into coder: NSCoder) {
+    static func encode<Content: Encodable>(_ content: Content, into coder: NSCoder, key: String = key) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -22,7 +22,7 @@ enum Archive {
     }
 
     /// nil: this archive does not hold such content, or is damaged.
-    static func decode<Content: Decodable>(_ type: Content.Type, from coder: NSCoder) -> Content? {
+    static func decode<Content: Decodable>(_ type: Content.Type, from coder: NSCoder, key: String = key) -> Content? {
         // More classes than the one wanted, so that a wrong one is an answer and not the end.
         guard coder.containsValue(forKey: key),
             let bytes = coder.decodeObject(of: plainClasses, forKey: key) as? NSData as Data?

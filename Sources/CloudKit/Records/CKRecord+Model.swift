@@ -64,12 +64,14 @@ extension CKRecord {
         }
         // The wrap of a record's key under its parent's makes the record part of the parent's tree, whatever it holds.
         let hasWrap = system.protection.map { !$0.keys.isEmpty } ?? false
+        let isShared = system.share != nil && system.share != ancestorSystem.share
         guard
-            !plain.isEmpty || !assetFields(allKeys: allKeys).isEmpty
+            !plain.isEmpty || isShared || !assetFields(allKeys: allKeys).isEmpty
                 || (parentChanged && (system.parent != nil || hasWrap))
         else { return nil }
         return RecordSecrets(
-            fields: plain, recordType: recordType, parent: system.parent?.recordID.recordName, isMoved: parentChanged,
+            fields: plain, recordType: recordType, parent: system.parent?.recordID.recordName,
+            share: isShared ? nil : system.share?.recordID.recordName, isMoved: parentChanged || isShared,
             held: system.protection)
     }
 
@@ -107,6 +109,16 @@ extension CKRecord {
         return keys.sorted().compactMap { key in fields.values[key].flatMap { AssetField(key, $0) } }
     }
 
+    /// A record as the server answered it; a share as a `CKShare`.
+    ///
+    /// - Throws: As `init(_:asset:)`.
+    static func answered(
+        _ opened: OpenedRecord, asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil
+    ) throws(CKError) -> CKRecord {
+        guard let share = opened.record.sharing else { return try CKRecord(opened, asset: asset) }
+        return CKShare(state: try state(of: opened, asset: asset), sharing: SharingState(share, link: opened.link))
+    }
+
     /// A record as the server answered it.
     ///
     /// - Parameter asset: The object for an asset; by default one without a file.
@@ -114,17 +126,22 @@ extension CKRecord {
     convenience init(
         _ opened: OpenedRecord, asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil
     ) throws(CKError) {
+        self.init(state: try Self.state(of: opened, asset: asset))
+    }
+
+    private static func state(
+        of opened: OpenedRecord, asset: ((AssetSlot, AssetValue) -> CKAsset)?
+    ) throws(CKError) -> RecordState {
         let record = opened.record
         let system = RecordSystemFields(record)
         let zoneID = system.recordID.zoneID
         let secrets = try Self.secrets(of: opened)
         let asset = asset ?? { CKAsset(opened.kept($1, at: $0)) }
-        self.init(
-            state: RecordState(
-                system: system, ancestorSystem: system,
-                fields: RecordFields(values: try Self.objects(of: record.fields, in: zoneID, asset)),
-                encrypted: RecordFields(values: try Self.objects(of: secrets, in: zoneID, asset)),
-                parentChanged: false))
+        return RecordState(
+            system: system, ancestorSystem: system,
+            fields: RecordFields(values: try Self.objects(of: record.fields, in: zoneID, asset)),
+            encrypted: RecordFields(values: try Self.objects(of: secrets, in: zoneID, asset)),
+            parentChanged: false)
     }
 
     /// The plain values of the encrypted fields of an answer.
@@ -167,8 +184,8 @@ extension CKRecord {
 
     /// The record as it was when it was last fetched, decoded or saved (B-SAV-07, B-SAV-08).
     var ancestor: CKRecord {
-        CKRecord(
-            state: RecordState(
+        ancestor(
+            RecordState(
                 system: ancestorSystem, ancestorSystem: ancestorSystem, fields: RecordFields(values: fields.original),
                 encrypted: RecordFields(values: encrypted.fields.original), parentChanged: false))
     }

@@ -186,6 +186,9 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
             + "keys=[\(allKeys().joined(separator: ", "))]>"
     }
 
+    /// The record in an earlier state, as an object of its own.
+    func ancestor(_ state: RecordState) -> CKRecord { CKRecord(state: state) }
+
     // MARK: Archiving
 
     open class var supportsSecureCoding: Bool { true }

@@ -16,6 +16,8 @@ enum CallFailure: Error, Hashable, Sendable {
     case accountUnusable(String)
     /// This device has not the keys that something sealed needs; the text says which.
     case keysMissing(String)
+    /// Nobody has handed this account the key of a share yet; the text says of which record (B-TM-06).
+    case waitingForKey(String)
     /// Something sealed does not open, or the cloud went back in time; the text says what.
     case tampered(String)
     /// Somebody is signed in and has to show again who they are (B-ACC-02).
@@ -75,8 +77,8 @@ enum CallFailure: Error, Hashable, Sendable {
                 return true
             default: return false
             }
-        case .limitExceeded, .invalidArguments, .keysMissing, .tampered, .assetFileNotFound, .assetFileModified,
-            .assetNotAvailable, .assetDamaged, .assetCacheUnusable:
+        case .limitExceeded, .invalidArguments, .keysMissing, .waitingForKey, .tampered, .assetFileNotFound,
+            .assetFileModified, .assetNotAvailable, .assetDamaged, .assetCacheUnusable:
             return false
         }
     }

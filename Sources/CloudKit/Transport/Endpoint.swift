@@ -27,6 +27,13 @@ struct Endpoint: Hashable, Sendable {
     static let rereferenceAssets = Endpoint(path: "assets/rereference", method: .post, isRepeatable: true)
     static let caller = Endpoint(path: "users/caller", method: .get, isRepeatable: true)
 
+    static let resolveShares = Endpoint(path: "records/resolve", method: .post, isRepeatable: true)
+    static let acceptShares = Endpoint(path: "records/accept", method: .post, isRepeatable: true)
+    static let requestShareAccess = Endpoint(path: "shares/requestAccess", method: .post, isRepeatable: true)
+    static let lookupParticipants = Endpoint(path: "users/lookup/participants", method: .post, isRepeatable: true)
+    static let lookupShareKeys = Endpoint(path: "shares/keys/lookup", method: .post, isRepeatable: true)
+    static let storeShareKeys = Endpoint(path: "shares/keys/store", method: .post, isRepeatable: false)
+
     /// The same endpoint for a body that may be sent twice.
     var repeatable: Endpoint { Endpoint(path: path, method: method, isRepeatable: true) }
 

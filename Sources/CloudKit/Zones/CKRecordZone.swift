@@ -45,7 +45,10 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
     convenience init(_ zone: Zone) {
         self.init(
             zoneID: CKRecordZone.ID(zone.id), capabilities: Capabilities(rawValue: zone.capabilities.rawValue),
-            share: nil, scope: .perRecord)
+            share: zone.share.map {
+                CKRecord.Reference(
+                    recordID: CKRecord.ID(named: $0, in: CKRecordZone.ID(zone.id)), action: .none)
+            }, scope: .perRecord)
     }
 
     public func copy(with zone: NSZone? = nil) -> Any {

@@ -1,5 +1,5 @@
 /// What a record of the type `cloudkit.share` says besides its fields, as one viewer sees it (B-SHR-09, B-PRT-08).
-package struct Share: Hashable, Sendable {
+package struct Share: Hashable, Codable, Sendable {
     /// The record at the top of the tree; nil for a zone-wide share (B-SHR-01).
     package var root: String?
     package var publicPermission: ParticipantPermission

@@ -2,7 +2,7 @@
 ///
 /// The server cannot open any of them. It sees to it that an epoch is never taken back, that each participant gets their own
 /// wrap only, and tells owner and administrators who waits for one.
-package struct ShareKeys: Hashable, Sendable {
+package struct ShareKeys: Hashable, Codable, Sendable {
     /// The newest epoch; the first is 1.
     package var epoch: Int
     /// Whether somebody who had a key of this epoch is gone, so that a new one is due (B-TM-05). Owner and
@@ -31,7 +31,7 @@ package struct ShareKeys: Hashable, Sendable {
 }
 
 /// One epoch of a share's keys, as one viewer sees it.
-package struct ShareKeyEpoch: Hashable, Sendable {
+package struct ShareKeyEpoch: Hashable, Codable, Sendable {
     package var epoch: Int
     /// For everybody who sees the share.
     package var blob: [UInt8]?

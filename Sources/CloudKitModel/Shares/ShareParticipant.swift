@@ -1,5 +1,5 @@
 /// What somebody is to a share; raw values are those of `CKShare.ParticipantRole` (B-PRT-01).
-package enum ParticipantRole: Int, Hashable, Sendable, CaseIterable {
+package enum ParticipantRole: Int, Hashable, Codable, Sendable, CaseIterable {
     case unknown = 0
     case owner = 1
     case administrator = 2
@@ -8,7 +8,7 @@ package enum ParticipantRole: Int, Hashable, Sendable, CaseIterable {
 }
 
 /// What a participant may do with what is shared; raw values are those of `CKShare.ParticipantPermission`.
-package enum ParticipantPermission: Int, Hashable, Sendable, CaseIterable {
+package enum ParticipantPermission: Int, Hashable, Codable, Sendable, CaseIterable {
     case unknown = 0
     case none = 1
     case readOnly = 2
@@ -16,7 +16,7 @@ package enum ParticipantPermission: Int, Hashable, Sendable, CaseIterable {
 }
 
 /// How far an invitation has come; raw values are those of `CKShare.ParticipantAcceptanceStatus`.
-package enum ParticipantAcceptance: Int, Hashable, Sendable, CaseIterable {
+package enum ParticipantAcceptance: Int, Hashable, Codable, Sendable, CaseIterable {
     case unknown = 0
     case pending = 1
     case accepted = 2
@@ -24,7 +24,7 @@ package enum ParticipantAcceptance: Int, Hashable, Sendable, CaseIterable {
 }
 
 /// By what somebody is looked up (web-services.md §3.5).
-package struct LookupInfo: Hashable, Sendable {
+package struct LookupInfo: Hashable, Codable, Sendable {
     package var emailAddress: String?
     package var phoneNumber: String?
     package var user: UserID?
@@ -42,7 +42,7 @@ package struct LookupInfo: Hashable, Sendable {
 }
 
 /// What a share says of a person: perhaps nothing but the address they were invited by.
-package struct PersonIdentity: Hashable, Sendable {
+package struct PersonIdentity: Hashable, Codable, Sendable {
     /// nil until an account proves the address (B-PRT-05).
     package var user: UserID?
     package var lookup: LookupInfo?
@@ -67,7 +67,7 @@ package struct PersonIdentity: Hashable, Sendable {
 }
 
 /// One of the people of a share, as answers carry them.
-package struct ShareParticipant: Hashable, Sendable {
+package struct ShareParticipant: Hashable, Codable, Sendable {
     /// Stable, made by whoever adds the participant or, failing that, by the server.
     package var id: String
     package var role: ParticipantRole

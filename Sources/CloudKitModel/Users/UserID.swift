@@ -1,5 +1,5 @@
 /// The record name of a user, random and different in every container (B-USR-01): `_` and 32 hexadecimal digits.
-package struct UserID: Hashable, Sendable, CustomStringConvertible {
+package struct UserID: Hashable, Codable, Sendable, CustomStringConvertible {
     package let recordName: String
 
     package init(_ recordName: String) { self.recordName = recordName }

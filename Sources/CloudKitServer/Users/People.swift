@@ -29,7 +29,13 @@ package struct People: Sendable {
         let parts = account.name.split(separator: " ", maxSplits: 1).map(String.init)
         return Person(
             email: account.email, givenName: parts.first, familyName: parts.count > 1 ? parts[1] : nil,
-            publicIdentity: nil)
+            publicIdentity: try await publicIdentity(of: String(decoding: id, as: UTF8.self)))
+    }
+
+    /// What others need to give the account keys (B-TM-08); nil for one that has none.
+    private func publicIdentity(of account: String) async throws -> [UInt8]? {
+        let keychain: Keychain? = try await book.row(AccountKey.keychain(of: account))
+        return keychain?.identity
     }
 
     /// The user of an account in a container, by the address that the account is known under.

@@ -13,8 +13,9 @@ struct SampleKeys {
     ) -> ZoneKeys {
         let place = ZonePlace(
             container: "iCloud.com.example.app", environment: "development", owner: owner, zone: name)
+        let root = secret.root(container: place.container, environment: place.environment)
         return ZoneKeys(
-            root: secret.root(container: place.container, environment: place.environment), place: place, epoch: epoch)
+            ShareAccess(root: root, secret: secret, user: "_me"), place: place, epoch: epoch, shared: SharedKeys(place))
     }
 
     /// A record as the cloud would hold it.
@@ -22,7 +23,8 @@ struct SampleKeys {
         _ name: String, _ values: [String: FieldValue], in zone: String = "Z", type: String = "Note", epoch: UInt32 = 0,
         parent: String? = nil
     ) throws -> Record {
-        let cipher = try Self.zone(zone, epoch: epoch).cipher(
+        var keys = Self.zone(zone, epoch: epoch)
+        let cipher = try keys.cipher(
             sealing: name, recordType: type, parent: parent, isMoved: parent != nil, held: nil)
         var record = Record.stored(name, in: ZoneID(zoneName: zone), type: type)
         record.fields = try values.sorted { $0.key < $1.key }.map { name, value in
@@ -36,6 +38,7 @@ struct SampleKeys {
 
 struct ZoneKeysTests {
     private func opened(_ record: Record, _ keys: ZoneKeys = SampleKeys.zone()) throws -> [FieldValue] {
+        var keys = keys
         let cipher = try keys.cipher(opening: record)
         return try record.fields.map { try cipher.open($0).value() }
     }
@@ -83,12 +86,14 @@ struct ZoneKeysTests {
     @Test func `B-TM-05 a new epoch gives a record a new key and keeps the earlier ones within reach`() throws {
         let first = try SampleKeys.record("r", ["a": .string("x")], parent: "p")
         let held = try #require(first.protection)
-        let same = try SampleKeys.zone().cipher(
+        var keys = SampleKeys.zone()
+        let same = try keys.cipher(
             sealing: "r", recordType: "Note", parent: "p", isMoved: false, held: held)
         #expect(same.protection == held)
         var latest = held
         for epoch in UInt32(1)...3 {
-            latest = try SampleKeys.zone(epoch: epoch).cipher(
+            var keys = SampleKeys.zone(epoch: epoch)
+            latest = try keys.cipher(
                 sealing: "r", recordType: "Note", parent: "p", isMoved: false, held: latest
             ).protection
         }
@@ -104,7 +109,7 @@ struct ZoneKeysTests {
 
     @Test func `B-TM-11 moving a record wraps the same key for its new parent`() throws {
         let first = try SampleKeys.record("r", ["a": .string("x")], parent: "p")
-        let keys = SampleKeys.zone()
+        var keys = SampleKeys.zone()
         let moved = try keys.cipher(
             sealing: "r", recordType: "Note", parent: "q", isMoved: true, held: first.protection)
         #expect(try RecordProtection(moved.protection).wraps.map(\.opener) == [.parent(record: "q", epoch: 0)])
@@ -127,7 +132,8 @@ struct ZoneKeysTests {
         record.fields = [try cipher.seal(Field(name: "a", value: .int64(1)))]
         #expect(try opened(record) == [.int64(1)])
         // What the owner writes to it is sealed under the same key.
-        let again = try SampleKeys.zone().cipher(
+        var keys = SampleKeys.zone()
+        let again = try keys.cipher(
             sealing: "child", recordType: "Note", parent: "p", isMoved: false, held: record.protection)
         #expect(try again.open(record.fields[0]).value() == .int64(1))
         var alone = RecordProtection(of: key)

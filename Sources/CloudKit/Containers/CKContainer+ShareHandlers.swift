@@ -1,0 +1,123 @@
+import Foundation
+
+/// The forms with completion handlers, which are called on an arbitrary queue.
+extension CKContainer {
+    /// What is behind a link (B-ACP-01).
+    public func fetchShareMetadata(
+        with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.shareMetadata(for: url) }
+    }
+
+    @preconcurrency public func fetchShareMetadatas(
+        for urls: [URL],
+        completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
+    ) {
+        Task {
+            do {
+                completionHandler(.success(try await shareMetadatas(for: urls)))
+            } catch {
+                completionHandler(.failure(error))
+            }
+        }
+    }
+
+    /// Takes part in a share (B-ACP-03).
+    public func accept(
+        _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
+    ) {
+        Task {
+            do {
+                completionHandler(try await accept(metadata), nil)
+            } catch {
+                completionHandler(nil, error)
+            }
+        }
+    }
+
+    @preconcurrency public func accept(
+        _ metadatas: [CKShare.Metadata],
+        completionHandler:
+            @escaping @Sendable (Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>) -> Void
+    ) {
+        Task {
+            do {
+                completionHandler(.success(try await accept(metadatas)))
+            } catch {
+                completionHandler(.failure(error))
+            }
+        }
+    }
+
+    /// A participant for a share, by address (B-PRT-05).
+    public func fetchShareParticipant(
+        withEmailAddress emailAddress: String,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.shareParticipant(forEmailAddress: emailAddress) }
+    }
+
+    public func fetchShareParticipant(
+        withPhoneNumber phoneNumber: String,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.shareParticipant(forPhoneNumber: phoneNumber) }
+    }
+
+    public func fetchShareParticipant(
+        withUserRecordID userRecordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.shareParticipant(forUserRecordID: userRecordID) }
+    }
+
+    @preconcurrency public func fetchShareParticipants(
+        forEmailAddresses emails: [String],
+        completionHandler:
+            @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.shareParticipants(forEmailAddresses: emails) }
+    }
+
+    @preconcurrency public func fetchShareParticipants(
+        forPhoneNumbers phoneNumbers: [String],
+        completionHandler:
+            @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.shareParticipants(forPhoneNumbers: phoneNumbers) }
+    }
+
+    @preconcurrency public func fetchShareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecord.ID: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.shareParticipants(forUserRecordIDs: userRecordIDs) }
+    }
+
+    private func hand<Value: Sendable>(
+        to handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
+        _ body: @escaping @Sendable (CKContainer) async throws -> Value
+    ) {
+        Task {
+            do {
+                handler(try await body(self), nil)
+            } catch {
+                handler(nil, error)
+            }
+        }
+    }
+
+    private func hand<Value: Sendable>(
+        to handler: @escaping @Sendable (Result<Value, any Error>) -> Void,
+        _ body: @escaping @Sendable (CKContainer) async throws -> Value
+    ) {
+        Task {
+            do {
+                handler(.success(try await body(self)))
+            } catch {
+                handler(.failure(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import CloudKitModel
+import Foundation
+
+/// Links and participants of shares.
+extension CKContainer {
+    /// What is behind a link (B-ACP-01).
+    ///
+    /// - Throws: `CKError.unknownItem` for a link that leads nowhere, or nowhere the user may look;
+    ///   `.participantMayNeedVerification` where an invitation waits for somebody whose address the cloud has not verified
+    ///   (B-ACP-02).
+    nonisolated(nonsending) public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
+        try await shareMetadatas(for: [url]).only(url)
+    }
+
+    /// What is behind links, each by itself.
+    nonisolated(nonsending) public func shareMetadatas(
+        for urls: [URL]
+    ) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
+        try await publicCloudDatabase.failing {
+            let results = try await publicCloudDatabase.requests().shareMetadata(
+                urls, withRoot: false, desiredKeys: nil)
+            return Dictionary(results.map { ($0.link, $0.result.asError(.other)) }) { first, _ in first }
+        }
+    }
+
+    /// Takes part in a share; its zone is in ``sharedCloudDatabase`` when this returns.
+    ///
+    /// - Throws: `CKError.permissionFailure` for who was not invited (B-ACP-03). Accepting twice is no error.
+    @discardableResult
+    nonisolated(nonsending) public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
+        try await accept([metadata]).only(metadata)
+    }
+
+    /// Takes part in shares of this container, each by itself.
+    nonisolated(nonsending) public func accept(
+        _ metadatas: [CKShare.Metadata]
+    ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
+        try await publicCloudDatabase.failing {
+            let results = try await publicCloudDatabase.requests().acceptShares(metadatas)
+            return Dictionary(results.map { ($0.metadata, $0.result.asShare()) }) { first, _ in first }
+        }
+    }
+
+    /// A participant for a share, by address; also for somebody without an account (B-PRT-05).
+    nonisolated(nonsending) public func shareParticipant(
+        forEmailAddress emailAddress: String
+    ) async throws -> CKShare.Participant {
+        try await shareParticipants(forEmailAddresses: [emailAddress]).only(emailAddress)
+    }
+
+    /// A participant for a share, by telephone number.
+    nonisolated(nonsending) public func shareParticipant(
+        forPhoneNumber phoneNumber: String
+    ) async throws -> CKShare.Participant {
+        try await shareParticipants(forPhoneNumbers: [phoneNumber]).only(phoneNumber)
+    }
+
+    /// A participant for a share, by user record.
+    nonisolated(nonsending) public func shareParticipant(
+        forUserRecordID userRecordID: CKRecord.ID
+    ) async throws -> CKShare.Participant {
+        try await shareParticipants(forUserRecordIDs: [userRecordID]).only(userRecordID)
+    }
+
+    nonisolated(nonsending) public func shareParticipants(
+        forEmailAddresses emails: [String]
+    ) async throws -> [String: Result<CKShare.Participant, any Error>] {
+        try await participants(emails, CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails))
+    }
+
+    nonisolated(nonsending) public func shareParticipants(
+        forPhoneNumbers phoneNumbers: [String]
+    ) async throws -> [String: Result<CKShare.Participant, any Error>] {
+        try await participants(phoneNumbers, CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers))
+    }
+
+    nonisolated(nonsending) public func shareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID]
+    ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
+        try await participants(userRecordIDs, CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs))
+    }
+
+    /// Participants for shares, by whatever people are known.
+    nonisolated(nonsending) public func shareParticipants(
+        for lookupInfos: [CKUserIdentity.LookupInfo]
+    ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
+        try await participants(lookupInfos, lookupInfos)
+    }
+
+    nonisolated(nonsending) private func participants<Key: Hashable>(
+        _ keys: [Key], _ infos: [CKUserIdentity.LookupInfo]
+    ) async throws -> [Key: Result<CKShare.Participant, any Error>] {
+        try await publicCloudDatabase.failing {
+            try RequestLimits.check(items: infos.count)
+            if infos.isEmpty { return [:] }
+            let participants = try await publicCloudDatabase.requests().participants(infos.map(\.model))
+            var results: [Key: Result<CKShare.Participant, any Error>] = [:]
+            for (key, participant) in zip(keys, participants) {
+                results[key] = .success(CKShareParticipant(participant))
+            }
+            return results
+        }
+    }
+
+    /// Asks owners to be let into their shares (B-SHN-02). Succeeds whether there is a share behind a link or not.
+    nonisolated(nonsending) public func requestShareAccess(
+        for urls: [URL]
+    ) async throws -> [URL: Result<Void, any Error>] {
+        try await publicCloudDatabase.failing {
+            let results = try await publicCloudDatabase.requests().requestAccess(urls)
+            return Dictionary(results.map { ($0.link, $0.result.asError(.other)) }) { first, _ in first }
+        }
+    }
+}
+
+extension Result where Success == OpenedRecord, Failure == CallFailure {
+    /// The share as the app sees it.
+    func asShare() -> Result<CKShare, any Error> {
+        do {
+            guard let share = try CKRecord.answered(try get()) as? CKShare else {
+                throw CallFailure.answerMalformed(status: 200)
+            }
+            return .success(share)
+        } catch let failure as CallFailure {
+            return .failure(CKError(failure))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

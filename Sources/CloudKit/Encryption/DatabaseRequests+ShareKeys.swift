@@ -1,0 +1,138 @@
+import CloudKitEncryption
+import CloudKitModel
+import CloudKitWire
+
+/// What devices of owners and administrators do for shares by the way, whenever one comes by (B-TM-05, B-TM-06).
+extension DatabaseRequests {
+    /// The records, with the keys of shares among them brought up to date where that falls to this device; what fails is left to
+    /// the next device or time.
+    func tended(_ records: [Record]) async -> [Record] {
+        guard scope != .public, records.contains(where: { $0.sharing?.keys != nil }) else { return records }
+        var records = records
+        for index in records.indices where records[index].sharing?.keys != nil {
+            if let tended = try? await tended(records[index]) { records[index] = tended }
+        }
+        return records
+    }
+
+    /// nil: nothing was to be done.
+    private func tended(_ record: Record) async throws -> Record? {
+        let zone = record.id.zoneID
+        var keys = try await zoneKeys(zone)
+        guard let sharing = record.sharing, let duty = ShareDuty(sharing, isOwner: keys.isOwn) else { return nil }
+        keys = try opened(record, with: keys)
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let change: ShareKeyChange
+        if duty.isNewEpochDue || (keys.isOwn && keys.shared.newestKey(of: share.name) == nil) {
+            change = try await nextEpoch(of: share, sharing, in: zone, &keys)
+        } else {
+            guard let key = keys.shared.newestKey(of: share.name) else { return nil }
+            let blob = sharing.keys?.epochs.first { $0.epoch == Int(key.epoch) }?.blob
+            change = try making(keys, key).serving(
+                duty, sharing,
+                ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) })
+            if change.wraps.isEmpty, change.link == nil { return nil }
+        }
+        let request = StoreShareKeysRequest(zoneID: zone, recordName: share.name, change: change)
+        _ = try await call(.storeShareKeys, request.wire(), needsUser: true) { try ShareKeysAnswer(wireAnswer: $0) }
+        connection.keys.keep(keys)
+        return try await looked(at: [share.name], in: zone).first
+    }
+
+    /// Begins a new epoch of the zone, then one of the share: whoever is gone opens nothing that is written from now on.
+    private func nextEpoch(
+        of share: RecordPlace, _ sharing: Share, in zone: ZoneID, _ keys: inout ZoneKeys
+    ) async throws -> ShareKeyChange {
+        let held = sharing.keys?.epoch ?? 0
+        let earlier = keys.shared.newestKey(of: share.name)
+        if sharing.keys?.needsNewEpoch == true { try await raiseKeyEpoch(of: zone) }
+        let zoneEpoch = try await newestKeys(of: zone).epoch
+        let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
+        let isWhole = share.name == Share.zoneWideName
+        let change = try making(keys, key).next(
+            sharing, earlier: earlier,
+            zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch, since: earlier == nil ? 0 : zoneEpoch) : [])
+        keys.shared.add(key)
+        return change
+    }
+
+    private func making(_ keys: ZoneKeys, _ key: ShareKey) -> ShareKeyMaking {
+        let identities = connection.keys.identities
+        let place = keys.place
+        return ShareKeyMaking(
+            access: keys.access, key: key,
+            isKnown: { identity, user in
+                let name = IdentityPins.name(of: user.recordName, in: place)
+                return (try? identities.change { try $0.check(identity, of: name) }) != nil
+            },
+            authority: keys.shared.authorities[key.place.name])
+    }
+
+    /// The keys with those that a share's record holds for this account.
+    func opened(_ record: Record, with keys: ZoneKeys) throws(CallFailure) -> ZoneKeys {
+        var keys = keys
+        let place = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let link = keys.isOwn ? nil : connection.keys.link(of: place) ?? keys.shared.links[place.name]
+        let access = keys.access
+        try keys.shared.open(record, as: access, link: link) { invitation, seat throws(CallFailure) in
+            try connection.keys.open(invitation, seat: seat, as: access)
+        }
+        return keys
+    }
+
+    /// Remembers what a link carries to open a share.
+    func learn(_ link: ShareLink, of invitation: CloudKitModel.ShareInvitation) async throws {
+        guard let fragment = link.fragment, invitation.scope == .shared,
+            let keys = try? await self.in(.shared).zoneKeys(invitation.zoneID)
+        else { return }
+        connection.keys.keep(
+            link: fragment, of: RecordPlace(zone: keys.place, name: invitation.share.id.recordName))
+    }
+
+    /// Records as the cloud holds them, without their fields; those that there are.
+    func looked(at names: some Sequence<String>, in zone: ZoneID, desiredKeys: [String]? = nil) async throws -> [Record]
+    {
+        let request = LookupRecordsRequest(
+            records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone, desiredKeys: desiredKeys)
+        return try await lookup(request).compactMap { outcome in
+            guard case .record(var record) = outcome else { return nil }
+            record.id.zoneID = zone
+            return record
+        }
+    }
+
+    /// Where a share can be found, with the secrets of its links that this device knows; nil for any other record.
+    func link(of record: Record, _ keys: ZoneKeys?) -> ShareLink? {
+        guard let sharing = record.sharing, let guid = record.shortGUID, let place = try? connection.place.get() else {
+            return nil
+        }
+        var link = ShareLink(endpoint: place.endpoint, shortGUID: guid)
+        guard let keys, sharing.keys != nil else { return link }
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        if sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite {
+            let secret =
+                keys.isOwn
+                ? keys.access.root.linkSecret(of: share)
+                : keys.shared.links[share.name] ?? connection.keys.link(of: share)
+            link.fragment = secret?.fragment
+        }
+        if keys.isOwn {
+            for participant in sharing.participants where participant.oneTimeGUID != nil {
+                link.seats[participant.id] =
+                    keys.access.root.linkSecret(of: share, participant: participant.id).fragment
+            }
+        }
+        return link
+    }
+}
+
+extension ZoneKeys {
+    /// The zone's own keys for the ring of a share of the whole zone, the newest ones as far as a ring holds them.
+    func ownZoneKeys(upTo newest: UInt32, since first: UInt32 = 0) -> [ZoneKey] {
+        guard isOwn else { return [] }
+        let start = max(first, newest < 24 ? 0 : newest - 24)
+        return (start...max(start, newest)).map {
+            access.root.zoneKey(owner: place.owner, zone: place.zone, epoch: $0)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import CloudKitDevice
+import Foundation
+import Synchronization
+
+/// A small value that all processes of a profile share: in memory, and in a private file of the profile's folder.
+final class PinFile<Pins: Codable & Equatable & Sendable>: Sendable {
+    private let file: String?
+    private let empty: Pins
+    private let memory: Mutex<Pins>
+
+    /// - Parameters:
+    ///   - folder: The profile's; nil: nothing is written.
+    ///   - name: Of the file.
+    init(folder: String?, name: String, empty: Pins) {
+        file = folder.map { $0 + "/" + name }
+        self.empty = empty
+        memory = Mutex(empty)
+    }
+
+    /// What is known now, by this process or another.
+    ///
+    /// - Throws: `CallFailure.accountUnusable` when the file cannot be read.
+    var known: Pins {
+        get throws(CallFailure) {
+            guard let file else { return memory.withLock { $0 } }
+            do {
+                return try read(file)
+            } catch {
+                throw .accountUnusable("A file of the profile cannot be read (\(file)); it is damaged or not yours")
+            }
+        }
+    }
+
+    /// Looks at what is known and perhaps adds to it; where `body` throws, nothing changes.
+    func change<Value>(_ body: (inout Pins) throws -> Value) throws -> Value {
+        guard let file else {
+            var pins = memory.withLock { $0 }
+            let value = try body(&pins)
+            memory.withLock { $0 = pins }
+            return value
+        }
+        return try FileLock.hold(file + ".lock") {
+            let before = try read(file)
+            var pins = before
+            let value = try body(&pins)
+            if pins != before { try PrivateFile.replace(file, with: Array(JSONEncoder().encode(pins))) }
+            return value
+        }
+    }
+
+    private func read(_ file: String) throws -> Pins {
+        guard let bytes = try PrivateFile.read(file) else { return empty }
+        return try JSONDecoder().decode(Pins.self, from: Data(bytes))
+    }
+}

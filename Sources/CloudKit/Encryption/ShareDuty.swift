@@ -1,0 +1,120 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// What a share needs of a device of its owner or of an administrator, decided from what the cloud says of it (B-TM-05, B-TM-06).
+struct ShareDuty: Hashable, Sendable {
+    /// Somebody is gone who had the newest key.
+    var isNewEpochDue: Bool
+    /// Participants with a public identity and without the newest key.
+    var unserved: [ShareParticipant]
+    /// One-time links without the newest key, by participant.
+    var seats: [String]
+    /// Whether the owner has no key of the newest epoch for later.
+    var isOwnSeatOpen: Bool
+    /// Whether the link that anyone may use does not open the newest epoch.
+    var isLinkMissing: Bool
+
+    /// nil: nothing is to be done, or not by this user.
+    init?(_ sharing: Share, isOwner: Bool) {
+        guard let keys = sharing.keys, keys.epoch > 0, let user = sharing.currentParticipant,
+            user.role == .owner || user.role == .administrator, user.acceptance == .accepted
+        else { return nil }
+        let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
+        let without = others.filter { ($0.keyEpoch ?? 0) < keys.epoch }
+        isNewEpochDue = isOwner && keys.needsNewEpoch
+        unserved = without.filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
+        seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
+        isOwnSeatOpen = isOwner && (user.keyEpoch ?? 0) < keys.epoch
+        let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
+        isLinkMissing = isOwner && isOpen && keys.epochs.first { $0.epoch == keys.epoch }?.link == nil
+        if !isNewEpochDue && unserved.isEmpty && seats.isEmpty && !isOwnSeatOpen && !isLinkMissing { return nil }
+    }
+}
+
+/// Makes the keys of a share that its host hands in.
+struct ShareKeyMaking {
+    let access: ShareAccess
+    let key: ShareKey
+    /// Whose identity may be trusted: one that was replaced gets nothing (B-TM-08).
+    let isKnown: (PublicIdentity, UserID) -> Bool
+    /// An administrator's right to invite.
+    let authority: ShareAuthority?
+
+    private var isOwner: Bool { access.user == key.place.zone.owner }
+    private var link: ShareLinkSecret { access.root.linkSecret(of: key.place) }
+
+    /// The first epoch of a share that begins.
+    ///
+    /// - Parameter zoneKeys: For a share of a whole zone: the zone's keys of all epochs so far.
+    func first(isOpen: Bool, zoneKeys: [ZoneKey]) throws(EncryptionError) -> ShareKeyChange {
+        var change = ShareKeyChange(epoch: Int(key.epoch), blob: try ring(nil, isOpen, zoneKeys).bytes)
+        if isOpen { change.link = try link.wrap(key) }
+        return change
+    }
+
+    /// The epoch after somebody is gone: for those who stay.
+    ///
+    /// - Parameters:
+    ///   - earlier: The key so far; nil if this device does not have it.
+    ///   - zoneKeys: For a share of a whole zone: the zone's keys that `earlier` does not lead to.
+    func next(
+        _ sharing: Share, earlier: ShareKey?, zoneKeys: [ZoneKey]
+    ) throws(EncryptionError) -> ShareKeyChange {
+        let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
+        var change = try first(isOpen: isOpen, zoneKeys: [])
+        change.blob = try ring(earlier, isOpen, zoneKeys).bytes
+        let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
+        change.wraps = wraps(
+            others.filter { $0.identity.publicIdentity != nil },
+            seats: others.filter { $0.oneTimeGUID != nil }.map(\.id))
+        if let own = sharing.currentParticipantID { change.wraps.append(try seat(own)) }
+        return change
+    }
+
+    /// What a share of which this device has the newest key still needs.
+    func serving(_ duty: ShareDuty, _ sharing: Share, ring held: ShareKeyring?) throws(EncryptionError)
+        -> ShareKeyChange
+    {
+        var change = ShareKeyChange(epoch: Int(key.epoch), wraps: wraps(duty.unserved, seats: duty.seats))
+        if duty.isOwnSeatOpen, let own = sharing.currentParticipantID { change.wraps.append(try seat(own)) }
+        if duty.isLinkMissing {
+            change.link = try link.wrap(key)
+            var ring = held ?? ShareKeyring(of: key)
+            try ring.add(link, under: key)
+            change.blob = ring.bytes
+        }
+        return change
+    }
+
+    private func ring(
+        _ earlier: ShareKey?, _ isOpen: Bool, _ zoneKeys: [ZoneKey]
+    ) throws(EncryptionError) -> ShareKeyring {
+        var ring = ShareKeyring(of: key)
+        if let earlier { try ring.add(earlier: earlier, under: key) }
+        for zoneKey in zoneKeys { try ring.add(zoneKey, under: key) }
+        if isOpen { try ring.add(link, under: key) }
+        return ring
+    }
+
+    private func wraps(_ participants: [ShareParticipant], seats: [String]) -> [ShareKeyChange.Wrap] {
+        // Who cannot be served now, because their identity is damaged or another one, waits; the others do not wait for them.
+        participants.compactMap { try? invitation($0) } + seats.compactMap { try? seat($0) }
+    }
+
+    private func invitation(_ participant: ShareParticipant) throws -> ShareKeyChange.Wrap? {
+        guard let user = participant.identity.user, let bytes = participant.identity.publicIdentity else { return nil }
+        let identity = try PublicIdentity(bytes: bytes)
+        guard isKnown(identity, user) else { return nil }
+        let invitation = try CloudKitEncryption.ShareInvitation(
+            key, to: participant.id, identity: identity, by: access.user, with: access.secret.identity(),
+            authority: authority,
+            administrator: isOwner && participant.role == .administrator)
+        return ShareKeyChange.Wrap(participantID: participant.id, bytes: invitation.bytes)
+    }
+
+    /// The key for a link of the owner's own making: for their other devices, or a one-time link.
+    private func seat(_ id: String) throws(EncryptionError) -> ShareKeyChange.Wrap {
+        let secret = access.root.linkSecret(of: key.place, participant: id)
+        return ShareKeyChange.Wrap(participantID: id, bytes: try secret.wrap(key, participant: id))
+    }
+}

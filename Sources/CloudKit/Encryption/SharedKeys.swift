@@ -1,0 +1,194 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// Who opens and hands out keys of shares: the account as one container knows it.
+struct ShareAccess: Sendable {
+    let root: ContainerRoot
+    let secret: AccountSecret
+    /// The account's own record name in the container.
+    let user: String
+}
+
+/// The keys of one zone that come through shares, and what records say about theirs; pure.
+struct SharedKeys: Sendable {
+    /// Where a record lies in its tree.
+    struct Standing: Hashable, Sendable {
+        var parent: String?
+        /// The share of which the record is the root.
+        var share: String?
+    }
+
+    let place: ZonePlace
+    private var tree: TreeKeys
+    private var shareKeys: [String: [UInt32: ShareKey]] = [:]
+    private var zoneKeys: [UInt32: ZoneKey] = [:]
+    private(set) var links: [String: ShareLinkSecret] = [:]
+    /// By what right the account invites others to shares of somebody else.
+    private(set) var authorities: [String: ShareAuthority] = [:]
+    /// The newest key epoch of each share, as the cloud says.
+    private(set) var newest: [String: UInt32] = [:]
+    private(set) var protections: [String: RecordProtection] = [:]
+    private(set) var standings: [String: Standing] = [:]
+    /// Why keys that the cloud offered were not taken.
+    var refusal: CallFailure?
+
+    init(_ place: ZonePlace) {
+        self.place = place
+        tree = TreeKeys(zone: place)
+    }
+
+    // MARK: What is at hand
+
+    mutating func add(_ key: ShareKey) {
+        shareKeys[key.place.name, default: [:]][key.epoch] = key
+        newest[key.place.name] = max(newest[key.place.name] ?? 0, key.epoch)
+        tree.add(key)
+    }
+
+    mutating func add(_ key: ZoneKey) {
+        zoneKeys[key.epoch] = key
+        tree.add(key)
+    }
+
+    mutating func add(_ link: ShareLinkSecret, of share: String) { links[share] = link }
+
+    mutating func add(_ authority: ShareAuthority, for share: String) { authorities[share] = authority }
+
+    func zoneKey(_ epoch: UInt32) -> ZoneKey? { zoneKeys[epoch] }
+
+    func key(of share: String, epoch: UInt32) -> ShareKey? { shareKeys[share]?[epoch] }
+
+    /// The key under which something is wrapped for the members of a share now; nil: it has not been handed out.
+    func newestKey(of share: String) -> ShareKey? { newest[share].flatMap { shareKeys[share]?[$0] } }
+
+    /// Whether the zone has shares with keys of which the account has none.
+    var isWaiting: Bool { newest.keys.contains { shareKeys[$0] == nil } }
+
+    mutating func see(_ epoch: Int, of share: String) {
+        if epoch > 0 { newest[share] = UInt32(clamping: epoch) }
+    }
+
+    // MARK: Records
+
+    mutating func learn(_ record: Record) {
+        let name = record.id.recordName
+        standings[name] = Standing(parent: record.parent, share: record.share)
+        learn(record.protection.flatMap { try? RecordProtection($0) }, of: name)
+    }
+
+    mutating func learn(_ protection: RecordProtection?, of name: String) {
+        protections[name] = protection
+        tree.learn(protection, of: name)
+    }
+
+    /// There is no such record, or the account does not see it.
+    mutating func learnAbsence(of name: String) {
+        standings[name] = Standing()
+        learn(nil, of: name)
+    }
+
+    /// Where records lie may have changed.
+    mutating func forgetStandings() { standings = [:] }
+
+    mutating func key(of record: String) throws(EncryptionError) -> TreeKeys.Outcome { try tree.key(of: record) }
+
+    /// Shares that protections name and whose key is not at hand.
+    var unopenedShares: Set<String> {
+        var names: Set<String> = []
+        for protection in protections.values {
+            for case .share(let share, let epoch) in protection.wraps.map(\.opener)
+            where shareKeys[share]?[epoch] == nil { names.insert(share) }
+        }
+        return names
+    }
+
+    /// Forgets records when there are many of them: they can be fetched again.
+    mutating func trim() {
+        guard protections.count + standings.count > Self.recordsMax else { return }
+        protections = [:]
+        standings = [:]
+        tree = TreeKeys(zone: place)
+        for key in zoneKeys.values { tree.add(key) }
+        for keys in shareKeys.values { for key in keys.values { tree.add(key) } }
+    }
+
+    private static let recordsMax = 4000
+}
+
+// MARK: - Opening
+
+extension SharedKeys {
+    /// Opens what the cloud keeps of a share's keys for the account: the newest epoch by an invitation or a link, the earlier
+    /// ones through the rings.
+    ///
+    /// - Parameters:
+    ///   - trust: Opens an invitation after its signatures were compared with what this device knows.
+    ///   - link: The secret of the link by which the account came, if this device knows one.
+    mutating func open(
+        _ record: Record, as access: ShareAccess, link: ShareLinkSecret?,
+        trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
+    ) throws(CallFailure) {
+        guard let sharing = record.sharing, let keys = sharing.keys else { return }
+        let share = RecordPlace(zone: place, name: record.id.recordName)
+        see(keys.epoch, of: share.name)
+        for epoch in keys.epochs {
+            // Below a key at hand only its ring leads: an older invitation is worth nothing any more.
+            if shareKeys[share.name]?.keys.contains(where: { $0 >= epoch.epoch }) != true {
+                let seat = sharing.currentParticipantID
+                guard let key = try Self.openedKey(epoch, of: share, seat: seat, as: access, link: link, trust) else {
+                    continue
+                }
+                add(key)
+                noteAuthority(epoch, share, access)
+            }
+            guard let key = key(of: share.name, epoch: UInt32(clamping: epoch.epoch)), let blob = epoch.blob else {
+                continue
+            }
+            do throws(EncryptionError) {
+                try addRing(try ShareKeyring(bytes: blob, share: share), key)
+            } catch {
+                throw .tampered(error.description)
+            }
+        }
+    }
+
+    private mutating func addRing(_ ring: ShareKeyring, _ key: ShareKey) throws(EncryptionError) {
+        guard ring.epoch == key.epoch else { return }
+        for earlier in try ring.earlierKeys(key) { add(earlier) }
+        for zoneKey in try ring.zoneKeys(key) { add(zoneKey) }
+        if let link = try ring.linkSecret(key) { add(link, of: key.place.name) }
+    }
+
+    private mutating func noteAuthority(_ epoch: ShareKeyEpoch, _ share: RecordPlace, _ access: ShareAccess) {
+        guard let wrap = epoch.wrap, !ShareLinkSecret.isLinkWrap(wrap),
+            let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
+            let identity = try? access.secret.identity(),
+            let authority = invitation.authority(for: identity.publicIdentity)
+        else { return }
+        add(authority, for: share.name)
+    }
+
+    private static func openedKey(
+        _ epoch: ShareKeyEpoch, of share: RecordPlace, seat: String?, as access: ShareAccess, link: ShareLinkSecret?,
+        _ trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
+    ) throws(CallFailure) -> ShareKey? {
+        let isOwner = share.zone.owner == access.user
+        if let wrap = epoch.wrap, let seat {
+            if ShareLinkSecret.isLinkWrap(wrap) {
+                let secret = isOwner ? access.root.linkSecret(of: share, participant: seat) : link
+                if let key = try? secret?.open(wrap, share: share, participant: seat) { return key }
+            } else {
+                let invitation: CloudKitEncryption.ShareInvitation
+                do throws(EncryptionError) {
+                    invitation = try CloudKitEncryption.ShareInvitation(bytes: wrap, share: share)
+                } catch {
+                    throw .tampered(error.description)
+                }
+                return try trust(invitation, seat)
+            }
+        }
+        guard let wrapped = epoch.link else { return nil }
+        let secret = isOwner ? access.root.linkSecret(of: share) : link
+        return try? secret?.open(wrapped, share: share)
+    }
+}

@@ -1,0 +1,50 @@
+import CloudKitModel
+import Foundation
+
+/// Takes part in shares of one container (B-ACP-03 to B-ACP-05).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    /// All of the operation's container.
+    open var shareMetadatas: [CKShare.Metadata]?
+
+    open var perShareResultBlock: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
+    open var acceptSharesResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for one share.
+    open var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
+    /// The older block for the whole.
+    open var acceptSharesCompletionBlock: (((any Error)?) -> Void)?
+
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public override init() { super.init() }
+
+    public convenience init(shareMetadatas: [CKShare.Metadata]) {
+        self.init()
+        self.shareMetadatas = shareMetadatas
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = containerRequests()
+        let metadatas = shareMetadatas ?? []
+        return {
+            let results = try await requests.acceptShares(metadatas)
+            await self.deliver { for (metadata, result) in results { self.report(metadata, result.asShare()) } }
+        }
+    }
+
+    private func report(_ metadata: CKShare.Metadata, _ result: Result<CKShare, any Error>) {
+        switch result {
+        case .success(let share): perShareCompletionBlock?(metadata, share, nil)
+        case .failure(let error):
+            errors[metadata.share.recordID] = error
+            perShareCompletionBlock?(metadata, nil, error)
+        }
+        perShareResultBlock?(metadata, result)
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        acceptSharesCompletionBlock?(
+            failure.map { CKError($0) } ?? CKError.partial(errors, deed: "accept some shares"))
+        acceptSharesResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
+    }
+}

@@ -1,0 +1,61 @@
+import CloudKitModel
+import Foundation
+
+/// Fetches what is behind links to shares (B-ACP-01, B-ACP-02).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+    open var shareURLs: [URL]?
+    /// Whether the metadata carry the root record; without effect for shares of whole zones. Default: false.
+    open var shouldFetchRootRecord = false
+    /// The fields of the root wanted; nil: all.
+    open var rootRecordDesiredKeys: [CKRecord.FieldKey]?
+
+    open var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+    open var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for one link.
+    open var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
+    /// The older block for the whole.
+    open var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)?
+
+    private var errors: [AnyHashable: any Error] = [:]
+
+    public override init() { super.init() }
+
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = containerRequests()
+        let (urls, withRoot, desiredKeys) = (shareURLs ?? [], shouldFetchRootRecord, rootRecordDesiredKeys)
+        return {
+            let results = try await requests.shareMetadata(urls, withRoot: withRoot, desiredKeys: desiredKeys)
+            await self.deliver { for (link, result) in results { self.report(link, result.asError(.other)) } }
+        }
+    }
+
+    private func report(_ url: URL, _ result: Result<CKShare.Metadata, any Error>) {
+        switch result {
+        case .success(let metadata): perShareMetadataBlock?(url, metadata, nil)
+        case .failure(let error):
+            errors[url] = error
+            perShareMetadataBlock?(url, nil, error)
+        }
+        perShareMetadataResultBlock?(url, result)
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        fetchShareMetadataCompletionBlock?(
+            failure.map { CKError($0) } ?? CKError.partial(errors, deed: "fetch some share metadata"))
+        fetchShareMetadataResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
+    }
+}
+
+extension CKOperation {
+    /// The way to the operation's container, for what is about none of its databases.
+    final func containerRequests() -> DatabaseRequests {
+        let container = chosenSettings.container ?? .default()
+        return DatabaseRequests(connection: container.connection, scope: .public, settings: callSettings())
+    }
+}

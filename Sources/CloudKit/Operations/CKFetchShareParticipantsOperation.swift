@@ -1,0 +1,48 @@
+import CloudKitModel
+import Foundation
+
+/// Looks people up who are to take part in a share (B-PRT-05).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
+    open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
+
+    open var perShareParticipantResultBlock:
+        ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
+    open var fetchShareParticipantsResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for one participant.
+    open var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)?
+    /// The older block for the whole.
+    open var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)?
+
+    public override init() { super.init() }
+
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = containerRequests()
+        let infos = userIdentityLookupInfos ?? []
+        try RequestLimits.check(items: infos.count)
+        return {
+            if infos.isEmpty { return }
+            let participants = try await requests.participants(infos.map(\.model))
+            await self.deliver {
+                for (info, participant) in zip(infos, participants) {
+                    self.report(info, CKShareParticipant(participant))
+                }
+            }
+        }
+    }
+
+    private func report(_ info: CKUserIdentity.LookupInfo, _ participant: CKShare.Participant) {
+        shareParticipantFetchedBlock?(participant)
+        perShareParticipantResultBlock?(info, .success(participant))
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        fetchShareParticipantsCompletionBlock?(failure.map { CKError($0) })
+        fetchShareParticipantsResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
+    }
+}

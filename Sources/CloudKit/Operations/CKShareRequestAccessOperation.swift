@@ -1,0 +1,35 @@
+import CloudKitModel
+import Foundation
+
+/// Asks owners to be let into their shares; succeeds whether there is a share behind a link or not (B-SHN-02).
+// Restates what `Operation` declares, see `CKOperation`.
+open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
+    open var shareURLs: [URL]?
+
+    open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)?
+    open var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    public override init() { super.init() }
+
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = containerRequests()
+        let urls = shareURLs ?? []
+        try RequestLimits.check(items: urls.count)
+        return {
+            if urls.isEmpty { return }
+            let results = try await requests.requestAccess(urls)
+            await self.deliver {
+                for (link, result) in results { self.perShareAccessRequestResultBlock?(link, result.asError(.other)) }
+            }
+        }
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        shareAccessRequestResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
+    }
+}

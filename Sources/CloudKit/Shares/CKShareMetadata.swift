@@ -1,0 +1,139 @@
+import CloudKitModel
+import CloudKitWire
+import Foundation
+
+extension CKShare {
+    public typealias Metadata = CKShareMetadata
+}
+
+/// What the holder of a link learns of the share behind it, before and after accepting (B-ACP-01).
+///
+/// Apps write `CKShare.Metadata`; the class stands at top level because a nested one cannot be archived.
+public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendable {
+    private let invitation: ShareInvitation
+    private let openedShare: OpenedRecord
+    private let openedRoot: OpenedRecord?
+    /// The link as it was opened: a one-time link has another GUID than its share.
+    let opened: ShareLink
+
+    /// - Parameters:
+    ///   - share: The invitation's share with its values opened.
+    ///   - root: The same of its root.
+    init(_ invitation: ShareInvitation, share: OpenedRecord, root: OpenedRecord?, opened: ShareLink) {
+        self.invitation = invitation
+        openedShare = share
+        openedRoot = root
+        self.opened = opened
+        super.init()
+    }
+
+    public var containerIdentifier: String { invitation.container.name }
+
+    /// A share of its own: changes to it leave the metadata alone.
+    public var share: CKShare { CKShare(showing: openedShare) }
+
+    /// The record at the top of the tree; nil for a share of a whole zone.
+    public var hierarchicalRootRecordID: CKRecord.ID? {
+        invitation.rootRecordName.map { CKRecord.ID(named: $0, in: CKRecordZone.ID(invitation.zoneID)) }
+    }
+
+    @available(*, deprecated, renamed: "hierarchicalRootRecordID")
+    public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? CKRecord.ID(invitation.share.id) }
+
+    /// The root, if it was asked for and can be read; nil for a share of a whole zone.
+    public var rootRecord: CKRecord? { openedRoot.flatMap { try? CKRecord($0) } }
+
+    public var ownerIdentity: CKUserIdentity { CKUserIdentity(invitation.owner) }
+
+    public var participantRole: CKShare.ParticipantRole {
+        CKShare.ParticipantRole(rawValue: invitation.role.rawValue) ?? .unknown
+    }
+
+    public var participantStatus: CKShare.ParticipantAcceptanceStatus {
+        CKShare.ParticipantAcceptanceStatus(rawValue: invitation.acceptance.rawValue) ?? .unknown
+    }
+
+    public var participantPermission: CKShare.ParticipantPermission {
+        CKShare.ParticipantPermission(rawValue: invitation.permission.rawValue) ?? .unknown
+    }
+
+    @available(*, deprecated, renamed: "participantRole")
+    public var participantType: CKShare.ParticipantType {
+        CKShare.ParticipantType(rawValue: invitation.role.rawValue) ?? .unknown
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKShareMetadata else { return false }
+        return other.invitation == invitation && other.opened == opened
+    }
+
+    public override var hash: Int { opened.hashValue }
+
+    /// Names of places only: neither people nor the link belong into logs.
+    public override var description: String {
+        "<CKShareMetadata: \(addressText(of: self)); containerIdentifier=\(containerIdentifier), "
+            + "share=\(invitation.share.id.recordName), participantRole=\(participantRole), "
+            + "participantStatus=\(participantStatus), participantPermission=\(participantPermission)>"
+    }
+
+    // MARK: Archiving
+
+    public static var supportsSecureCoding: Bool { true }
+
+    private struct Content: Codable {
+        /// The answer as it came, without encrypted values and keys.
+        var answer: Data
+        var link: ShareLink
+        var opened: ShareLink
+    }
+
+    private static let style = WireStyle(surface: .native, caller: nil, requestUUID: "")
+
+    public convenience init?(coder: NSCoder) {
+        guard let content = Archive.decode(Content.self, from: coder),
+            case .invitation(let invitation)? = try? [ShareInvitationOutcome](wireAnswer: Array(content.answer)).first
+        else { return nil }
+        var share = OpenedRecord(invitation.share)
+        share.link = content.link
+        self.init(
+            invitation, share: share, root: invitation.rootRecord.map { OpenedRecord($0) }, opened: content.opened)
+    }
+
+    /// Archives what can be shown of the share; its encrypted values and those of its root are left out.
+    public func encode(with coder: NSCoder) {
+        var plain = invitation
+        plain.share.fields.removeAll { $0.type.isEncrypted }
+        plain.share.sharing?.keys = nil
+        if plain.rootRecord?.isSealed == true { plain.rootRecord = nil }
+        let answer = [ShareInvitationOutcome.invitation(plain)].wireAnswer(
+            style: Self.style, answering: [ShareInvitationRequest(shortGUID: opened.shortGUID)])
+        Archive.encode(
+            Content(answer: Data(answer), link: openedShare.link ?? opened, opened: opened), into: coder)
+    }
+}
+
+extension CKShare {
+    /// A share as far as it can be shown: without encrypted values that this device cannot open.
+    fileprivate convenience init(showing opened: OpenedRecord) {
+        var readable = opened
+        if (try? opened.values.get().count) != opened.record.fields.count(where: \.type.isEncrypted) {
+            readable.values = .success([])
+            readable.record.fields.removeAll { $0.type.isEncrypted }
+        }
+        let share = opened.record.sharing ?? Share(root: nil)
+        let sharing = SharingState(share, link: opened.link)
+        do {
+            self.init(state: try CKRecord.answered(readable).state, sharing: sharing)
+        } catch {
+            readable.record.fields = []
+            let system = RecordSystemFields(readable.record)
+            self.init(
+                state: RecordState(
+                    system: system, ancestorSystem: system, fields: RecordFields(), encrypted: RecordFields(),
+                    parentChanged: false),
+                sharing: sharing)
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import CloudKitModel
+import Foundation
+
+/// Where a share's links lead, as far as this device knows.
+struct ShareLink: Hashable, Codable, Sendable {
+    /// Scheme, host and port of the cloud.
+    var endpoint: String
+    var shortGUID: String
+    /// The secret that stands behind the `#`; nil: there is none, or this device does not know it (B-TM-07).
+    var fragment: String?
+    /// The same for one-time links, by participant; on devices of the owner.
+    var seats: [String: String] = [:]
+
+    var url: URL? { url(to: shortGUID, fragment) }
+
+    func url(to guid: String, _ fragment: String?) -> URL? {
+        let secret = fragment.map { "#" + $0 } ?? ""
+        return URL(string: endpoint + "/share/" + guid.percentEncoded + secret)
+    }
+}
+
+/// What a share says besides its fields: as the cloud answered it, and what the app has changed since.
+struct SharingState {
+    /// nil: never saved.
+    private(set) var held: Share?
+    private(set) var link: ShareLink?
+    let root: String?
+    var publicPermission: ParticipantPermission
+    var allowsAccessRequests: Bool
+    /// The app's own objects, the owner first: what it sets on them is saved with the share.
+    private(set) var participants: [CKShareParticipant]
+    private(set) var currentParticipantID: String?
+    private(set) var requesters: [PersonIdentity]
+    private(set) var blocked: [PersonIdentity]
+    private var denied: [UserID] = []
+    private var newlyBlocked: [UserID] = []
+    private var unblocked: [UserID] = []
+    /// What the app did that cannot be; told when the share is saved, as there is no other way to raise an error.
+    private(set) var misuse: String?
+
+    /// A share that the cloud does not know yet, of the tree below a record or of a whole zone.
+    init(root: String?) {
+        let owner = ShareParticipant(
+            id: UUID().uuidString, role: .owner, permission: .readWrite, acceptance: .accepted,
+            identity: PersonIdentity(user: UserID(CKCurrentUserDefaultName)))
+        self.root = root
+        publicPermission = .none
+        allowsAccessRequests = false
+        participants = [CKShareParticipant(owner)]
+        currentParticipantID = owner.id
+        requesters = []
+        blocked = []
+    }
+
+    init(_ share: Share, link: ShareLink?) {
+        held = share
+        self.link = link
+        root = share.root
+        publicPermission = share.publicPermission
+        allowsAccessRequests = share.allowsAccessRequests
+        participants = share.participants.map { participant in
+            let seat = participant.oneTimeGUID.flatMap {
+                link?.url(to: $0, link?.seats[participant.id])?.absoluteString
+            }
+            return CKShareParticipant(.init(participant: participant, oneTimeLink: seat))
+        }
+        currentParticipantID = share.currentParticipantID
+        requesters = share.requesters
+        blocked = share.blocked
+    }
+
+    var owner: CKShareParticipant? { participants.first { $0.role == .owner } }
+    var current: CKShareParticipant? { participants.first { $0.participantID == currentParticipantID } }
+
+    private var isHost: Bool { current.map { $0.role == .owner || $0.role == .administrator } ?? false }
+
+    // MARK: Changes
+
+    /// Rule B-PRT-06: who is there already is replaced.
+    mutating func add(_ participant: CKShareParticipant) {
+        guard publicPermission == .none else {
+            misuse = "Participants can be added only while publicPermission is none"
+            return
+        }
+        if let index = participants.firstIndex(where: { $0.isSamePerson(as: participant) }) {
+            guard participants[index].role != .owner else { return }
+            participants[index] = participant.taking(idOf: participants[index])
+        } else {
+            participants.append(participant)
+        }
+    }
+
+    mutating func remove(_ participant: CKShareParticipant) {
+        guard let index = participants.firstIndex(where: { $0.isSamePerson(as: participant) }) else {
+            misuse = "A participant who is not on the share cannot be removed"
+            return
+        }
+        guard participants[index].role != .owner else {
+            misuse = "The owner cannot be removed from a share"
+            return
+        }
+        participants.remove(at: index)
+    }
+
+    mutating func deny(_ people: [PersonIdentity]) {
+        guard checkHost() else { return }
+        denied += people.compactMap(\.user)
+        requesters.removeAll { people.contains($0) }
+    }
+
+    mutating func block(_ people: [PersonIdentity]) {
+        guard checkHost() else { return }
+        newlyBlocked += people.compactMap(\.user)
+        requesters.removeAll { people.contains($0) }
+        blocked += people.filter { !blocked.contains($0) }
+    }
+
+    mutating func unblock(_ people: [PersonIdentity]) {
+        guard checkHost() else { return }
+        unblocked += people.compactMap(\.user)
+        blocked.removeAll { people.contains($0) }
+    }
+
+    private mutating func checkHost() -> Bool {
+        if !isHost { misuse = "Only the owner and administrators of a share answer requests for access" }
+        return isHost
+    }
+
+    // MARK: Saving
+
+    /// What a save asks of the cloud; nil: nothing.
+    ///
+    /// - Throws: `CKError.invalidArguments` for what the app did and cannot be.
+    func change() throws(CKError) -> ShareChange? {
+        if let misuse { throw .invalidArguments(misuse) }
+        var change = ShareChange(denied: denied, blocked: newlyBlocked, unblocked: unblocked)
+        if held == nil { change.root = root.map { ShareChange.Root(recordName: $0) } }
+        if publicPermission != held?.publicPermission { change.publicPermission = publicPermission }
+        if allowsAccessRequests != held?.allowsAccessRequests ?? false {
+            change.allowsAccessRequests = allowsAccessRequests
+        }
+        let wanted = participants.map(\.content)
+        let known = (held?.participants ?? []).map { CKShareParticipant.Content(participant: $0) }
+        if publicPermission == .none, wanted.compactMap(\.change) != known.compactMap(\.change) {
+            change.participants = wanted.compactMap(\.change)
+        }
+        return change.isEmpty ? nil : change
+    }
+
+    /// Everything that would be sent, as a value.
+    var content: Content {
+        Content(
+            publicPermission: publicPermission, allowsAccessRequests: allowsAccessRequests,
+            participants: participants.map(\.content), denied: denied, newlyBlocked: newlyBlocked, unblocked: unblocked,
+            misuse: misuse)
+    }
+
+    /// Takes over what the cloud answered to a save; what the app changed since it was sent stays changed.
+    mutating func acknowledge(_ saved: SharingState, sent: Content) {
+        guard content == sent else {
+            held = saved.held
+            link = saved.link
+            return
+        }
+        self = saved
+    }
+
+    /// A state of its own: changes to a copy leave the original alone.
+    var copy: SharingState {
+        var copy = self
+        copy.participants = participants.map { CKShareParticipant($0.content) }
+        return copy
+    }
+
+    /// As the cloud answered it last (B-SAV-07).
+    var ancestor: SharingState { held.map { SharingState($0, link: link) } ?? copy }
+
+    // MARK: Archiving
+
+    struct Content: Codable, Hashable {
+        var held: Share?
+        var link: ShareLink?
+        var root: String?
+        var publicPermission: ParticipantPermission
+        var allowsAccessRequests: Bool
+        var participants: [CKShareParticipant.Content]
+        var currentParticipantID: String?
+        var requesters: [PersonIdentity] = []
+        var blocked: [PersonIdentity] = []
+        var denied: [UserID]
+        var newlyBlocked: [UserID]
+        var unblocked: [UserID]
+        var misuse: String?
+    }
+
+    /// For an archive: keys of the share stay with the cloud.
+    var archived: Content {
+        var content = content
+        content.held = held
+        content.held?.keys = nil
+        content.link = link
+        content.root = root
+        content.currentParticipantID = currentParticipantID
+        content.requesters = requesters
+        content.blocked = blocked
+        return content
+    }
+
+    init(_ content: Content) {
+        held = content.held
+        link = content.link
+        root = content.root
+        publicPermission = content.publicPermission
+        allowsAccessRequests = content.allowsAccessRequests
+        participants = content.participants.map { CKShareParticipant($0) }
+        currentParticipantID = content.currentParticipantID
+        requesters = content.requesters
+        blocked = content.blocked
+        denied = content.denied
+        newlyBlocked = content.newlyBlocked
+        unblocked = content.unblocked
+        misuse = content.misuse
+    }
+}
+
+extension CKShareParticipant {
+    fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool {
+        let (mine, others) = (content.participant, other.content.participant)
+        if mine.id == others.id { return true }
+        if let user = mine.identity.user, user == others.identity.user { return true }
+        guard let lookup = mine.identity.lookup, !lookup.isEmpty else { return false }
+        return lookup == others.identity.lookup
+    }
+
+    fileprivate func taking(idOf other: CKShareParticipant) -> CKShareParticipant {
+        guard participantID != other.participantID else { return self }
+        var content = content
+        content.participant.id = other.participantID
+        return CKShareParticipant(content)
+    }
+}
+
+extension CKShareParticipant.Content {
+    /// The participant as a request carries it; nil for the owner, and for who came by the link.
+    fileprivate var change: ParticipantChange? {
+        guard participant.role != .owner, participant.role != .publicUser else { return nil }
+        return ParticipantChange(
+            id: participant.id, role: participant.role, permission: participant.permission,
+            lookup: participant.identity.lookup, user: participant.identity.user, isOneTime: isOneTime)
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+
+/// A link to a share, as somebody opens it on this device.
+package struct LinkedShare: Hashable, Sendable {
+    /// With what stands behind the `#`; that is sent to nobody.
+    package var link: String
+    package var container: String
+    package var environment: String
+    package var title: String?
+    /// The owner's name, or else their record name.
+    package var owner: String?
+    /// `READ_ONLY` or `READ_WRITE`.
+    package var permission: String
+    package var isAccepted: Bool
+    package var isOwner: Bool
+    fileprivate var shortGUID: String
+}
+
+/// Why a link cannot be opened.
+package enum LinkError: Error, Hashable, Sendable, CustomStringConvertible {
+    case notALink(String)
+    case otherCloud(String)
+    case unknown
+
+    package var description: String {
+        switch self {
+        case .notALink(let text): "'\(text)' is no link to a share"
+        case .otherCloud(let endpoint):
+            "the link leads to the cloud at \(endpoint): give that with --endpoint, or sign in there"
+        case .unknown: "the link leads nowhere, or you were not invited with this account"
+        }
+    }
+}
+
+extension SignIn {
+    /// What is behind a link, for the account of this device.
+    ///
+    /// - Throws: `LinkError`, `SignInError`, and what sending throws.
+    package func linkedShare(_ link: String) async throws -> LinkedShare {
+        let guid = try shortGUID(of: link)
+        let place: LinkPlace = try await ask(
+            DeviceRequest(
+                method: "GET", url: configuration.endpoint + "/share/" + guid.percentEncoded,
+                headers: ["Accept": "application/json", "X-Welkin-Client": "sdk/1"], body: []))
+        var share = LinkedShare(
+            link: link, container: place.containerIdentifier, environment: place.environment, permission: "",
+            isAccepted: false, isOwner: false, shortGUID: guid)
+        let found = try await invitation("resolve", share)
+        share.title = found.share?.fields?["cloudkit.title"]?.value?.text
+        let name = found.ownerIdentity?.nameComponents
+        let names = [name?.givenName, name?.familyName].compactMap { $0 }.joined(separator: " ")
+        share.owner = names.isEmpty ? found.ownerIdentity?.userRecordName : names
+        share.permission = found.participantPermission ?? ""
+        share.isAccepted = found.participantStatus == "ACCEPTED"
+        share.isOwner = found.participantType == "OWNER"
+        return share
+    }
+
+    /// Takes part in the share, and leaves the link for the app that it belongs to.
+    package func accept(_ share: LinkedShare) async throws {
+        if !share.isOwner { _ = try await invitation("accept", share) }
+        try OpenedShares(profileFolder: configuration.deviceProfile.folder).put(
+            OpenedShares.Entry(link: share.link, container: share.container, environment: share.environment))
+    }
+
+    private func shortGUID(of link: String) throws(LinkError) -> String {
+        guard link.utf8.count <= 2048, let parts = URLComponents(string: link), let host = parts.host,
+            let scheme = parts.scheme, parts.path.hasPrefix("/share/")
+        else { throw .notALink(link) }
+        let endpoint = "\(scheme)://\(host)" + (parts.port.map { ":\($0)" } ?? "")
+        guard endpoint == configuration.endpoint else { throw .otherCloud(endpoint) }
+        let guid = String(parts.path.dropFirst("/share/".count))
+        guard !guid.isEmpty, !guid.contains("/") else { throw .notALink(link) }
+        return guid
+    }
+
+    private func invitation(_ action: String, _ share: LinkedShare) async throws -> InvitationAnswer {
+        var configuration = configuration
+        configuration.environment = share.environment
+        let there = SignIn(configuration: configuration, send: cloud.send)
+        guard let entry = try await there.open(container: share.container) else { throw SignInError.notSignedIn }
+        let path = "/database/1/\(share.container.percentEncoded)/\(share.environment)/public/records/\(action)"
+        let tokens =
+            "?ckAPIToken=" + (try there.cloud.apiToken(share.container)).percentEncoded + "&ckWebAuthToken="
+            + entry.webAuthToken.percentEncoded
+        let answer: InvitationAnswers = try await ask(
+            DeviceRequest(
+                method: "POST", url: configuration.endpoint + path + tokens,
+                headers: ["Content-Type": "application/json", "X-Welkin-Client": "sdk/1"],
+                body: Array(try JSONEncoder().encode(["shortGUIDs": [["value": share.shortGUID]]]))))
+        guard let found = answer.results.first, found.serverErrorCode == nil else {
+            throw LinkError.unknown
+        }
+        return found
+    }
+
+    private func ask<Answer: Decodable>(_ request: DeviceRequest) async throws -> Answer {
+        let response = try await cloud.send(request)
+        switch response.status {
+        case 200: break
+        case 404: throw LinkError.unknown
+        default: throw SignInError.refused(Refusal(status: response.status, reason: "HTTP status \(response.status)"))
+        }
+        do {
+            return try JSONDecoder().decode(Answer.self, from: Data(response.body))
+        } catch {
+            throw SignInError.answerMalformed
+        }
+    }
+}
+
+private struct LinkPlace: Decodable {
+    var containerIdentifier: String
+    var environment: String
+}
+
+private struct InvitationAnswers: Decodable {
+    var results: [InvitationAnswer]
+}
+
+private struct InvitationAnswer: Decodable {
+    var serverErrorCode: String?
+    var participantType: String?
+    var participantStatus: String?
+    var participantPermission: String?
+    var ownerIdentity: Person?
+    var share: Record?
+
+    struct Person: Decodable {
+        var userRecordName: String?
+        var nameComponents: Name?
+    }
+
+    struct Name: Decodable {
+        var givenName: String?
+        var familyName: String?
+    }
+
+    struct Record: Decodable {
+        var fields: [String: Field]?
+    }
+
+    struct Field: Decodable {
+        var value: Value?
+    }
+
+    /// A value as far as it is a text.
+    struct Value: Decodable {
+        var text: String?
+
+        init(from decoder: any Decoder) throws {
+            text = try? decoder.singleValueContainer().decode(String.self)
+        }
+    }
+}

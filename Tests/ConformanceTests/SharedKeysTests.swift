@@ -1,0 +1,207 @@
+import CloudKitEncryption
+import CloudKitModel
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+/// Encrypted values in shares: they open for members, on each of their devices, and for nobody else.
+@Suite struct SharedKeysTests {
+    private func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
+        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+        return record.encryptedValues["secret"] as? String
+    }
+
+    private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String?) -> CKRecord {
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+        note.encryptedValues["secret"] = "secret of \(name)"
+        if let parent { note.setParent(CKRecord.ID(recordName: parent, zoneID: zone)) }
+        return note
+    }
+
+    @Test func `B-SHR-01 a member opens the tree, adds to it, and everybody opens that, also on other devices`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben", "cat"])
+            try await home.accept(share.url, on: home.ben)
+            try await home.accept(share.url, on: home.cat)
+            let theirs = try await home.shared(zone)
+            let (ada, ben, cat) = (
+                home.ada.privateCloudDatabase, home.ben.sharedCloudDatabase, home.cat.sharedCloudDatabase
+            )
+            #expect(try await secret("Folder", in: theirs, ben) == "folder secret")
+            #expect(try await secret("One", in: theirs, ben) == "secret of One")
+            // A member adds a note, and one below that, in one request.
+            let added = note("Ben's", in: theirs, below: "Folder")
+            let below = note("Below", in: theirs, below: "Ben's")
+            let results = try await ben.modifyRecords(saving: [below, added], deleting: [])
+            for result in results.saveResults.values { _ = try result.get() }
+            let again = try await home.device(of: "ada")
+            let bensOther = try await home.device(of: "ben")
+            for database in [ada, again.container.privateCloudDatabase] {
+                #expect(try await secret("Ben's", in: zone, database) == "secret of Ben's")
+                #expect(try await secret("Below", in: zone, database) == "secret of Below")
+            }
+            for database in [cat, bensOther.container.sharedCloudDatabase] {
+                #expect(try await secret("Below", in: theirs, database) == "secret of Below")
+            }
+            // The owner changes what the member made, and adds below it.
+            let bens = try await ada.record(for: CKRecord.ID(recordName: "Ben's", zoneID: zone))
+            bens.encryptedValues["secret"] = "Ada was here"
+            _ = try await ada.modifyRecords(saving: [bens, note("Deep", in: zone, below: "Below")], deleting: [])
+            #expect(try await secret("Ben's", in: theirs, cat) == "Ada was here")
+            #expect(try await secret("Deep", in: theirs, ben) == "secret of Deep")
+            // Feeds give the same.
+            let changes = try await cat.recordZoneChanges(inZoneWith: theirs, since: nil)
+            for result in changes.modificationResultsByID.values { _ = try result.get() }
+            #expect(changes.modificationResultsByID.count == 7)
+        }
+    }
+
+    @Test func `B-SHR-06 a zone that is shared as a whole opens for its members, old and new records`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, _, _) = try await home.makeFolder()
+            let share = CKShare(recordZoneID: zone)
+            try await home.invite(["ben"], to: share)
+            let saved = try asShare(try await home.ada.privateCloudDatabase.save(share))
+            try await home.accept(saved.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("Two", in: theirs, home.ben.sharedCloudDatabase) == "secret of Two")
+            try await home.ben.sharedCloudDatabase.save(note("Ben's", in: theirs, below: nil))
+            #expect(try await secret("Ben's", in: zone, home.ada.privateCloudDatabase) == "secret of Ben's")
+        }
+    }
+
+    @Test func `B-TM-07 who has the link opens the share, and its address without the secret opens nothing`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: [], publicPermission: .readWrite)
+            let url = try #require(share.url)
+            #expect(url.fragment?.hasPrefix("k=") == true)
+            try await home.accept(url, on: home.cat)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("One", in: theirs, home.cat.sharedCloudDatabase) == "secret of One")
+            // Members show the same link.
+            let seen = try await home.cat.sharedCloudDatabase.record(
+                for: CKRecord.ID(recordName: share.recordID.recordName, zoneID: theirs))
+            #expect((seen as? CKShare)?.url == url)
+
+            let bare = try #require(URL(string: url.absoluteString.prefix { $0 != "#" }.description))
+            try await home.accept(bare, on: home.ben)
+            let error = await #expect(throws: CKError.self) {
+                try await secret("One", in: theirs, home.ben.sharedCloudDatabase)
+            }
+            #expect(error?.code == .zoneBusy)
+            #expect(error?.localizedDescription.contains("waiting for key") == true)
+        }
+    }
+
+    @Test
+    func `B-TM-06, B-PRT-05 who was invited before having an account waits for key until the owner's next device`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["dora"])
+            let dora = try await home.newcomer("dora")
+            try await home.accept(share.url, on: dora.container)
+            let theirs = try await home.shared(zone)
+            let database = dora.container.sharedCloudDatabase
+            let error = await #expect(throws: CKError.self) { try await secret("One", in: theirs, database) }
+            #expect(error?.localizedDescription.contains("waiting for key") == true)
+            // A feed is not passed over meanwhile.
+            let feed = await #expect(throws: CKError.self) {
+                _ = try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
+            }
+            #expect(feed?.localizedDescription.contains("waiting for key") == true)
+            let again = try await home.device(of: "ada")
+            _ = try await again.container.privateCloudDatabase.record(for: share.recordID)
+            #expect(try await secret("One", in: theirs, database) == "secret of One")
+        }
+    }
+
+    @Test func `B-TM-05 who is removed opens nothing that is written afterwards, even with everything the server has`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben", "cat"])
+            try await home.accept(share.url, on: home.ben)
+            try await home.accept(share.url, on: home.cat)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")
+            let requests = home.ben.sharedCloudDatabase.requests()
+            var bens = try await requests.zoneKeys(theirs.model)
+
+            let ada = home.ada.privateCloudDatabase
+            let current = try asShare(try await ada.record(for: share.recordID))
+            let ben = try #require(
+                current.participants.first { $0.userIdentity.lookupInfo?.emailAddress == "ben@example.com" })
+            current.removeParticipant(ben)
+            try await ada.save(current)
+            // The owner and a member write: new records, and one that was there.
+            try await ada.save(note("After", in: zone, below: "Folder"))
+            let one = try await ada.record(for: CKRecord.ID(recordName: "One", zoneID: zone))
+            one.encryptedValues["secret"] = "new secret"
+            try await ada.save(one)
+            let cat = home.cat.sharedCloudDatabase
+            try await cat.save(note("Cat's", in: theirs, below: "Folder"))
+            #expect(try await secret("Cat's", in: zone, ada) == "secret of Cat's")
+            #expect(try await secret("After", in: theirs, cat) == "secret of After")
+            #expect(try await secret("One", in: theirs, cat) == "new secret")
+            #expect(try await secret("Two", in: theirs, cat) == "secret of Two")
+
+            // A hostile server shows Ben everything that it has, also what is another member's.
+            let names = ["Folder", "One", "Two", "After", "Cat's", share.recordID.recordName]
+            let raw = try await cat.requests().looked(at: names, in: theirs.model)
+            #expect(raw.count == names.count)
+            for record in raw where record.sharing != nil { bens = (try? requests.opened(record, with: bens)) ?? bens }
+            bens.learn(raw)
+            for record in raw where record.isSealed {
+                let isOld = ["Folder", "Two"].contains(record.id.recordName)
+                if isOld {
+                    #expect(throws: Never.self) { _ = try bens.cipher(opening: record) }
+                } else {
+                    #expect(throws: EncryptionError.self) { _ = try bens.cipher(opening: record) }
+                }
+            }
+        }
+    }
+
+    @Test func `B-TM-11 what is moved into the tree opens for members, and plain records need no keys`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            let outside = note("Outside", in: zone, below: nil)
+            try await ada.save(outside)
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            let ben = home.ben.sharedCloudDatabase
+            let hidden = await #expect(throws: CKError.self) { try await secret("Outside", in: theirs, ben) }
+            #expect(hidden?.code == .unknownItem)
+            outside.setParent(folder)
+            try await ada.save(outside)
+            #expect(try await secret("Outside", in: theirs, ben) == "secret of Outside")
+        }
+    }
+
+    @Test func `B-SHN-01 a one-time link opens the share for who uses it first, and for nobody after`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = CKShare(rootRecord: folder)
+            let seat = CKShare.Participant.oneTimeURLParticipant()
+            share.addParticipant(seat)
+            let saved = try await home.save(share, with: folder)
+            let url = try #require(saved.oneTimeURL(for: seat.participantID))
+            try await home.accept(url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")
+            await #expect(throws: CKError.self) { _ = try await home.accept(url, on: home.cat) }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+@testable import CloudKit
+
+/// Three people with devices of one cloud: Ada owns, Ben and Cat are invited.
+struct SharingHousehold: Sendable {
+    let cloud: ThrowawayCloud
+    private let devices: [SigningDevice]
+    var ada: CKContainer { devices[0].container }
+    var ben: CKContainer { devices[1].container }
+    var cat: CKContainer { devices[2].container }
+
+    private static let password = "correct horse"
+
+    static func run(_ body: (SharingHousehold) async throws -> Void) async throws {
+        try await ThrowawayCloud.run { cloud in
+            var devices: [SigningDevice] = []
+            for name in ["ada", "ben", "cat"] { devices.append(try await newcomer(name, cloud)) }
+            try await body(SharingHousehold(cloud: cloud, devices: devices))
+        }
+    }
+
+    /// Somebody who had no account until now.
+    func newcomer(_ name: String) async throws -> SigningDevice { try await Self.newcomer(name, cloud) }
+
+    private static func newcomer(_ name: String, _ cloud: ThrowawayCloud) async throws -> SigningDevice {
+        let device = SigningDevice(cloud, name)
+        _ = try await device.signUp(password, as: name + "@example.com")
+        return device
+    }
+
+    /// Another device of somebody.
+    func device(of name: String) async throws -> SigningDevice {
+        let device = SigningDevice(cloud, name + "-2")
+        try await device.enter(Self.password, as: name + "@example.com")
+        return device
+    }
+
+    /// A folder with two notes, in a zone of Ada's.
+    func makeFolder() async throws -> (zone: CKRecordZone.ID, folder: CKRecord, notes: [CKRecord]) {
+        let zone = try await ada.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
+        let folder = CKRecord(recordType: "Folder", recordID: CKRecord.ID(recordName: "Folder", zoneID: zone))
+        folder["title"] = "Recipes"
+        folder.encryptedValues["secret"] = "folder secret"
+        let notes = ["One", "Two"].map { name in
+            let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+            note["title"] = name
+            note.encryptedValues["secret"] = "secret of \(name)"
+            note.setParent(folder)
+            return note
+        }
+        _ = try await ada.privateCloudDatabase.modifyRecords(saving: [folder] + notes, deleting: [])
+        return (zone, folder, notes)
+    }
+
+    /// Shares a record with people by address.
+    @discardableResult
+    func share(
+        _ root: CKRecord, with people: [String], permission: CKShare.ParticipantPermission = .readWrite,
+        publicPermission: CKShare.ParticipantPermission = .none
+    ) async throws -> CKShare {
+        let share = CKShare(rootRecord: root)
+        share[CKShare.SystemFieldKey.title] = "Our recipes"
+        share.publicPermission = publicPermission
+        try await invite(people, to: share, permission)
+        return try await save(share, with: root)
+    }
+
+    func invite(
+        _ people: [String], to share: CKShare, _ permission: CKShare.ParticipantPermission = .readWrite
+    ) async throws {
+        for name in people {
+            let participant = try await ada.shareParticipant(forEmailAddress: name + "@example.com")
+            participant.permission = permission
+            share.addParticipant(participant)
+        }
+    }
+
+    @discardableResult
+    func save(_ share: CKShare, with root: CKRecord) async throws -> CKShare {
+        let results = try await ada.privateCloudDatabase.modifyRecords(saving: [root, share], deleting: [])
+        _ = try results.saveResults[root.recordID]?.get()
+        guard let saved = try results.saveResults[share.recordID]?.get() as? CKShare else { throw CancellationError() }
+        return saved
+    }
+
+    /// Opens a link on a device and accepts.
+    @discardableResult
+    func accept(_ url: URL?, on device: CKContainer) async throws -> CKShare {
+        guard let url else { throw CancellationError() }
+        return try await device.accept(try await device.shareMetadata(for: url))
+    }
+
+    /// The zone as those see it who take part.
+    func shared(_ zone: CKRecordZone.ID) async throws -> CKRecordZone.ID {
+        CKRecordZone.ID(zoneName: zone.zoneName, ownerName: try await ada.userRecordID().recordName)
+    }
+}
+
+/// A record that has to be a share.
+func asShare(_ record: CKRecord) throws -> CKShare {
+    guard let share = record as? CKShare else { throw CocoaError(.coderReadCorrupt) }
+    return share
+}
