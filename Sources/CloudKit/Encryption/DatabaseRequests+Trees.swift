@@ -27,13 +27,13 @@ extension DatabaseRequests {
 
     /// The keys with all that sealing a batch needs: the trees of its records, the keys of their shares and of their parents.
     ///
-    /// Where nothing of a batch has a parent or is shared, and nobody ever lost access to the zone, nothing is looked up.
+    /// In a zone of the user's own nothing is looked up where nothing of the batch has a parent or is shared.
     func placed(_ known: ZoneKeys, _ batch: ModifyPlan.Batch) async throws -> ZoneKeys {
         let zone = batch.request.zoneID
         var keys = known
         let hasTrees =
             batch.savesShares || batch.secrets.values.contains { $0.parent != nil || $0.share != nil }
-        guard !keys.isOwn || keys.epoch > 0 || hasTrees, !zone.isDefaultZone else { return keys }
+        guard !keys.isOwn || hasTrees, !zone.isDefaultZone else { return keys }
         let now = connection.timekeeping.now()
         let isFresh = connection.keys.looks(areFresh: keys.place, epoch: keys.epoch, now: now)
         if !isFresh { keys.shared.forgetStandings() }

@@ -155,7 +155,8 @@ extension Cloud {
         let token = SyncToken(.member, zone: reached.zone.number, version: reached.databaseVersion)
         return Zone(
             id: reached.place.zoneID(reached.zone.name), capabilities: .custom,
-            syncToken: tokens.seal(token, for: reached.place.tokenPartition), share: reached.zone.zoneWideShare)
+            syncToken: tokens.seal(token, for: reached.place.tokenPartition), keyEpoch: reached.zone.keyEpoch,
+            share: reached.zone.zoneWideShare)
     }
 
     /// Some of them, each found or not on its own.

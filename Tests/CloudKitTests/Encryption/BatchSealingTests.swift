@@ -94,7 +94,8 @@ struct BatchSealingTests {
         #expect(operation.kind == .update && operation.change.changeTag == ChangeTag("theirs"))
         var record = Record.stored("s1", in: zoneID)
         record.protection = operation.change.protection
-        let cipher = try keys.cipher(opening: record)
+        var opening = keys
+        let cipher = try opening.cipher(opening: record)
         let values = try operation.change.fields.map { change -> FieldValue? in
             guard case .set(let field) = change else { return nil }
             return try cipher.open(field).value()
