@@ -58,7 +58,9 @@ extension Scenario {
         terminal.line()
         for (name, value) in device.dropFirst() {
             let stored = view.fields[name]?.stored ?? ""
-            try expect(!stored.contains(value), "the cloud does not hold \(name) in clear.")
+            // A single digit occurs among sealed bytes by chance.
+            let isOpen = value.count < 4 ? stored == value || stored == "\"\(value)\"" : stored.contains(value)
+            try expect(!stored.isEmpty && !isOpen, "the cloud holds \(name), and not in clear.")
         }
         terminal.row("the cloud", "holds them sealed", "welkin record show")
     }
