@@ -14,7 +14,7 @@ extension Bench {
         var comparison = Comparison(
             id: "v", title: "200 records with 5 encrypted fields of 100 bytes, saved and fetched / with plain ones",
             unit: "ms", bound: .atMost, target: 1.5)
-        let (cloud, _) = try cloud()
+        let (cloud, _) = try self.cloud()
         defer { cloud.end() }
         let database = try container(of: cloud).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Values")).zoneID
