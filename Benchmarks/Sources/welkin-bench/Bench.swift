@@ -35,7 +35,7 @@ struct Bench {
 
     var rounds: Int { options.rounds ?? (options.isQuick ? 2 : 5) }
 
-    private func cloud() throws -> (CloudProcess, SignedInUser) {
+    func cloud() throws -> (CloudProcess, SignedInUser) {
         let cloud = try CloudProcess(binary: welkin, in: folder)
         return (cloud, try cloud.signIn(container: Self.container, profile: "bench"))
     }
