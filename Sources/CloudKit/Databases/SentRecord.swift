@@ -7,6 +7,8 @@ struct SentRecord {
     private let copy: CKRecord
     /// What was sent of a share.
     private let sharingSent: SharingState.Content?
+    /// Whether the answer brings no fields: of a record that is new, this device knows them all.
+    private let isKnownWhole: Bool
 
     /// - Throws: `CallFailure.invalidArguments` for a value that cannot be sent, or not to this database.
     init(
@@ -31,9 +33,12 @@ struct SentRecord {
             }
             secrets = nil
         }
+        let assets = RecordAssets(record, allKeys: policy == .allKeys)
+        isKnownWhole = operation.kind == .create && assets.fields.isEmpty && !(record is CKShare)
+        if isKnownWhole { operation.change.desiredKeys = [] }
         save = ModifyPlan.Save(
             id: record.recordID.model, operation: operation, owners: Self.owners(of: record), secrets: secrets,
-            assets: RecordAssets(record, allKeys: policy == .allKeys))
+            assets: assets)
         sharingSent = (record as? CKShare)?.sharing.content
         // A copy of a record is a record.
         copy = record.copy() as? CKRecord ?? record
@@ -55,7 +60,7 @@ struct SentRecord {
                 share.sharing.acknowledge(
                     SharingState(sharing, link: saved.link), sent: sharingSent ?? share.sharing.content)
             }
-            return .success(try CKRecord.answered(saved, asset: asset))
+            return .success(isKnownWhole ? try whole(saved) : try CKRecord.answered(saved, asset: asset))
         } catch CallFailure.refused(let refusal) {
             return .failure(CKError(refusal, saving: copy, server: outcome.serverRecord))
         } catch let failure as CallFailure {
@@ -63,6 +68,13 @@ struct SentRecord {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// The saved record with the fields that were sent, and what the server noted of it.
+    private func whole(_ saved: OpenedRecord) throws(CKError) -> CKRecord {
+        let record = copy.copy() as? CKRecord ?? copy
+        try record.acknowledge(saved, sent: copy.state)
+        return record
     }
 
     /// An asset of the saved record: with the app's own file, where that is what was saved.
