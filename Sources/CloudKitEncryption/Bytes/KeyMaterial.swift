@@ -28,10 +28,17 @@ struct KeyMaterial: Equatable, Sendable {
         random: Randomness
     ) throws(EncryptionError) -> [UInt8] {
         do {
-            let nonce = try AES.GCM.Nonce(data: random.bytes(12))
-            let box = try AES.GCM.seal(plain, using: key, nonce: nonce, authenticating: frame.bytes)
-            guard let combined = box.combined else { throw EncryptionError.malformed(item, reason: "no nonce") }
-            return header.isEmpty ? Array(combined) : header + combined
+            let nonce = random.bytes(12)
+            let box = try AES.GCM.seal(
+                plain, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: frame.bytes)
+            // Written once, in its place: this runs for every value.
+            var sealed: [UInt8] = []
+            sealed.reserveCapacity(header.count + Self.overhead + plain.count)
+            sealed += header
+            sealed += nonce
+            box.ciphertext.withUnsafeBytes { sealed.append(contentsOf: $0) }
+            box.tag.withUnsafeBytes { sealed.append(contentsOf: $0) }
+            return sealed
         } catch {
             throw .malformed(item, reason: "it cannot be sealed")
         }
@@ -44,7 +51,7 @@ struct KeyMaterial: Equatable, Sendable {
         guard sealed.count >= Self.overhead else { throw .truncated(item) }
         do {
             let box = try AES.GCM.SealedBox(combined: sealed)
-            return Array(try AES.GCM.open(box, using: key, authenticating: frame.bytes))
+            return try AES.GCM.open(box, using: key, authenticating: frame.bytes).withUnsafeBytes { Array($0) }
         } catch {
             throw .doesNotOpen(item)
         }
