@@ -36,10 +36,14 @@ import Testing
 
         let canaries = Canaries()
         let record = try await live(a.container, b.container, c.container, canaries, home)
-        let keys = try keyNeedles(a, record)
+        let keys =
+            try keyNeedles(a, record)
+            + assetNeedles(try await b.container.privateCloudDatabase.record(for: record.recordID))
+        let recovery = try RecoveryKey(words: words.joined(separator: " "))
         let words12 = words.joined(separator: " ")
         let secrets =
-            canaries.needles + keys + [
+            canaries.needles + keys
+            + [Needle("the key of the recovery words", bytes: recovery.wrappingKey.material.bytes)] + [
                 Needle("the password", text: Self.password), Needle("the later password", text: Self.laterPassword),
                 Needle("the recovery words", text: words12),
                 Needle("two recovery words", text: words.prefix(2).joined(separator: "\",\"")),
@@ -103,6 +107,14 @@ import Testing
             inZoneWith: zone.zoneID)
         #expect(found.matchResults.count == 1)
         return record
+    }
+
+    /// The random keys that files are sealed with, as another device opened them.
+    private func assetNeedles(_ record: CKRecord) -> [Needle] {
+        let assets = [record["drawing"] as? CKAsset].compactMap { $0 } + (record["drawings"] as? [CKAsset] ?? [])
+        let secrets = assets.compactMap { $0.lastKept?.secret }
+        #expect(secrets.count == 3, "every file has a key")
+        return secrets.map { Needle("a file's key", bytes: Array($0.bytes.prefix(32))) }
     }
 
     /// Every key that a device uses for a record.
