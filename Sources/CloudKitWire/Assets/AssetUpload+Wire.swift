@@ -61,34 +61,20 @@ extension AssetUploadRequest.Item {
 extension Array where Element == AssetUploadTicket {
     /// Prints the answer of `assets/upload`, in the order of the request.
     package func wireAnswer() -> [UInt8] {
-        var writer = JSONWriter(capacity: 64 + 512 * count)
-        writer.beginObject()
-        writer.key("tokens")
-        writer.beginArray()
-        for ticket in self {
-            writer.beginObject()
-            writer.pair("recordName", ticket.recordName)
-            writer.pair("fieldName", ticket.fieldName)
-            writer.pair("url", ticket.url)
-            writer.endObject()
+        WireBody.list("tokens", self, capacity: 64 + 512 * count) { ticket, writer in
+            writer.object { writer in
+                writer.pair("recordName", ticket.recordName)
+                writer.pair("fieldName", ticket.fieldName)
+                writer.pair("url", ticket.url)
+            }
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 
     /// Reads the answer of `assets/upload`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var tickets: [AssetUploadTicket] = []
-            try reader.object { reader, key in
-                guard key == "tokens" else { return try reader.skipValue() }
-                try reader.array { tickets.append(try AssetUploadTicket(reading: &$0)) }
-            }
-            return tickets
-        }
+        self = try WireBody.answerList("tokens", bytes) { try AssetUploadTicket(reading: &$0) }
     }
 }
 

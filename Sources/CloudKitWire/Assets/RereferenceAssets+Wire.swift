@@ -60,11 +60,7 @@ extension RereferenceAssetsRequest.Item {
 extension Array where Element == RereferenceOutcome {
     /// Prints the answer of `assets/rereference`, in the order of the request.
     package func wireAnswer(style: WireStyle) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("assets")
-        writer.beginArray()
-        for outcome in self {
+        WireBody.list("assets", self) { outcome, writer in
             switch outcome {
             case .asset(let asset): writer.splice(asset.wireJSON)
             case .failed(let item, let failure):
@@ -76,23 +72,13 @@ extension Array where Element == RereferenceOutcome {
                 writer.endObject()
             }
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 
     /// Reads the answer of `assets/rereference`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var outcomes: [RereferenceOutcome] = []
-            try reader.object { reader, key in
-                guard key == "assets" else { return try reader.skipValue() }
-                try reader.array { outcomes.append(try RereferenceOutcome(reading: try $0.value())) }
-            }
-            return outcomes
-        }
+        self = try WireBody.answerList("assets", bytes) { try RereferenceOutcome(reading: try $0.value()) }
     }
 }
 

@@ -9,33 +9,20 @@ extension Array where Element == ZoneChangesOutcome {
         let capacity = reduce(256) { sum, outcome in
             if case .page(let page) = outcome { sum + page.capacity } else { sum + 512 }
         }
-        var writer = JSONWriter(capacity: capacity)
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for (index, outcome) in enumerated() {
+        return WireBody.list("zones", enumerated(), capacity: capacity) { item, writer in
+            let (index, outcome) = item
             let request = index < requests.count ? requests[index] : nil
             let style = style.wanting(
                 request?.desiredKeys, numbersAsStrings: request?.numbersAsStrings ?? false)
             outcome.write(to: &writer, style: style)
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 
     /// Reads the answer of `changes/zone`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var outcomes: [ZoneChangesOutcome] = []
-            try reader.object { reader, key in
-                guard key == "zones" else { return try reader.skipValue() }
-                try reader.array { outcomes.append(try ZoneChangesOutcome(reading: &$0)) }
-            }
-            return outcomes
-        }
+        self = try WireBody.answerList("zones", bytes) { try ZoneChangesOutcome(reading: &$0) }
     }
 }
 

@@ -8,28 +8,13 @@ extension Array where Element == ShareInvitationRequest {
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
-        self = try WireBody.request(bytes, limits: limits) { reader in
-            var requests: [ShareInvitationRequest] = []
-            try reader.object { reader, key in
-                switch key {
-                case "shortGUIDs":
-                    requests = try reader.items(limits: limits) { try ShareInvitationRequest(reading: &$0) }
-                default: try reader.skipValue()
-                }
-            }
-            return requests
+        self = try WireBody.requestList("shortGUIDs", bytes, limits: limits) {
+            try ShareInvitationRequest(reading: &$0)
         }
     }
 
     package func wire() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("shortGUIDs")
-        writer.beginArray()
-        for request in self { request.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        WireBody.list("shortGUIDs", self) { $0.write(to: &$1) }
     }
 }
 
@@ -69,11 +54,8 @@ extension ShareInvitationRequest {
 extension Array where Element == ShareInvitationOutcome {
     /// Prints the answer of `records/resolve` and `records/accept`, items in the order of the request.
     package func wireAnswer(style: WireStyle, answering requests: [ShareInvitationRequest]) -> [UInt8] {
-        var writer = JSONWriter(capacity: 1024)
-        writer.beginObject()
-        writer.key("results")
-        writer.beginArray()
-        for (request, outcome) in zip(requests, self) {
+        WireBody.list("results", zip(requests, self), capacity: 1024) { item, writer in
+            let (request, outcome) = item
             writer.beginObject()
             writer.key("shortGUID")
             request.write(to: &writer)
@@ -85,23 +67,13 @@ extension Array where Element == ShareInvitationOutcome {
             }
             writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 
     /// Reads the answer of `records/resolve` or `records/accept`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var outcomes: [ShareInvitationOutcome] = []
-            try reader.object { reader, key in
-                guard key == "results" else { return try reader.skipValue() }
-                try reader.array { outcomes.append(try ShareInvitationOutcome(reading: &$0)) }
-            }
-            return outcomes
-        }
+        self = try WireBody.answerList("results", bytes) { try ShareInvitationOutcome(reading: &$0) }
     }
 }
 
@@ -178,11 +150,8 @@ extension ShareInvitationOutcome {
 extension Array where Element == RequestFailure? {
     /// Prints the answer of `shares/requestAccess`: `{results: [{shortGUID} | {shortGUID, serverErrorCode, …}]}`.
     package func wireAnswer(style: WireStyle, answering requests: [ShareInvitationRequest]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("results")
-        writer.beginArray()
-        for (request, failure) in zip(requests, self) {
+        WireBody.list("results", zip(requests, self)) { item, writer in
+            let (request, failure) = item
             writer.beginObject()
             writer.key("shortGUID")
             request.write(to: &writer)
@@ -192,28 +161,18 @@ extension Array where Element == RequestFailure? {
             }
             writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 
     /// Reads the answer of `shares/requestAccess`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var failures: [RequestFailure?] = []
+        self = try WireBody.answerList("results", bytes) { reader in
+            var error = ErrorKeys()
             try reader.object { reader, key in
-                guard key == "results" else { return try reader.skipValue() }
-                try reader.array { reader in
-                    var error = ErrorKeys()
-                    try reader.object { reader, key in
-                        if try !error.read(key, &reader, zoneID: nil) { try reader.skipValue() }
-                    }
-                    failures.append(error.failure)
-                }
+                if try !error.read(key, &reader, zoneID: nil) { try reader.skipValue() }
             }
-            return failures
+            return error.failure
         }
     }
 }

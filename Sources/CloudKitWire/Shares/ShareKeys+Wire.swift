@@ -214,27 +214,13 @@ extension ShareKeysAnswer {
 extension Array where Element == ShareParticipant {
     /// Prints the answer of `users/lookup/participants`: `{participants: […]}` in the order asked.
     package func wireAnswer(style: WireStyle) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("participants")
-        writer.beginArray()
-        for participant in self { participant.write(to: &writer, style: style) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        WireBody.list("participants", self) { $0.write(to: &$1, style: style) }
     }
 
     /// Reads the answer of `users/lookup/participants`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var participants: [ShareParticipant] = []
-            try reader.object { reader, key in
-                guard key == "participants" else { return try reader.skipValue() }
-                try reader.array { participants.append(try ShareParticipant(reading: &$0)) }
-            }
-            return participants
-        }
+        self = try WireBody.answerList("participants", bytes) { try ShareParticipant(reading: &$0) }
     }
 }

@@ -5,28 +5,14 @@ extension Array where Element == SubscriptionOutcome {
     /// Prints the answer of `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify`; items keep the order of
     /// the request.
     package func wireAnswer(style: WireStyle) -> [UInt8] {
-        var writer = JSONWriter(capacity: 64 + count * 256)
-        writer.beginObject()
-        writer.key("subscriptions")
-        writer.beginArray()
-        for outcome in self { outcome.write(to: &writer, style: style) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        WireBody.list("subscriptions", self, capacity: 64 + count * 256) { $0.write(to: &$1, style: style) }
     }
 
     /// Reads the answer of `subscriptions/list`, `subscriptions/lookup` or `subscriptions/modify`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var outcomes: [SubscriptionOutcome] = []
-            try reader.object { reader, key in
-                guard key == "subscriptions" else { return try reader.skipValue() }
-                try reader.array { outcomes.append(try SubscriptionOutcome(reading: &$0)) }
-            }
-            return outcomes
-        }
+        self = try WireBody.answerList("subscriptions", bytes) { try SubscriptionOutcome(reading: &$0) }
     }
 }
 

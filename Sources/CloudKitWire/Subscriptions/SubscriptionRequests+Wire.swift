@@ -6,28 +6,14 @@ extension Array where Element == SubscriptionOperation {
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
-        self = try WireBody.request(bytes, limits: limits) { reader in
-            var operations: [SubscriptionOperation] = []
-            try reader.object { reader, key in
-                guard key == "operations" else { return try reader.skipValue() }
-                operations = try reader.items(limits: limits) {
-                    try SubscriptionOperation(reading: &$0, limits: limits)
-                }
-            }
-            return operations
+        self = try WireBody.requestList("operations", bytes, limits: limits) {
+            try SubscriptionOperation(reading: &$0, limits: limits)
         }
     }
 
     /// Prints the body of `subscriptions/modify`.
     package func wire() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("operations")
-        writer.beginArray()
-        for operation in self { operation.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        WireBody.list("operations", self) { $0.write(to: &$1) }
     }
 }
 
@@ -88,32 +74,18 @@ package enum SubscriptionLookup {
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package static func ids(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) -> [String] {
-        try WireBody.request(bytes, limits: limits) { reader in
-            var ids: [String] = []
+        try WireBody.requestList("subscriptions", bytes, limits: limits) { reader in
+            var id: String?
             try reader.object { reader, key in
-                guard key == "subscriptions" else { return try reader.skipValue() }
-                ids = try reader.items(limits: limits) { reader in
-                    var id: String?
-                    try reader.object { reader, key in
-                        if key == "subscriptionID" { id = try reader.stringIfAny() } else { try reader.skipValue() }
-                    }
-                    guard let id else { throw RequestFailure.missing("subscriptionID") }
-                    return id
-                }
+                if key == "subscriptionID" { id = try reader.stringIfAny() } else { try reader.skipValue() }
             }
-            return ids
+            guard let id else { throw RequestFailure.missing("subscriptionID") }
+            return id
         }
     }
 
     /// Prints the body.
     package static func wire(_ ids: [String]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("subscriptions")
-        writer.beginArray()
-        for id in ids { writer.object { $0.pair("subscriptionID", id) } }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        WireBody.list("subscriptions", ids) { id, writer in writer.object { $0.pair("subscriptionID", id) } }
     }
 }

@@ -4,28 +4,14 @@ import JSONBytes
 extension Array where Element == ZoneOutcome {
     /// Prints the answer of `zones/list`, `zones/lookup` and `zones/modify`; items keep the order of the request.
     package func wireAnswer(style: WireStyle) -> [UInt8] {
-        var writer = JSONWriter(capacity: 64 + count * 160)
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for outcome in self { outcome.write(to: &writer, style: style) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        WireBody.list("zones", self, capacity: 64 + count * 160) { $0.write(to: &$1, style: style) }
     }
 
     /// Reads the answer of `zones/list`, `zones/lookup` or `zones/modify`.
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answer(bytes) { reader in
-            var outcomes: [ZoneOutcome] = []
-            try reader.object { reader, key in
-                guard key == "zones" else { return try reader.skipValue() }
-                try reader.array { outcomes.append(try ZoneOutcome(reading: &$0)) }
-            }
-            return outcomes
-        }
+        self = try WireBody.answerList("zones", bytes) { try ZoneOutcome(reading: &$0) }
     }
 }
 

@@ -6,26 +6,12 @@ extension Array where Element == ZoneID {
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
-        self = try WireBody.request(bytes, limits: limits) { reader in
-            var zones: [ZoneID] = []
-            try reader.object { reader, key in
-                guard key == "zones" else { return try reader.skipValue() }
-                zones = try reader.items(limits: limits) { try $0.zone() }
-            }
-            return zones
-        }
+        self = try WireBody.requestList("zones", bytes, limits: limits) { try $0.zone() }
     }
 
     /// Prints the body of `zones/lookup`.
     package func wire() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for zone in self { zone.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        WireBody.list("zones", self) { $0.write(to: &$1) }
     }
 }
 
@@ -34,23 +20,12 @@ extension Array where Element == ZoneOperation {
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
-        self = try WireBody.request(bytes, limits: limits) { reader in
-            var operations: [ZoneOperation] = []
-            try reader.object { reader, key in
-                guard key == "operations" else { return try reader.skipValue() }
-                operations = try reader.items(limits: limits) { try ZoneOperation(reading: &$0) }
-            }
-            return operations
-        }
+        self = try WireBody.requestList("operations", bytes, limits: limits) { try ZoneOperation(reading: &$0) }
     }
 
     /// Prints the body of `zones/modify`.
     package func wire() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("operations")
-        writer.beginArray()
-        for operation in self {
+        WireBody.list("operations", self) { operation, writer in
             writer.beginObject()
             writer.key("operationType")
             switch operation {
@@ -63,9 +38,6 @@ extension Array where Element == ZoneOperation {
             if case .raiseKeyEpoch(_, let epoch) = operation { writer.pair("keyEpoch", Int64(epoch)) }
             writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 }
 
