@@ -21,6 +21,8 @@ package struct Cloud: Sendable {
     package let people: People
     /// Tells what becomes of notifications.
     package let noticeBoard = NoticeBoard()
+    /// Whose turn it is to carry notifications out of a partition.
+    let carrying = PartitionTurns()
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.

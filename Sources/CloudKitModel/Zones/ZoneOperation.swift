@@ -10,6 +10,8 @@ package enum ZoneOperation: Hashable, Sendable {
         case .create(let id), .delete(let id), .raiseKeyEpoch(let id, _): id
         }
     }
+
+    package var isDeletion: Bool { if case .delete = self { true } else { false } }
 }
 
 /// What became of one zone of a request.

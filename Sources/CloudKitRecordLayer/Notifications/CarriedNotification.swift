@@ -1,39 +1,22 @@
 import CloudKitModel
 import OrderedStore
 
-/// A notification that was decided in one partition and belongs into another's queue: a job in its outbox.
+/// A notification that belongs into the queue of somebody else than the partition's owner: a job in its outbox.
 package struct CarriedNotification: Hashable, Sendable {
     /// The order of jobs, and what tells them apart.
     package var version: UInt64
-    package var receiver: UserID
     package var content: Content
 
     package enum Content: Hashable, Sendable {
-        case draft(NotificationDraft)
-        /// Something changed in a zone that the receiver has joined: which of the receiver's subscriptions that meets, the
-        /// receiver's partition knows.
-        case sharedChange(SharedChange)
+        /// Decided altogether, for one user.
+        case draft(NotificationDraft, receiver: UserID)
+        /// Something changed in a zone that is shared: which subscriptions that meets, the partitions of those know who take
+        /// part.
+        case sharedChange(SharedZoneChange)
     }
 
-    /// What a participant is told of a commit in somebody else's zone (B-SHF-07).
-    package struct SharedChange: Hashable, Sendable {
-        /// Types of the records that changed; nil: what changed is the share itself.
-        package var recordTypes: [String]?
-        /// The device that made the change.
-        package var origin: String?
-        /// Known by this, as every notification about the same change.
-        package var noticeID: String
-
-        package init(recordTypes: [String]?, origin: String?, noticeID: String) {
-            self.recordTypes = recordTypes
-            self.origin = origin
-            self.noticeID = noticeID
-        }
-    }
-
-    package init(version: UInt64, receiver: UserID, content: Content) {
+    package init(version: UInt64, content: Content) {
         self.version = version
-        self.receiver = receiver
         self.content = content
     }
 
@@ -41,24 +24,28 @@ package struct CarriedNotification: Hashable, Sendable {
         KeyBuilder(.carriedNotification, capacity: 10).adding(version).bytes
     }
 
-    private static let format: UInt8 = 1
+    /// The first byte of a value: what it holds.
+    private enum Format: UInt8 {
+        case draft = 1
+        case sharedChange = 2
+    }
+
+    /// Follows the receiver of a draft, as it always did.
+    private static let draftMark: UInt8 = 1
 
     var value: Bytes {
         var value = ValueWriter(capacity: 256)
-        value.add(byte: Self.format)
-        value.add(receiver.recordName)
         switch content {
-        case .draft(let draft):
-            value.add(byte: 1)
+        case .draft(let draft, let receiver):
+            value.add(byte: Format.draft.rawValue)
+            value.add(receiver.recordName)
+            value.add(byte: Self.draftMark)
             value.add(draft.collapseKey)
             value.add(draft.origin)
             value.add(draft.payload)
         case .sharedChange(let change):
-            value.add(byte: 2)
-            value.add(change.noticeID)
-            value.add(change.origin)
-            value.add(UInt16(clamping: change.recordTypes?.count ?? Int(UInt16.max)))
-            for type in change.recordTypes ?? [] { value.add(type) }
+            value.add(byte: Format.sharedChange.rawValue)
+            change.encode(into: &value)
         }
         return value.bytes
     }
@@ -67,24 +54,15 @@ package struct CarriedNotification: Hashable, Sendable {
         var key = KeyReader(entry.key, in: .carriedNotification)
         var value = ValueReader(entry.value, of: .carriedNotification)
         version = try key.readVersion()
-        guard try value.byte() == Self.format else { throw DamagedValue(.carriedNotification) }
-        receiver = UserID(try value.text())
-        switch try value.byte() {
-        case 1:
-            content = .draft(
-                NotificationDraft(
-                    collapseKey: try value.text(), origin: try value.optionalText(), payload: try value.string()))
-        case 2:
-            var change = SharedChange(recordTypes: nil, origin: nil, noticeID: try value.text())
-            change.origin = try value.optionalText()
-            let count = try value.number(UInt16.self)
-            if count != .max {
-                var types: [String] = []
-                for _ in 0..<count { types.append(try value.text()) }
-                change.recordTypes = types
-            }
-            content = .sharedChange(change)
-        default: throw DamagedValue(.carriedNotification)
+        switch Format(rawValue: try value.byte()) {
+        case .draft:
+            let receiver = UserID(try value.text())
+            guard try value.byte() == Self.draftMark else { throw DamagedValue(.carriedNotification) }
+            let draft = NotificationDraft(
+                collapseKey: try value.text(), origin: try value.optionalText(), payload: try value.string())
+            content = .draft(draft, receiver: receiver)
+        case .sharedChange: content = .sharedChange(try SharedZoneChange(reading: &value))
+        case nil: throw DamagedValue(.carriedNotification)
         }
     }
 }

@@ -89,6 +89,15 @@ extension Reading {
     package func shareMember(zone: UInt32, user: UserID) async throws -> ShareMember? {
         try await get(ShareMember.key(zone: zone, user: user)).map { try ShareMember(user: user, decoding: $0) }
     }
+
+    /// Everybody who has something of a zone.
+    package func shareMembers(zone: UInt32) async throws -> [ShareMember] {
+        try await scan(KeyRange(prefix: KeyBuilder(.shareMember, zone: zone).bytes), limit: .max).map { entry in
+            var key = KeyReader(entry.key, in: .shareMember)
+            try key.skip()
+            return try ShareMember(user: UserID(key.readString()), decoding: entry.value)
+        }
+    }
 }
 
 extension WriteTransaction {

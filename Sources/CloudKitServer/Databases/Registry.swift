@@ -33,6 +33,11 @@ final class Registry: Sendable {
         }
     }
 
+    /// Promises work unless that was done lately.
+    func promiseWorkAnew(in partition: StoragePartition, now: Int64) async throws {
+        if !isWorkPromised(in: partition, now: now) { try await promiseWork(in: partition, now: now) }
+    }
+
     /// Whether a promise of this process is fresh enough to cover another transaction: who often has work need not
     /// promise it each time.
     func isWorkPromised(in partition: StoragePartition, now: Int64, within: Int64 = promiseFreshness) -> Bool {

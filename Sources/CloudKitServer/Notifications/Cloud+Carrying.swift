@@ -2,95 +2,140 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension Cloud {
-    /// Carries notifications that were decided in a partition into the queues of their receivers; false if none waited.
+    /// Carries notifications that were written down in a partition into the queues of their receivers; false if none waited.
     ///
     /// Each receiver's queue is written before the job is done, so that a crash between the two delivers again rather than
     /// never; the queue takes the second for a newer one of the same.
     @discardableResult
     func carryNotifications(from partition: StoragePartition) async throws -> Bool {
         guard let place = DatabasePlace(partition: partition) else { return false }
-        let waiting = try await store.read(partition) { try await $0.carriedNotifications(limit: Self.carriedAtOnce) }
-        if waiting.isEmpty { return false }
-        var contents: [UserID: [CarriedNotification.Content]] = [:]
-        for carried in waiting { contents[carried.receiver, default: []].append(carried.content) }
-        var counts = CarriedCounts()
-        for (receiver, contents) in contents {
-            try await deliver(contents, to: receiver, place.address, &counts)
+        // Two at once would deliver twice what a subscription meets once.
+        return try await carrying.take(partition) {
+            let (waiting, mail) = try await store.read(partition) { view in
+                let waiting = try await view.carriedNotifications(limit: Self.carriedAtOnce)
+                var members: [UInt32: [ShareMember]] = [:]
+                for zone in CarriedMail.zones(of: waiting) { members[zone] = try await view.shareMembers(zone: zone) }
+                return (waiting, CarriedMail(waiting, from: partition, members: members))
+            }
+            if waiting.isEmpty { return false }
+            let counts = try await deliver(mail, in: place.address)
+            try await store.write(partition) { transaction in
+                for carried in waiting { transaction.clear(carried) }
+            }
+            tell(counts, place)
+            return true
         }
-        try await store.write(partition) { transaction in
-            for carried in waiting { transaction.clear(carried) }
-        }
-        noticeBoard.tell(.carried(place.address, count: counts.queued, dropped: counts.dropped))
-        return true
     }
 
     private static var carriedAtOnce: Int { 200 }
+    /// Queues written at the same time: they share syncs of the disk.
+    private static var receiversAtOnce: Int { 16 }
 
-    private struct CarriedCounts: Sendable {
-        var queued = 0
-        var dropped = 0
+    private func deliver(_ mail: CarriedMail, in address: DatabaseAddress) async throws -> CarriedCounts {
+        try await withThrowingTaskGroup(of: CarriedCounts.self) { group in
+            var counts = CarriedCounts()
+            for (index, (receiver, items)) in mail.items.enumerated() {
+                if index >= Self.receiversAtOnce, let done = try await group.next() { counts.add(done) }
+                group.addTask { try await deliver(items, to: receiver, address) }
+            }
+            for try await done in group { counts.add(done) }
+            return counts
+        }
     }
 
     private func deliver(
-        _ contents: [CarriedNotification.Content], to receiver: UserID, _ address: DatabaseAddress,
-        _ counts: inout CarriedCounts
-    ) async throws {
+        _ items: [CarriedMail.Item], to receiver: UserID, _ address: DatabaseAddress
+    ) async throws -> CarriedCounts {
         let partition = StoragePartition.privateDatabase(address.container, address.environment, of: receiver)
-        let (waiting, shared) = try await store.read(partition) { view in
+        let hasNews = items.contains { if case .news = $0 { true } else { false } }
+        let (queue, subscriptions) = try await store.read(partition) { view in
             (
                 try await view.notificationQueueHeader(),
-                contents.contains(where: \.isSharedChange)
-                    ? try await view.subscriptions(of: receiver, in: .shared) : []
+                hasNews ? try await view.subscriptions(of: receiver, in: .shared) : []
             )
         }
-        let drafts = contents.flatMap { content in
-            switch content {
-            case .draft(let draft): [draft]
-            case .sharedChange(let change):
-                shared.compactMap { change.draft(for: $0, of: receiver, in: address.container) }
-            }
+        var counts = CarriedCounts()
+        var due: [NotificationDraft] = []
+        for item in items {
+            let drafts =
+                switch item {
+                case .draft(let draft): [draft]
+                case .news(let news):
+                    subscriptions.compactMap { news.draft(for: $0, of: receiver, in: address.container) }
+                }
+            let wanted = drafts.filter { queue.hasReceiver(besides: $0.origin) }
+            due += wanted
+            counts.add(item, decided: drafts.count, queued: wanted.count)
         }
-        let due = drafts.filter { waiting.hasReceiver(besides: $0.origin) }
-        counts.queued += due.count
-        counts.dropped += drafts.count - due.count
-        if due.isEmpty { return }
+        if !due.isEmpty { try await enqueue(due, in: partition) }
+        return counts
+    }
+
+    private func enqueue(_ drafts: [NotificationDraft], in partition: StoragePartition) async throws {
         let limits = limits.notifications
         let now = surroundings.now()
         try await store.write(partition) { transaction in
             var queue = NotificationEnqueuing(
                 try await transaction.notificationQueueHeader(), limits: limits, now: now)
-            try await queue.enqueue(due, &transaction)
+            try await queue.enqueue(drafts, &transaction)
+        }
+    }
+
+    private func tell(_ counts: CarriedCounts, _ place: DatabasePlace) {
+        if counts.drafts.decided > 0 {
+            let (queued, decided) = (counts.drafts.queued, counts.drafts.decided)
+            noticeBoard.tell(.carried(place.address, count: queued, dropped: decided - queued))
+        }
+        if counts.news.decided > 0 {
+            let shared = place.asShared
+            let dropped = counts.news.decided - counts.news.queued
+            noticeBoard.tell(
+                .decided(
+                    NoticeReport(
+                        place: shared, decided: counts.news.decided,
+                        dropped: dropped > 0 ? [.noOtherDevice: dropped] : [:])))
+            noticeBoard.tell(.carried(shared.address, count: counts.news.queued, dropped: 0))
         }
     }
 }
 
-extension CarriedNotification.Content {
-    fileprivate var isSharedChange: Bool { if case .sharedChange = self { true } else { false } }
-}
+/// What became of notifications that were carried.
+private struct CarriedCounts: Sendable {
+    struct Count: Sendable {
+        var decided = 0
+        var queued = 0
+    }
 
-extension CarriedNotification.SharedChange {
-    /// The notification for a subscription to the shared database; nil if the change does not meet it.
-    fileprivate func draft(
-        for subscription: Subscription, of user: UserID, in container: ContainerID
-    ) -> NotificationDraft? {
-        guard case .database(let recordType) = subscription.interest else { return nil }
-        if let recordType, recordTypes?.contains(recordType) != true { return nil }
-        let notification = PushNotification(
-            id: noticeID, container: container, user: user, subscriptionID: subscription.id, scope: .shared,
-            subject: .database, presentation: subscription.notificationInfo?.withoutArguments ?? NotificationInfo())
-        let key = subscription.notificationInfo?.collapseIDKey.map { "collapse/" + $0 }
-        return NotificationDraft(
-            collapseKey: key ?? "shared/" + subscription.id, origin: origin, payload: notification.payload())
+    /// Those that were decided with the change.
+    var drafts = Count()
+    /// Those that were decided by the receivers' subscriptions.
+    var news = Count()
+
+    mutating func add(_ item: CarriedMail.Item, decided: Int, queued: Int) {
+        switch item {
+        case .draft:
+            drafts.decided += decided
+            drafts.queued += queued
+        case .news:
+            news.decided += decided
+            news.queued += queued
+        }
+    }
+
+    mutating func add(_ other: CarriedCounts) {
+        drafts.decided += other.drafts.decided
+        drafts.queued += other.drafts.queued
+        news.decided += other.news.decided
+        news.queued += other.news.queued
     }
 }
 
-extension NotificationInfo {
-    /// No record goes with the notification: there is nothing to put into its texts.
-    fileprivate var withoutArguments: NotificationInfo {
-        var result = self
-        result.alertLocalizationArgs = alertLocalizationArgs.map { _ in "" }
-        result.titleLocalizationArgs = titleLocalizationArgs.map { _ in "" }
-        result.subtitleLocalizationArgs = subtitleLocalizationArgs.map { _ in "" }
-        return result
+extension DatabasePlace {
+    /// The same data as participants reach it.
+    fileprivate var asShared: DatabasePlace {
+        DatabasePlace(
+            address: DatabaseAddress(
+                container: address.container, environment: address.environment, scope: .shared),
+            caller: caller, owner: owner, partition: partition, schemaPartition: schemaPartition)
     }
 }

@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitRecordLayer
+import Synchronization
 
 /// A way on which notifications reach devices: the web courier, for one; push services of platforms are others.
 ///
@@ -17,6 +18,7 @@ package protocol Courier: Sendable {
 package struct NotificationDelivery: Sendable {
     private let cloud: Cloud
     private let couriers: [any Courier]
+    private let pace = CarryingPace()
 
     package init(cloud: Cloud, couriers: [any Courier]) {
         self.cloud = cloud
@@ -31,12 +33,14 @@ package struct NotificationDelivery: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for courier in couriers { group.addTask { await courier.run() } }
             group.addTask {
-                for await partition in commits {
-                    if Task.isCancelled { return }
-                    do {
-                        try await follow(partition)
-                    } catch {
-                        failed(error)
+                await withDiscardingTaskGroup { carriers in
+                    for await partition in commits {
+                        if Task.isCancelled { return }
+                        // Nobody who waits here waits for what is carried to others.
+                        if mayHold(partition), pace.begin(partition) {
+                            carriers.addTask { await carry(from: partition, failed: failed) }
+                        }
+                        for courier in couriers { await courier.deliver(in: partition) }
                     }
                 }
             }
@@ -45,13 +49,59 @@ package struct NotificationDelivery: Sendable {
         }
     }
 
-    private func follow(_ partition: StoragePartition) async throws {
+    /// Whether something may wait there to be carried.
+    private func mayHold(_ partition: StoragePartition) -> Bool {
         // A transaction may have relied on a promise that has aged since.
-        let isPromised = cloud.registry.isWorkPromised(
+        cloud.registry.isWorkPromised(
             in: partition, now: cloud.surroundings.now(), within: 2 * Registry.promiseFreshness)
-        if isPromised {
-            while try await cloud.carryNotifications(from: partition) {}
-        }
-        for courier in couriers { await courier.deliver(in: partition) }
     }
+
+    private func carry(from partition: StoragePartition, failed: @Sendable (any Error) -> Void) async {
+        do {
+            while true {
+                let began = ContinuousClock.now
+                if try await cloud.carryNotifications(from: partition) {
+                    try await Task.sleep(for: CarryingPace.rest(after: .now - began))
+                } else if pace.end(partition) {
+                    return
+                }
+            }
+        } catch {
+            pace.stop(partition)
+            if !(error is CancellationError) { failed(error) }
+        }
+    }
+}
+
+/// Lets a partition be carried from by one at a time, and rest in between: what is written meanwhile is carried together.
+///
+/// The first change is told at once. Of many in a row, telling everybody takes a small part of the time, however many take
+/// part.
+final class CarryingPace: Sendable {
+    /// Partitions that are carried from, and whether there was another commit since.
+    private let busy = Mutex<[StoragePartition: Bool]>([:])
+
+    /// Whether to begin; false: whoever is at it will look again.
+    func begin(_ partition: StoragePartition) -> Bool {
+        busy.withLock { busy in
+            defer { busy[partition] = busy[partition] != nil }
+            return busy[partition] == nil
+        }
+    }
+
+    /// Whether there was no commit since; otherwise the one who asks goes on.
+    func end(_ partition: StoragePartition) -> Bool {
+        busy.withLock { busy in
+            if busy[partition] == true {
+                busy[partition] = false
+                return false
+            }
+            busy[partition] = nil
+            return true
+        }
+    }
+
+    func stop(_ partition: StoragePartition) { busy.withLock { $0[partition] = nil } }
+
+    static func rest(after work: Duration) -> Duration { min(work * 20, .seconds(1)) }
 }

@@ -29,8 +29,9 @@ struct NoticeWriting: Sendable {
                 for notice in decision.notices {
                     transaction.set(
                         CarriedNotification(
-                            version: database.takeVersions(1), receiver: notice.owner.user,
-                            content: .draft(try notice.draft(in: place, zoneName: commit.zoneName))))
+                            version: database.takeVersions(1),
+                            content: .draft(
+                                try notice.draft(in: place, zoneName: commit.zoneName), receiver: notice.owner.user)))
                 }
             } else {
                 report.dropped[.noOtherDevice] = try await enqueue(decision, commit, &transaction)

@@ -57,8 +57,9 @@ struct RecordBatch: Sendable {
             return .outcomes(
                 try await atomicOutcomes(drafts).attachingShares(transaction, zone: zone.number, in: place))
         }
-        // Notifications about public records wait to be carried to their receivers.
-        let mayNotify = place.scope == .public && headers.database.subscriptionCount > 0
+        // Notifications about what is public or shared wait to be carried to their receivers.
+        let mayNotify =
+            place.scope == .public ? headers.database.subscriptionCount > 0 : zone.sharing != .none
         if !verdict.deferred.isEmpty || mayNotify, !isWorkPromised { return .mustPromiseWork }
 
         var writing = RecordWriting(

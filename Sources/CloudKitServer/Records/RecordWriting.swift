@@ -20,6 +20,8 @@ struct RecordWriting {
     private var assets = AssetWriting()
     /// What subscriptions may want to hear of; empty where there are none.
     private var observed: [ObservedChange] = []
+    /// What those will hear of with whom the zone is shared.
+    var sharedChange: SharedZoneChange
 
     init(
         batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema, shares: ShareBatch? = nil
@@ -29,6 +31,7 @@ struct RecordWriting {
         self.zone = zone
         self.schema = schema
         self.shares = shares
+        sharedChange = SharedZoneChange(zone: zone.number)
     }
 
     mutating func write(
@@ -107,6 +110,7 @@ struct RecordWriting {
             isTombstone: record.isTombstone, size: size)
         transaction.set(entry, zone: zone.number)
         zone.latestVersion = record.feedVersion
+        if let whole = zone.sharing.wholeShare { sharedChange.note(entry.recordType, in: whole) }
         if let shares { moveInTrees(entry, shares, &transaction) }
     }
 
@@ -221,6 +225,9 @@ struct RecordWriting {
 
     /// Decides in the transaction of the changes who will be notified of them (B-SUB-04).
     private mutating func writeNotices(_ transaction: inout StorageWriter) async throws {
+        sharedChange.origin = batch.place.caller.deviceID
+        transaction.set(sharedChange, &database)
+        sharedChange = SharedZoneChange(zone: zone.number)
         if observed.isEmpty { return }
         let notices = NoticeWriting(
             place: batch.place, schema: schema, limits: batch.limits, now: batch.now, sink: batch.sink)

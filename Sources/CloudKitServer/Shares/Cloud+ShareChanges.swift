@@ -24,6 +24,7 @@ extension Cloud {
             now: surroundings.now(), sink: sink)
         var partitions = [place.partition]
         for partition in others where !partitions.contains(partition) { partitions.append(partition) }
+        try await registry.promiseWorkAnew(in: place.partition, now: batch.now)
         for _ in 0..<Self.shareAttemptsMax {
             let schema = try await schemas.current(place.schemaPartition)
             let changed = try await store.write(partitions) { transaction -> [StoredShare]? in

@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 
 extension RecordWriting {
     /// Follows a change of the zone's feed in the feeds of trees.
-    func moveInTrees(_ entry: FeedEntry, _ shares: ShareBatch, _ transaction: inout StorageWriter) {
+    mutating func moveInTrees(_ entry: FeedEntry, _ shares: ShareBatch, _ transaction: inout StorageWriter) {
         let plan = shares.plan
         let before = shares.memberships[entry.recordName]
         let after = entry.isTombstone ? nil : plan.after[entry.recordName] ?? shares.unplanned(entry.recordName)
@@ -11,7 +11,7 @@ extension RecordWriting {
     }
 
     /// Moves a record from tree to tree, or within one, with an entry that has a version of its own.
-    private func moveInTrees(
+    private mutating func moveInTrees(
         _ entry: FeedEntry, from before: ShareMembership?, to after: UInt64?, _ shares: ShareBatch,
         _ transaction: inout StorageWriter
     ) {
@@ -19,12 +19,14 @@ extension RecordWriting {
             if shares.plan.endedNumbers.contains(before.share) {
                 transaction.clearShareMembership(zone: zone.number, recordName: entry.recordName)
             } else {
+                sharedChange.note(entry.recordType, in: before.share)
                 transaction.leaveShareFeed(
                     entry.recordName, recordType: entry.recordType, zone: zone.number, from: before,
                     version: entry.version, now: batch.now)
             }
         }
         guard let after else { return }
+        sharedChange.note(entry.recordType, in: after)
         transaction.moveInShareFeed(
             entry, zone: zone.number, share: after, previous: before, leaving: shares.plan.leavings[entry.recordName])
     }
@@ -126,6 +128,7 @@ extension RecordWriting {
         let new = after?.seats ?? [:]
         let users = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }
         if users.isEmpty { return }
+        sharedChange.users.formUnion(users)
         let version = nextVersion()
         var isLossTold = false
         for user in users.sorted(by: { $0.recordName < $1.recordName }) {

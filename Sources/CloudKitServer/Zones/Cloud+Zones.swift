@@ -16,6 +16,9 @@ extension Cloud {
         if place.scope == .shared { return try await modifySharedZones(operations, in: place) }
         try await registry.enter(place.partition)
         let now = surroundings.now()
+        if operations.contains(where: \.isDeletion) {
+            try await registry.promiseWorkAnew(in: place.partition, now: now)
+        }
         let limits = limits
         let sink = NoticeSink()
         let outcomes = try await store.write(place.partition) { transaction in
@@ -102,6 +105,8 @@ private struct ZoneWriting {
     var isChanged = false
     /// Zones that came or went, with the version of that.
     private var observed: [(name: String, version: UInt64)] = []
+    /// What those will hear of with whom the zones were shared that went.
+    private var sharedChanges: [SharedZoneChange] = []
 
     init(header: DatabaseHeader, now: Int64) {
         self.header = header
@@ -139,7 +144,7 @@ private struct ZoneWriting {
         case .keep:
             return held.map(Outcome.zone) ?? .failed(operation.zoneID, .zoneNotFound)
         case .delete:
-            if var held { end(&held, as: .deleted(.deleted), in: &transaction) }
+            if var held { try await end(&held, as: .deleted(.deleted), in: &transaction) }
             return .deleted(place.zoneID(name))
         case .acknowledge(let reason):
             if var held {
@@ -187,8 +192,15 @@ private struct ZoneWriting {
     }
 
     /// Ends a live zone: what it held is cleared, its header says why.
-    mutating func end(_ zone: inout ZoneHeader, as state: ZoneHeader.State, in transaction: inout StorageWriter) {
+    mutating func end(
+        _ zone: inout ZoneHeader, as state: ZoneHeader.State, in transaction: inout StorageWriter
+    ) async throws {
         isChanged = true
+        if zone.sharing != .none {
+            var change = SharedZoneChange(zone: zone.number)
+            change.users = Set(try await transaction.shareMembers(zone: zone.number).map(\.user))
+            sharedChanges.append(change)
+        }
         transaction.clearContents(ofZone: zone.number)
         header.zoneCount -= 1
         header.recordCount -= min(header.recordCount, zone.recordCount)
@@ -207,6 +219,10 @@ private struct ZoneWriting {
 
     /// Decides who will be notified of the zones that came or went.
     mutating func writeNotices(_ notices: NoticeWriting, _ transaction: inout StorageWriter) async throws {
+        for var change in sharedChanges {
+            change.origin = notices.place.caller.deviceID
+            transaction.set(change, &header)
+        }
         guard header.subscriptionCount > 0 else { return }
         for (name, version) in observed {
             let commit = NoticeDecision.Commit(
@@ -245,6 +261,7 @@ extension Cloud {
         let sink = NoticeSink()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
         guard let place = DatabasePlace(partition: partition) else { return }
+        try await registry.promiseWorkAnew(in: partition, now: now)
         try await store.write(partition) { transaction in
             sink.begin()
             let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
@@ -252,7 +269,7 @@ extension Cloud {
             var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
             for var zone in zones {
                 if zone.isCustom {
-                    writing.end(&zone, as: .keysReset, in: &transaction)
+                    try await writing.end(&zone, as: .keysReset, in: &transaction)
                 } else if zone.keyEpoch < .max {
                     // A record's old sealed values cannot stay beside new ones.
                     zone.keyEpoch += 1
@@ -275,12 +292,13 @@ extension Cloud {
         let sink = NoticeSink()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
         guard let place = DatabasePlace(partition: partition) else { throw RequestFailure.zoneNotFound }
+        try await registry.promiseWorkAnew(in: partition, now: now)
         try await store.write(partition) { transaction in
             sink.begin()
             var zone = try ZoneAccess.live(try await transaction.zone(named: name))
             guard zone.isCustom else { throw RequestFailure(.badRequest, "The default zone cannot be deleted") }
             var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
-            writing.end(&zone, as: state, in: &transaction)
+            try await writing.end(&zone, as: state, in: &transaction)
             let notices = NoticeWriting(place: place, schema: Schema(), limits: limits, now: now, sink: sink)
             try await writing.writeNotices(notices, &transaction)
             transaction.set(writing.header)
