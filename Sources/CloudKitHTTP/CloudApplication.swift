@@ -37,7 +37,9 @@ package struct CloudApplication: Sendable {
                 cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
             users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
             downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), tokens: TokenEndpoints(cloud: cloud),
-            courier: CourierEndpoint(courier: courier), health: HealthCheck(book: book), metrics: metrics,
+            courier: CourierEndpoint(courier: courier),
+            operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
+            health: HealthCheck(book: book), metrics: metrics,
             logger: logger)
     }
 

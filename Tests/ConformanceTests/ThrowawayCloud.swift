@@ -5,11 +5,16 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitServer
 import FileStore
+import Foundation
 import Logging
 import OrderedStore
 import ServiceLifecycle
 
 @testable import CloudKit
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
 
 /// A whole cloud inside the test process, on a port of the system's choosing, gone when the test ends.
 struct ThrowawayCloud: Sendable {
@@ -101,6 +106,34 @@ struct ThrowawayCloud: Sendable {
         return SignedInDevice(
             apiToken: apiToken, token: grant.webAuthToken, email: user.email,
             userRecordName: grant.user.recordName, secret: secret)
+    }
+
+    /// Somebody who orders trouble over HTTP.
+    struct Operator: Sendable {
+        let endpoint: String
+        let token: String
+
+        /// - Parameter body: JSON.
+        func order(_ action: String, _ body: String) async throws {
+            guard let url = URL(string: "\(endpoint)/\(action)") else { throw URLError(.badURL) }
+            var request = URLRequest(url: url)
+            request.httpMethod = "POST"
+            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+            request.httpBody = Data(body.utf8)
+            let (answer, response) = try await URLSession.shared.data(for: request)
+            guard (response as? HTTPURLResponse)?.statusCode == 200 else {
+                throw OrderRefused(answer: String(decoding: answer, as: UTF8.self))
+            }
+        }
+
+        struct OrderRefused: Error {
+            var answer: String
+        }
+    }
+
+    func makeOperator() async throws -> Operator {
+        let (token, _) = try await OperatorTokens(book: book, surroundings: cloud.surroundings).create(name: "tests")
+        return Operator(endpoint: "\(endpoint)/admin/1/\(container)/development", token: token)
     }
 
     var accounts: Accounts { Accounts(book: book, surroundings: cloud.surroundings) }

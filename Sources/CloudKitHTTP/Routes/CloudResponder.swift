@@ -20,6 +20,7 @@ package struct CloudResponder: HTTPResponder {
     let downloads: AssetDownloadEndpoint
     let tokens: TokenEndpoints
     let courier: CourierEndpoint
+    let operators: OperatorEndpoints
     let health: HealthCheck
     let metrics: RequestMetrics
     let logger: Logger
@@ -159,6 +160,9 @@ package struct CloudResponder: HTTPResponder {
             if let route = report.route, answer.code == .methodNotAllowed {
                 answer.headers[.allow] = route.endpoint.verbs.allow
             }
+            if answer.code == .authenticationFailed, report.route?.isForOperators == true {
+                answer.headers[.wwwAuthenticate] = "Bearer"
+            }
             return answer
         }
     }
@@ -179,8 +183,10 @@ package struct CloudResponder: HTTPResponder {
         guard let place = route.place else {
             if let path = route.courierPath { return try await courier.answer(path, exchange) }
             if let guid = route.shareGUID { return try await databases.sharePage(ofLink: guid, exchange) }
+            if route.endpoint == .metrics { try await operators.checkMetrics(exchange) }
             return try await page(route.endpoint, exchange)
         }
+        if route.isForOperators { return try await operators.answer(route.endpoint, place, exchange, body) }
         if route.endpoint == .tokensCreate || route.endpoint == .tokensRegister {
             return try await tokenAnswer(route.endpoint, place, exchange, body, &headers)
         }

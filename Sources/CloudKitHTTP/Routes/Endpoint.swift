@@ -45,6 +45,15 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case assetDownload = "asset/download"
     case tokensCreate = "tokens/create"
     case tokensRegister = "tokens/register"
+    case adminFaultsList = "admin/faults/list"
+    case adminFaultsOrder = "admin/faults/order"
+    case adminFaultsRemove = "admin/faults/remove"
+    case adminTokensExpire = "admin/tokens/expire"
+    case adminZonesCompact = "admin/zones/compact"
+    case adminZonesPurge = "admin/zones/purge"
+    case adminKeysReset = "admin/keys/reset"
+    case adminDevicesList = "admin/devices/list"
+    case adminDevicesRevoke = "admin/devices/revoke"
     case courier
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
@@ -73,7 +82,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 
     var verbs: Verbs {
         switch self {
-        case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts:
+        case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts,
+            .adminFaultsList:
             .getOrPost
         case .assetUpload: .upload
         case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .health,
@@ -99,6 +109,13 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         .devicesRevoke, .identitiesLookup,
         .tokensCreate, .tokensRegister,
     ])
+
+    /// The operator's endpoints, below `/admin`.
+    static let ofAdmin = Dictionary(
+        uniqueKeysWithValues: [
+            adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
+            .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke,
+        ].map { ($0.rawValue.dropFirst("admin/".count), $0) })
 
     private static func named(_ endpoints: [Endpoint]) -> [Substring: Endpoint] {
         Dictionary(uniqueKeysWithValues: endpoints.map { ($0.rawValue[...], $0) })

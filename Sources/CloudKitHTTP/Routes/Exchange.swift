@@ -17,6 +17,8 @@ struct Exchange {
     /// Whether the client asks for data, not for a page to look at.
     var wantsJSON: Bool
     private var channel: any Channel
+    private let headers: HTTPFields
+    private let isBehindProxy: Bool
     /// What a proxy that we trust says of the client.
     private var forwardedFor: String?
     private var publicURL: String?
@@ -31,6 +33,8 @@ struct Exchange {
         path = target[..<mark]
         query = RequestQuery(mark < target.endIndex ? target[target.utf8.index(after: mark)...] : "")
         let headers = head.headerFields
+        self.headers = headers
+        isBehindProxy = configuration.isBehindProxy
         crossOrigin = CrossOrigin(headers, ownOrigin: configuration.publicURL, authority: head.authority)
         surface = headers[HeaderName.client]?.hasPrefix("sdk/") == true ? .native : .web
         credentials = RequestCredentials(
@@ -50,6 +54,23 @@ struct Exchange {
         // The last entry is the proxy's own; those before it anyone may have written.
         if let last = forwardedFor?.split(separator: ",").last { return last.filter { $0 != " " } }
         return channel.remoteAddress?.ipAddress ?? "unknown"
+    }
+
+    /// What stands behind `Authorization: Bearer`.
+    var bearerToken: String? {
+        guard let value = headers[.authorization], let space = value.firstIndex(of: " "),
+            value[..<space].lowercased() == "bearer"
+        else { return nil }
+        let token = value[space...].drop { $0 == " " }
+        return token.isEmpty ? nil : String(token)
+    }
+
+    /// Whether a process of this machine asks, for itself. A proxy on this machine asks for others: none may be configured, and
+    /// the request must not say that it came by way of one.
+    var isFromThisMachine: Bool {
+        guard !isBehindProxy, publicURL == nil, let address = channel.remoteAddress?.ipAddress else { return false }
+        let isLoopback = address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")
+        return isLoopback && !HeaderName.ofProxies.contains { headers[$0] != nil }
     }
 
     /// Scheme, host and port by which this cloud is reached, without a slash at the end; nil when nobody says.

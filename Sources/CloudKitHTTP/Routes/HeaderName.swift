@@ -21,6 +21,12 @@ enum HeaderName {
     static let frameOptions = HTTPField.Name("X-Frame-Options")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 
+    /// What proxies say of those they ask for.
+    static let ofProxies: [HTTPField.Name] = [
+        forwardedFor, HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-Host")!, HTTPField.Name("X-Real-IP")!,
+        HTTPField.Name("Via")!,
+    ]
+
     /// What a browser's page may send and see across origins.
     static let allowed =
         "content-type, x-apple-cloudkit-request-keyid, x-apple-cloudkit-request-iso8601date, "

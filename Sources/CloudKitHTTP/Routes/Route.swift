@@ -11,6 +11,8 @@ struct Route: Hashable {
     var shareGUID: String?
     /// Whose notifications a courier's URL gives; sealed, and a secret.
     var courierPath: Substring?
+    /// Whether it lies below `/admin`.
+    var isForOperators = false
 
     /// A container in one environment.
     struct Place: Hashable {
@@ -50,6 +52,10 @@ struct Route: Hashable {
             let name = path[parts[5].startIndex...]
             guard let endpoint = Endpoint.ofDevice[name] else { throw Self.notFound }
             self.init(endpoint: endpoint, place: try Self.place(parts[3], parts[4]))
+        case "admin":
+            guard let endpoint = Endpoint.ofAdmin[path[parts[5].startIndex...]] else { throw Self.notFound }
+            self.init(endpoint: endpoint, place: try Self.place(parts[3], parts[4]))
+            isForOperators = true
         default: throw Self.notFound
         }
     }

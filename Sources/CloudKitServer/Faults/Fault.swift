@@ -4,9 +4,9 @@ import CloudKitModel
 package struct Fault: BookRow, Codable, Hashable, Sendable {
     /// What the trouble is.
     package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
-        /// Requests are refused as too many, with `retryAfter` (B-THR-02).
+        /// Requests are refused as too many: HTTP 429 (B-THR-02).
         case throttle
-        /// Requests are refused with `serviceUnavailable` and `retryAfter`.
+        /// Requests are refused as if the service were down: HTTP 503.
         case unavailable
         /// The user's private database may hold `bytes` (B-THR-01).
         case quota
@@ -23,10 +23,14 @@ package struct Fault: BookRow, Codable, Hashable, Sendable {
     package var until: Int64?
     /// Of a quota.
     package var bytes: UInt64?
+    private var isSilent: Bool?
+
+    /// Whether refusals say how long to wait (`retryAfter`).
+    package var tellsWait: Bool { isSilent != true }
 
     package init(
         id: String, kind: Kind, container: String? = nil, user: String? = nil, until: Int64? = nil,
-        bytes: UInt64? = nil
+        bytes: UInt64? = nil, tellsWait: Bool = true
     ) {
         self.id = id
         self.kind = kind
@@ -34,6 +38,7 @@ package struct Fault: BookRow, Codable, Hashable, Sendable {
         self.user = user
         self.until = until
         self.bytes = bytes
+        isSilent = tellsWait ? nil : true
     }
 
     /// Whether it strikes this user there and then.
@@ -46,7 +51,7 @@ package struct Fault: BookRow, Codable, Hashable, Sendable {
 
     /// What a request that is struck fails with; nil if it goes on.
     package func refusal(at now: Int64) -> RequestFailure? {
-        let wait = until.map { Double($0 - now) / 1000 } ?? Self.waitDefault
+        let wait = tellsWait ? until.map { Double($0 - now) / 1000 } ?? Self.waitDefault : nil
         switch kind {
         case .throttle:
             return RequestFailure(.throttled, "request rate limited by the operator", retryAfter: wait)

@@ -29,21 +29,30 @@ package final class Faults: Sendable {
     /// - Parameters:
     ///   - container: nil: in every container.
     ///   - user: nil: for everybody.
-    ///   - seconds: How long; nil: until it is removed.
-    ///   - bytes: Of a quota.
+    ///   - seconds: How long, at most a year; nil: until it is removed.
+    ///   - bytes: Of a quota, and of nothing else.
+    ///   - tellsWait: Whether refusals say how long to wait.
+    /// - Throws: `RequestFailure` `badRequest`: values out of bounds, or 1,000 faults are ordered.
     package func order(
         _ kind: Fault.Kind, in container: ContainerID? = nil, for user: UserID? = nil, seconds: Double? = nil,
-        bytes: UInt64? = nil
+        bytes: UInt64? = nil, tellsWait: Bool = true
     ) async throws -> Fault {
+        if let seconds, !(0...Self.secondsMax).contains(seconds) { throw Self.badSeconds }
+        guard (kind == .quota) == (bytes != nil) else { throw Self.badBytes }
         let now = surroundings.now()
         let fault = Fault(
             id: surroundings.randomHex(bytes: 8), kind: kind, container: container?.name, user: user?.recordName,
-            until: seconds.map { now + Int64($0 * 1000) }, bytes: bytes)
+            until: seconds.map { now + Int64($0 * 1000) }, bytes: bytes, tellsWait: tellsWait)
         try await book.change { page in
-            for old in try await page.rows(prefix: Self.prefix, as: Fault.self)
-            where old.until.map({ $0 <= now }) == true {
-                page.clear(Self.prefix + old.id)
+            var count = 0
+            for old in try await page.rows(prefix: Self.prefix, as: Fault.self) {
+                if old.until.map({ $0 <= now }) == true {
+                    page.clear(Self.prefix + old.id)
+                } else {
+                    count += 1
+                }
             }
+            guard count < Self.countMax else { throw Self.tooMany }
             try page.set(Self.prefix + fault.id, to: fault)
         }
         forget()
@@ -70,12 +79,19 @@ package final class Faults: Sendable {
         return isThere
     }
 
-    /// Removes every fault.
-    package func removeAll() async throws {
-        try await book.change { page in
-            for entry in try await page.entries(prefix: Self.prefix) { page.clear(entry.key) }
+    /// Removes every fault, or those that name a container.
+    ///
+    /// - Returns: How many there were.
+    @discardableResult
+    package func removeAll(in container: ContainerID? = nil) async throws -> Int {
+        let count = try await book.change { page in
+            let faults = try await page.rows(prefix: Self.prefix, as: Fault.self)
+                .filter { container == nil || $0.container == container?.name }
+            for fault in faults { page.clear(Self.prefix + fault.id) }
+            return faults.count
         }
         forget()
+        return count
     }
 
     /// Refuses a request that a fault strikes.
@@ -102,7 +118,17 @@ package final class Faults: Sendable {
         return faults
     }
 
-    private func forget() { memory.withLock { $0.until = .min } }
+    /// Asks the book again: another process may have ordered something.
+    package func forget() { memory.withLock { $0.until = .min } }
 
     private static let prefix = "fault/"
+    /// A year.
+    private static let secondsMax = 31_536_000.0
+    /// Every request looks through them.
+    private static let countMax = 1_000
+
+    private static let badSeconds = RequestFailure(.badRequest, "seconds are 0 to a year (31536000)")
+    private static let badBytes = RequestFailure(.badRequest, "bytes go with a quota, and a quota with bytes")
+    private static let tooMany = RequestFailure(
+        .badRequest, "1000 faults are ordered", remedy: "Take some back first.")
 }

@@ -119,6 +119,8 @@ enum AccountKey {
     static func userAccount(_ userName: String) -> String { "user-account/" + userName }
     static let apiTokens = "api-token/"
     static func apiToken(hash: String) -> String { apiTokens + hash }
+    static let operatorTokens = "operator-token/"
+    static func operatorToken(hash: String) -> String { operatorTokens + hash }
     static let serverKeys = "server-key/"
     static func serverKey(_ id: String) -> String { serverKeys + id }
 }

@@ -251,21 +251,24 @@ extension Cloud {
     }
 
     /// Removes every custom zone that may hold what lost keys sealed (B-ZN-12), and begins a key epoch in the default zone.
+    ///
+    /// - Returns: How many zones it concerned.
+    @discardableResult
     func resetKeys(
         ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment
-    ) async throws {
+    ) async throws -> Int {
         let schema = try await schemas.current(.schema(container, environment))
-        guard schema.hasSealedValues else { return }
+        guard schema.hasSealedValues else { return 0 }
         let now = surroundings.now()
         let limits = limits
         let sink = NoticeSink()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
-        guard let place = DatabasePlace(partition: partition) else { return }
+        guard let place = DatabasePlace(partition: partition) else { return 0 }
         try await registry.promiseWorkAnew(in: partition, now: now)
-        try await store.write(partition) { transaction in
+        let count = try await store.write(partition) { transaction in
             sink.begin()
             let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
-            guard !zones.isEmpty else { return }
+            guard !zones.isEmpty else { return 0 }
             var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
             for var zone in zones {
                 if zone.isCustom {
@@ -279,8 +282,10 @@ extension Cloud {
             let notices = NoticeWriting(place: place, schema: Schema(), limits: limits, now: now, sink: sink)
             try await writing.writeNotices(notices, &transaction)
             if writing.isChanged { transaction.set(writing.header) }
+            return zones.count
         }
         noticeBoard.tell(sink)
+        return count
     }
 
     private func end(

@@ -28,6 +28,7 @@ struct DataFolder {
 
     var accounts: Accounts { Accounts(book: .accounts(in: store), surroundings: surroundings) }
     var apiTokens: APITokens { APITokens(book: .accounts(in: store), surroundings: surroundings) }
+    var operatorTokens: OperatorTokens { OperatorTokens(book: .accounts(in: store), surroundings: surroundings) }
     var serverKeys: ServerKeys { ServerKeys(book: .accounts(in: store), surroundings: surroundings) }
     var sessions: DeviceSessions { DeviceSessions(book: .accounts(in: store)) }
     var names: UserNames { UserNames(book: .accounts(in: store), surroundings: surroundings) }

@@ -11,8 +11,10 @@ struct PlaceOptions: ParsableArguments {
 
     var containerID: ContainerID { ContainerID(container) }
 
-    func validate() throws {
-        let isValid = (1...255).contains(container.utf8.count) && container.utf8.allSatisfy(Self.isAllowed)
+    func validate() throws { try Self.check(container) }
+
+    static func check(_ container: String) throws {
+        let isValid = (1...255).contains(container.utf8.count) && container.utf8.allSatisfy(isAllowed)
         guard isValid else {
             throw ValidationError("A container's name has 1 to 255 letters, digits, dots, hyphens and underscores.")
         }

@@ -5,10 +5,16 @@ import CloudKitServer
 /// Trouble on demand, so that a developer can see what an app makes of it.
 struct FaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fault", abstract: "Order trouble for apps in development: throttling, an outage, a full quota.",
-        discussion: "A running cloud notices within a second. Production is never touched.",
+        commandName: "fault",
+        abstract:
+            "Order trouble for apps in development: throttling, an outage, a full quota, expired tokens, lost keys…",
+        discussion: """
+            A running cloud notices within a second. Production is never touched. The admin API orders the same over HTTP: \
+            docs/admin-api.md.
+            """,
         subcommands: [
             OrderFaultCommand.self, ListFaultsCommand.self, RemoveFaultCommand.self, ExpireTokensCommand.self,
+            CompactZoneCommand.self, PurgeDevelopmentZoneCommand.self, LoseKeysCommand.self, SignOutCommand.self,
         ])
 }
 
@@ -17,9 +23,11 @@ struct OrderFaultCommand: AsyncParsableCommand {
         commandName: "order", abstract: "Let requests fail, or a quota be met.",
         discussion: """
             welkin fault order throttle iCloud.com.example.app --seconds 30
-            welkin fault order throttle iCloud.com.example.app --email ada@example.com
+            welkin fault order throttle iCloud.com.example.app --email ada@example.com --no-retry-after
             welkin fault order unavailable iCloud.com.example.app --seconds 5
             welkin fault order quota iCloud.com.example.app --email ada@example.com --bytes 100000
+
+            throttle answers 429, unavailable 503, both with Retry-After unless told otherwise.
             """)
 
     @OptionGroup var folder: DataOptions
@@ -28,22 +36,16 @@ struct OrderFaultCommand: AsyncParsableCommand {
     @Option(help: "Whose requests; everybody's without it.") var email: String?
     @Option(help: "How long; until it is removed without it.") var seconds: Double?
     @Option(help: "What a quota lets the private database hold.") var bytes: UInt64?
+    @Flag(inversion: .prefixedNo, help: "Whether refusals say how long to wait.") var retryAfter = true
 
-    func validate() throws {
-        if let seconds, !(0...31_536_000).contains(seconds) {
-            throw ValidationError("--seconds is 0 to a year.")
-        }
-        guard (kind == .quota) == (bytes != nil) else {
-            throw ValidationError("--bytes goes with quota, and quota with --bytes.")
-        }
-    }
+    func validate() throws { try PlaceOptions.check(container) }
 
     func run() async throws {
-        let fault = try await DataFolder.with(folder.data) { folder in
-            try await folder.cloud.faults.order(
-                kind, in: ContainerID(container), for: try await folder.user(email, in: container), seconds: seconds,
-                bytes: bytes)
-        }
+        let receipt = try await folder.carryOut(
+            .fault(
+                kind, for: email.map { .email($0) }, seconds: seconds, bytes: bytes, tellsWait: retryAfter),
+            in: container)
+        guard let fault = receipt.fault else { return }
         Output.result(fault.id)
         Output.remark("Ordered. Take it back with: welkin fault remove \(fault.id)")
     }
@@ -84,7 +86,10 @@ struct RemoveFaultCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await DataFolder.with(folder.data) { folder in
-            guard let id else { return try await folder.cloud.faults.removeAll() }
+            guard let id else {
+                _ = try await folder.cloud.faults.removeAll()
+                return
+            }
             guard try await folder.cloud.faults.remove(id) else {
                 throw RevocationError(description: "There is no such fault. See: welkin fault list")
             }
@@ -93,40 +98,15 @@ struct RemoveFaultCommand: AsyncParsableCommand {
     }
 }
 
-struct ExpireTokensCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "expire-tokens",
-        abstract: "Make somebody's change tokens too old: apps get changeTokenExpired and fetch anew.")
-
-    @OptionGroup var folder: DataOptions
-    @Argument(help: "Whose.") var email: String
-    @Argument(help: "The container, such as iCloud.com.example.app.") var container: String
-    @Option(help: "The zone; the database's own feed without it.") var zone: String?
-
-    func run() async throws {
-        try await DataFolder.with(folder.data) { folder in
-            guard let user = try await folder.user(email, in: container) else { return }
-            let container = ContainerID(container)
-            if let zone {
-                try await folder.cloud.expireTokens(ofZone: zone, of: user, in: container, .development)
-            } else {
-                try await folder.cloud.expireDatabaseTokens(of: user, in: container, .development)
-            }
-        }
-        Output.result("Change tokens of \(zone ?? "the database") expired.")
-    }
-}
-
 extension Fault.Kind: ExpressibleByArgument {}
 
-extension DataFolder {
-    /// The name by which a container knows an account; nil without an address.
-    ///
-    /// - Throws: `AccountError.notFound`.
-    fileprivate func user(_ email: String?, in container: String) async throws -> UserID? {
-        guard let email else { return nil }
-        guard let account = try await accounts.account(email: email) else { throw AccountError.notFound(email) }
-        return try await UserNames(book: .accounts(in: store), surroundings: surroundings)
-            .name(of: account.id, in: ContainerID(container))
+extension DataOptions {
+    /// Carries an order out in development, as the admin API does.
+    func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
+        try await DataFolder.with(data) { folder in
+            try await CommandFailure.explaining {
+                try await folder.cloud.carryOut(order, in: ContainerID(container), .development)
+            }
+        }
     }
 }

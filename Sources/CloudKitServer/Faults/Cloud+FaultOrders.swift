@@ -1,0 +1,127 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+extension Cloud {
+    /// Carries out what an operator orders.
+    ///
+    /// - Throws: `RequestFailure` `accessDenied` in production, and for accounts of containers that are in production when
+    ///   the order would reach beyond this one; `itemNotFound`, `zoneNotFound`, `badRequest`.
+    package func carryOut(
+        _ order: FaultOrder, in container: ContainerID, _ environment: Environment
+    ) async throws -> FaultReceipt {
+        guard environment == .development else { throw Self.developmentOnly }
+        var receipt = FaultReceipt()
+        switch order {
+        case .fault(let kind, let person, let seconds, let bytes, let tellsWait):
+            if let person { receipt.user = try await struck(person, in: container).user }
+            receipt.fault = try await faults.order(
+                kind, in: container, for: receipt.user, seconds: seconds, bytes: bytes, tellsWait: tellsWait)
+        case .removeFault(let id):
+            let isThere = try await faults.list().contains { $0.id == id && $0.container == container.name }
+            guard isThere, try await faults.remove(id) else { throw Self.noSuchFault }
+            receipt.removed = 1
+        case .removeAllFaults:
+            receipt.removed = try await faults.removeAll(in: container)
+        case .expireTokens(let person, let zone):
+            let user = try await struck(person, in: container).user
+            receipt.user = user
+            if let zone {
+                try await expireTokens(ofZone: zone, of: user, in: container, environment)
+            } else {
+                try await expireDatabaseTokens(of: user, in: container, environment)
+            }
+        case .compactZone(let zone, let person):
+            let user = try await struck(person, in: container).user
+            receipt.user = user
+            receipt.forgotten = try await forgetDeletions(
+                before: .max, inZone: zone, of: user, in: container, environment)
+        case .purgeZone(let zone, let person):
+            let user = try await struck(person, in: container).user
+            receipt.user = user
+            try await purgeZone(zone, of: user, in: container, environment)
+        case .resetKeys(let zone, let person):
+            let user = try await struck(person, in: container).user
+            receipt.user = user
+            if let zone {
+                try await resetKeys(ofZone: zone, of: user, in: container, environment)
+                receipt.zones = 1
+            } else {
+                receipt.zones = try await resetKeys(ofZonesOf: user, in: container, environment)
+            }
+        case .resetKeychain(let person):
+            let (user, account) = try await struck(person, in: container)
+            try await checkIsOnlyInDevelopment(account)
+            try await Keychains(book: .accounts(in: store), surroundings: surroundings, guesses: ProofGuard())
+                .reset(email: account.email)
+            try await finishKeyResets()
+            (receipt.user, receipt.account) = (user, account.id)
+        case .signOut(let device, let person):
+            let (user, account) = try await struck(person, in: container)
+            try await checkIsOnlyInDevelopment(account)
+            let ended = try await DeviceSessions(book: .accounts(in: store)).revoke(device, ofAccount: account.id)
+            guard ended.count < 2 else { throw Self.severalDevices }
+            guard let session = ended.first else { throw Self.noSuchDevice }
+            (receipt.user, receipt.account, receipt.device) = (user, account.id, session)
+        }
+        return receipt
+    }
+
+    /// The faults that strike a container, those ordered for all of them included.
+    package func orderedFaults(in container: ContainerID) async throws -> [Fault] {
+        try await faults.list().filter { $0.container == nil || $0.container == container.name }
+    }
+
+    /// The devices and browsers that a person is signed in with.
+    ///
+    /// - Throws: `RequestFailure` `itemNotFound`.
+    package func devices(
+        of person: FaultOrder.Person, in container: ContainerID
+    ) async throws -> (account: Account, sessions: [DeviceSession]) {
+        let account = try await struck(person, in: container).account
+        return (account, try await DeviceSessions(book: .accounts(in: store)).sessions(of: account))
+    }
+
+    private func struck(
+        _ person: FaultOrder.Person, in container: ContainerID
+    ) async throws -> (user: UserID, account: Account) {
+        let book = Book.accounts(in: store)
+        let accounts = Accounts(book: book, surroundings: surroundings)
+        let names = UserNames(book: book, surroundings: surroundings)
+        switch person {
+        case .email(let email):
+            guard let account = try await accounts.account(email: email) else { throw Self.noSuchAccount }
+            return (try await names.name(of: account.id, in: container), account)
+        case .user(let user):
+            guard let id = try await names.owner(of: user, in: container),
+                let account = try await accounts.account(id: id)
+            else { throw Self.noSuchUser }
+            return (user, account)
+        }
+    }
+
+    /// Keychains and sessions are the account's, in every container and environment: whoever may only disturb development
+    /// must not reach people's real data by way of them.
+    private func checkIsOnlyInDevelopment(_ account: Account) async throws {
+        let book = Book.accounts(in: store)
+        let containers = try await UserNames(book: book, surroundings: surroundings).all(of: account.id)
+            .map(\.container.name)
+        let tokens = try await APITokens(book: book, surroundings: surroundings).list()
+        let isInProduction = tokens.contains {
+            $0.environment == Environment.production.rawValue && containers.contains($0.container)
+        }
+        guard !isInProduction else { throw Self.alsoInProduction }
+    }
+
+    private static let developmentOnly = RequestFailure(
+        .accessDenied, "faults are ordered in the development environment only")
+    private static let alsoInProduction = RequestFailure(
+        .accessDenied, "the account is used by a container that is in production, too",
+        remedy: "Use welkin keys reset or welkin account revoke on the cloud's machine.")
+    private static let noSuchFault = RequestFailure(
+        .itemNotFound, "there is no such fault", remedy: "List them first.")
+    private static let noSuchAccount = RequestFailure(.itemNotFound, "there is no account of this address")
+    private static let noSuchUser = RequestFailure(.itemNotFound, "the container knows no user of this name")
+    private static let noSuchDevice = RequestFailure(.itemNotFound, "the account has no device that begins so")
+    private static let severalDevices = RequestFailure(
+        .badRequest, "more than one device begins so", remedy: "Give more digits.")
+}

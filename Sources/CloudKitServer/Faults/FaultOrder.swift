@@ -1,0 +1,49 @@
+import CloudKitModel
+
+/// What an operator orders for a container in development, from the command line or over HTTP, so that a developer can see what
+/// an app makes of it.
+package enum FaultOrder: Hashable, Sendable {
+    /// Who it is about.
+    package enum Person: Hashable, Sendable {
+        /// By the address of their account.
+        case email(String)
+        /// By the name that the container knows them by, as it stands in records.
+        case user(UserID)
+    }
+
+    /// Trouble that lasts until its time is over or it is taken back, see `Faults.order`.
+    case fault(Fault.Kind, for: Person?, seconds: Double?, bytes: UInt64?, tellsWait: Bool)
+    case removeFault(id: String)
+    /// Those that name this container.
+    case removeAllFaults
+    /// Change tokens given out so far are too old (B-CHG-09): a zone's, or those of the private database's own feed.
+    case expireTokens(of: Person, zone: String?)
+    /// Deletions so far are forgotten, and with them the tokens from before (B-BKD-12).
+    case compactZone(String, of: Person)
+    /// The person removed the zone in the system's settings (B-ZN-10).
+    case purgeZone(String, of: Person)
+    /// The keys of a zone were lost (B-ZN-12); nil: of every zone of the container that may hold something sealed.
+    case resetKeys(ofZone: String?, of: Person)
+    /// The account's keychain is taken away, as if all devices and words were lost (B-TM-12).
+    case resetKeychain(of: Person)
+    /// A device of the person is signed out; named by its id or the first digits of it.
+    case signOut(device: String, of: Person)
+}
+
+/// What came of an order.
+package struct FaultReceipt: Hashable, Sendable {
+    /// What was ordered to last.
+    package var fault: Fault?
+    /// Faults taken back.
+    package var removed: Int?
+    /// Deletions that a zone forgot.
+    package var forgotten: Int?
+    /// Zones whose keys count as lost.
+    package var zones: Int?
+    /// The device that was signed out, as its owner named it.
+    package var device: DeviceSession?
+    /// The user whom it struck.
+    package var user: UserID?
+    /// The account that was changed: what processes remember of it is out of date.
+    package var account: String?
+}

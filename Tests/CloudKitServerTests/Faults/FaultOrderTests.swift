@@ -1,0 +1,98 @@
+import CloudKitModel
+import CloudKitServer
+import Testing
+
+/// What the command line and the admin API have in common.
+@Suite struct FaultOrderTests {
+    private func ada(_ test: TestCloud) async throws -> (user: UserID, account: Account) {
+        let book = Book.accounts(in: test.store)
+        let accounts = Accounts(book: book, surroundings: test.time.surroundings)
+        let account = try await accounts.add(
+            email: "ada@example.com", name: "Ada", proof: TestPeople.proof, puzzle: accounts.newPuzzle(rounds: 1))
+        let user = try await UserNames(book: book, surroundings: test.time.surroundings)
+            .name(of: account.id, in: TestCloud.container)
+        return (user, account)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-BKD-12 a compacted zone forgets its deletions, and tokens from before them expire`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            let user = try await ada(test).user
+            let caller = Caller(user: user)
+            try await test.makeZone(of: user)
+            _ = try await test.modify([create("a", "Note"), create("b", "Note")], by: caller)
+            let old = try await test.changes(by: caller).syncToken
+            _ = try await test.modify([delete("a")], by: caller)
+            let fresh = try await test.changes(by: caller).syncToken
+            let receipt = try await test.cloud.carryOut(
+                .compactZone("Z", of: .email("ada@example.com")), in: TestCloud.container, .development)
+            #expect(receipt.forgotten == 1 && receipt.user == user)
+            #expect(
+                await failure { _ = try await test.changes(since: old, by: caller) }?.code == .changeTokenExpired)
+            #expect(try await test.changes(since: fresh, by: caller).events.isEmpty)
+        }
+    }
+
+    @Test func `a person is found by address or name, and strangers are not`() async throws {
+        try await withCloud { test in
+            let user = try await ada(test).user
+            try await test.makeZone(of: user)
+            for person in [FaultOrder.Person.email("Ada@Example.com"), .user(user)] {
+                let receipt = try await test.cloud.carryOut(
+                    .expireTokens(of: person, zone: "Z"), in: TestCloud.container, .development)
+                #expect(receipt.user == user)
+            }
+            for person in [
+                FaultOrder.Person.email("bob@example.com"), .email("nonsense"), .user(TestCloud.bob), .user(UserID("")),
+            ] {
+                let refusal = await failure {
+                    _ = try await test.cloud.carryOut(
+                        .expireTokens(of: person, zone: nil), in: TestCloud.container, .development)
+                }
+                #expect(refusal?.code == .itemNotFound)
+            }
+            // The same name means nobody in another container.
+            let elsewhere = await failure {
+                _ = try await test.cloud.carryOut(
+                    .expireTokens(of: .user(user), zone: nil), in: ContainerID("iCloud.other"), .development)
+            }
+            #expect(elsewhere?.code == .itemNotFound)
+        }
+    }
+
+    @Test func `nothing is ordered for production`() async throws {
+        try await withCloud { test in
+            _ = try await ada(test)
+            let orders: [FaultOrder] = [
+                .fault(.throttle, for: nil, seconds: 1, bytes: nil, tellsWait: true), .removeAllFaults,
+                .purgeZone("Z", of: .email("ada@example.com")), .resetKeychain(of: .email("ada@example.com")),
+            ]
+            for order in orders {
+                let refusal = await failure {
+                    _ = try await test.cloud.carryOut(order, in: TestCloud.container, .production)
+                }
+                #expect(refusal?.code == .accessDenied)
+            }
+        }
+    }
+
+    @Test func `a container's orders are its own to take back`() async throws {
+        try await withCloud { test in
+            let other = ContainerID("iCloud.other")
+            let order = FaultOrder.fault(.throttle, for: nil, seconds: nil, bytes: nil, tellsWait: false)
+            let here = try await test.cloud.carryOut(order, in: TestCloud.container, .development)
+            let there = try await test.cloud.carryOut(order, in: other, .development)
+            let id = try #require(there.fault?.id)
+            let refusal = await failure {
+                _ = try await test.cloud.carryOut(.removeFault(id: id), in: TestCloud.container, .development)
+            }
+            #expect(refusal?.code == .itemNotFound)
+            #expect(try await test.cloud.orderedFaults(in: TestCloud.container).map(\.id) == [here.fault?.id])
+            let removed = try await test.cloud.carryOut(.removeAllFaults, in: TestCloud.container, .development)
+            #expect(removed.removed == 1)
+            #expect(try await test.cloud.faults.list().map(\.id) == [id])
+        }
+    }
+}
