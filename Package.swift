@@ -106,6 +106,7 @@ let package = Package(
 
         // Proof, from pure rules up to a process that is killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
+        .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
         .target(name: "FaultyNetwork", dependencies: ["CloudKit"], path: "Tests/FaultyNetwork", swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
@@ -149,8 +150,15 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
-                "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
+                "AccessTable", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
                 crypto, hummingbird, lifecycle, logging,
+            ], swiftSettings: strict),
+        // The rules and the keys together, over many seeds: the one place that imports rooms of both sides.
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "AccessTable", "SeededChance", "CloudKit", "CloudKitEncryption", "CloudKitModel",
+                "CloudKitRecordLayer", "CloudKitServer", "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(

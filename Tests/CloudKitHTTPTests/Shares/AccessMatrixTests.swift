@@ -1,3 +1,4 @@
+import AccessTable
 import Foundation
 import Testing
 

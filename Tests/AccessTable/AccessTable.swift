@@ -1,18 +1,18 @@
 import Foundation
 
 /// The table of `docs/access.md`, cell by cell.
-struct AccessTable {
-    struct Cell: Sendable {
-        var role: Role
-        var database: String
-        var object: String
-        var verb: String
-        var word: String
+package struct AccessTable: Sendable {
+    package struct Cell: Sendable {
+        package var role: Role
+        package var database: String
+        package var object: String
+        package var verb: String
+        package var word: String
 
-        var name: String { "\(database), \(object), \(verb), \(role.rawValue)" }
+        package var name: String { "\(database), \(object), \(verb), \(role.rawValue)" }
     }
 
-    enum Role: String, CaseIterable, Sendable {
+    package enum Role: String, CaseIterable, Sendable {
         case owner, administrator
         case readWrite = "read-write"
         case readOnly = "read-only"
@@ -20,12 +20,12 @@ struct AccessTable {
         case signedOut = "signed out"
     }
 
-    let cells: [Cell]
+    package let cells: [Cell]
 
     /// - Throws: When the page is not where it should be, or a line is not of the table's form.
-    init() throws {
+    package init() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/access.md")
+            .deletingLastPathComponent().appending(path: "docs/access.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let lines = text.split(separator: "\n").map(String.init)
         guard let start = lines.firstIndex(where: { $0.hasPrefix("<!-- table") }),

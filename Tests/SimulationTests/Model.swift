@@ -1,0 +1,169 @@
+import AccessTable
+import CloudKitModel
+
+/// A zone, by whose it is.
+struct Place: Hashable, Comparable, CustomStringConvertible {
+    var owner: Int
+    var zone: String
+
+    var description: String { "\(People.names[owner])/\(zone)" }
+
+    static func < (left: Place, right: Place) -> Bool { (left.owner, left.zone) < (right.owner, right.zone) }
+}
+
+/// What a record holds, as its reader sees it.
+struct Content: Hashable, CustomStringConvertible {
+    var parent: String?
+    /// The share of which it is the root.
+    var share: String?
+    /// Plain fields as JSON, encrypted ones as what a device finds when it opens them.
+    var fields: [String: String] = [:]
+
+    var description: String {
+        let fields = fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+        return "\(parent.map { $0 + "/" } ?? "")[\(fields)]\(share.map { " root of " + $0 } ?? "")"
+    }
+}
+
+/// What the cloud should hold and who should reach it: too simple to be wrong.
+///
+/// Who may do what is read from `docs/access.md`.
+struct Model {
+    struct Seat: Hashable {
+        var isAdministrator = false
+        var isPublic = false
+        var permission: ParticipantPermission
+        var hasAccepted = false
+    }
+
+    struct Tree: Hashable {
+        /// nil: the whole zone.
+        var root: String?
+        var guid: String
+        var openTo = ParticipantPermission.none
+        /// By person.
+        var seats: [Int: Seat] = [:]
+    }
+
+    enum State: Hashable { case absent, live, purged, reset }
+
+    struct Zone {
+        var state = State.absent
+        /// Counts the zones of this name.
+        var incarnation = 0
+        var keyEpoch: UInt32 = 0
+        var items: [String: Content] = [:]
+        var trees: [String: Tree] = [:]
+
+        /// Everything in it goes.
+        mutating func end(_ state: State) {
+            self.state = state
+            items = [:]
+            trees = [:]
+        }
+    }
+
+    private let words: [[String]: String]
+    var zones: [Place: Zone] = [:]
+
+    init(_ table: AccessTable) {
+        var words: [[String]: String] = [:]
+        for cell in table.cells { words[[cell.database, cell.object, cell.verb, cell.role.rawValue]] = cell.word }
+        self.words = words
+    }
+
+    subscript(place: Place) -> Zone {
+        get { zones[place] ?? Zone() }
+        set { zones[place] = newValue }
+    }
+
+    /// What the table says of a verb in the shared database.
+    func word(_ object: String, _ verb: String, _ role: AccessTable.Role) -> String {
+        words[["shared", object, verb, role.rawValue]] ?? "no such cell: \(object), \(verb), \(role.rawValue)"
+    }
+}
+
+// MARK: Trees
+
+extension Model.Zone {
+    /// The share that a record belongs to: the first root on its way up, or that of the whole zone.
+    func tree(of name: String) -> String? {
+        if trees[name] != nil { return name }
+        if let whole = trees.first(where: { $0.value.root == nil }) { return whole.key }
+        var current: String? = name
+        while let step = current {
+            if let share = items[step]?.share { return share }
+            current = items[step]?.parent
+        }
+        return nil
+    }
+
+    func children(of name: String) -> [String] { items.filter { $0.value.parent == name }.map(\.key) }
+
+    /// A record and all below it.
+    func subtree(of name: String) -> [String] { [name] + children(of: name).flatMap(subtree) }
+
+    func isRoot(_ name: String) -> Bool { items[name]?.share != nil }
+
+    var isSharedWhole: Bool { trees.values.contains { $0.root == nil } }
+}
+
+// MARK: Access
+
+extension Model.Tree {
+    /// Whom the table speaks of.
+    func role(of person: Int) -> AccessTable.Role {
+        guard let seat = seats[person] else { return .stranger }
+        if !seat.hasAccepted { return .pending }
+        if seat.isAdministrator { return .administrator }
+        switch (seat.isPublic ? openTo : seat.permission, seat.isPublic) {
+        case (.readWrite, _): return .readWrite
+        case (.readOnly, true): return .public
+        case (.readOnly, false): return .readOnly
+        default: return .stranger
+        }
+    }
+
+    func isMember(_ person: Int) -> Bool {
+        switch role(of: person) {
+        case .administrator, .readWrite, .readOnly, .public: true
+        default: false
+        }
+    }
+}
+
+extension Model {
+    /// What somebody is in a zone beyond its records: the role in any of its shares.
+    func role(of person: Int, in place: Place) -> AccessTable.Role {
+        if place.owner == person { return .owner }
+        let trees = self[place].trees.sorted { $0.key < $1.key }.map(\.value)
+        return (trees.first { $0.isMember(person) } ?? trees.first)?.role(of: person) ?? .stranger
+    }
+
+    func isMember(_ person: Int, of place: Place) -> Bool { self[place].trees.values.contains { $0.isMember(person) } }
+
+    /// The word for what somebody who is not the owner does with a record that is there.
+    func word(_ verb: String, on name: String, by person: Int, in place: Place) -> String {
+        let zone = self[place]
+        guard let tree = zone.tree(of: name).flatMap({ zone.trees[$0] }), tree.isMember(person) else {
+            return word("outside", verb == "move out" ? "change" : verb, role(of: person, in: place))
+        }
+        let role = tree.role(of: person)
+        if zone.trees[name] != nil { return word("share", verb, role) }
+        let hasOwnRow = zone.isRoot(name) && (verb == "change" || verb == "delete")
+        return word(hasOwnRow ? "root" : "in tree", verb, role)
+    }
+
+    /// What somebody sees of a zone: its records, and its shares without content.
+    func visible(to person: Int, in place: Place) -> [String: Content] {
+        let zone = self[place]
+        var visible: [String: Content] = [:]
+        func isSeen(_ name: String) -> Bool {
+            if person == place.owner { return true }
+            return word("look up", on: name, by: person, in: place) == "yes"
+        }
+        for (name, item) in zone.items where isSeen(name) { visible[name] = item }
+        for name in zone.trees.keys where isSeen(name) { visible[name] = Content() }
+        return visible
+    }
+}

@@ -1,0 +1,85 @@
+import CloudKitModel
+import CloudKitServer
+import FileStore
+import Foundation
+import OrderedStore
+import OrderedStoreSQLite
+import SeededChance
+import Synchronization
+
+/// The engines under the rules.
+enum Engine: String, Sendable {
+    case memory, sqlite
+}
+
+/// A clock that jumps when told, and chance from a seed.
+final class SimulatedTime: Sendable {
+    private let state: Mutex<(now: Int64, chance: SplitMix64)>
+
+    init(seed: UInt64) { state = Mutex((1_700_000_000_000, SplitMix64(seed: seed))) }
+
+    /// Milliseconds since 1970.
+    var now: Int64 { state.withLock(\.now) }
+
+    /// - Parameter milliseconds: Negative: the clock goes back.
+    func jump(_ milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
+
+    var surroundings: Surroundings {
+        Surroundings(
+            secret: Array(repeating: 7, count: 32), now: { self.now },
+            random: { count in
+                self.state.withLock { state in
+                    (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &state.chance) }
+                }
+            })
+    }
+}
+
+/// The real rules and record layer on a real engine, that can be left and entered again as by a restart.
+final class SimulatedCloud {
+    static let container = ContainerID("iCloud.com.example.simulation")
+
+    let time: SimulatedTime
+    private let folder: URL?
+    private let files: MemoryFileStore
+    private(set) var store: any OrderedStore
+    private(set) var cloud: Cloud
+
+    init(_ engine: Engine, seed: UInt64) throws {
+        let time = SimulatedTime(seed: seed)
+        self.time = time
+        files = MemoryFileStore(now: { time.now })
+        switch engine {
+        case .memory:
+            folder = nil
+            store = MemoryStore(epoch: 7)
+        case .sqlite:
+            let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-sim-" + UUID().uuidString)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            self.folder = folder
+            store = try SQLiteStore(path: Self.file(in: folder))
+        }
+        cloud = Cloud(store: store, files: files, surroundings: time.surroundings)
+    }
+
+    private static func file(in folder: URL) -> String { folder.appending(path: "store.db").path() }
+
+    /// Everything in memory is gone; what was stored is read from where it lies.
+    func restart() async throws {
+        if let folder, let open = store as? SQLiteStore {
+            await open.close()
+            store = try SQLiteStore(path: Self.file(in: folder))
+        }
+        cloud = Cloud(store: store, files: files, surroundings: time.surroundings)
+    }
+
+    func close() async {
+        guard let folder else { return }
+        await (store as? SQLiteStore)?.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func address(_ scope: DatabaseScope) -> DatabaseAddress {
+        DatabaseAddress(container: Self.container, environment: .development, scope: scope)
+    }
+}

@@ -1,0 +1,115 @@
+import CloudKitModel
+import CloudKitServer
+
+/// What has to be true when nothing is under way any more.
+extension Simulation {
+    /// Good weather until every device has heard everything; then everything is compared.
+    func settle() async throws {
+        let before = trouble
+        trouble = 0
+        note("all come to rest")
+        for index in devices.indices { try await sync(on: index) }
+        for index in devices.indices { try checkKnowledge(of: devices[index]) }
+        for person in people.users.indices { try await checkReach(of: person) }
+        trouble = before
+    }
+
+    /// A device that followed the feeds knows what the model says, field by field.
+    private func checkKnowledge(of device: Device) throws {
+        for place in People.zones {
+            let expected = model[place].state == .live ? model.visible(to: device.person, in: place) : [:]
+            let known = (device.zones[place]?.records ?? [:]).mapValues { $0.sharing == nil ? plain($0) : Content() }
+            try compare(known, expected, "\(device.name) knows of \(place)")
+            for record in device.shares(in: place) { try checkShare(record, in: place, for: device.person) }
+        }
+    }
+
+    private func compare(_ found: [String: Content], _ expected: [String: Content], _ what: String) throws {
+        for name in Set(found.keys).union(expected.keys).sorted() {
+            var expected = expected[name]
+            expected?.fields["secret"] = nil
+            try check(
+                found[name] == expected,
+                "\(what) \(name): \(found[name].map(\.description) ?? "nothing"), the model: "
+                    + "\(expected.map(\.description) ?? "nothing")")
+        }
+    }
+
+    private func checkShare(_ record: Record, in place: Place, for person: Int) throws {
+        guard let sharing = record.sharing, let tree = model[place].trees[record.id.recordName] else { return }
+        let name = "\(record.id.recordName) in \(place), as \(People.names[person]) knows it"
+        try check(sharing.root == tree.root, "the root of \(name) is \(sharing.root ?? "none")")
+        try check(sharing.publicPermission == tree.openTo, "\(name) is open to \(sharing.publicPermission)")
+        let isHost = person == place.owner || tree.role(of: person) == .administrator
+        for other in people.users.indices where other != place.owner && (isHost || other == person) {
+            let found = sharing.participants.first { $0.identity.user == people.users[other] }
+            let seat = tree.seats[other]
+            try check(
+                (found == nil) == (seat == nil),
+                "\(People.names[other]) in \(name): \(found == nil ? "missing" : "present")")
+            guard let found, let seat else { continue }
+            try check(found.acceptance == (seat.hasAccepted ? .accepted : .pending), "\(name): \(found.acceptance)")
+            try check(
+                found.permission == (seat.isPublic ? tree.openTo : seat.permission), "\(name): \(found.permission)")
+            try check((found.role == .administrator) == seat.isAdministrator, "\(name): \(found.role)")
+        }
+    }
+
+    /// Whoever asks anew finds what the model says, and nothing that others keep.
+    private func checkReach(of person: Int) async throws {
+        let device = devices[device(of: person)]
+        for place in People.zones {
+            let refusal = zoneRefusal(place, by: person)
+            var cache = ZoneCache()
+            var hasMore = true
+            while hasMore {
+                switch try await page(of: place, since: cache.token, limit: 3, for: device) {
+                case .done(let page):
+                    try check(refusal == nil, "\(device.name) reads \(place), the model says \(text(refusal))")
+                    cache.take(page)
+                    hasMore = page.moreComing
+                case .refused(let failure):
+                    try check(failure.code == refusal, "\(device.name) reads \(place): \(failure.code)")
+                    hasMore = false
+                }
+            }
+            let expected = refusal == nil ? model.visible(to: person, in: place) : [:]
+            let found = cache.records.mapValues { $0.sharing == nil ? plain($0) : Content() }
+            try compare(found, expected, "\(device.name), asking anew, finds in \(place)")
+            if refusal == nil { try await checkLookups(place, expected, for: device) }
+        }
+        try await checkSharedZones(for: device)
+    }
+
+    /// By name one finds what is visible; of everything else not even that it is there.
+    private func checkLookups(_ place: Place, _ expected: [String: Content], for device: Device) async throws {
+        let names = Self.recordNames + model[place].trees.keys.sorted()
+        let outcomes = try await cloud.lookupRecords(
+            LookupRecordsRequest(
+                records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zoneID(place, for: device)),
+            in: address(place, for: device), by: device.caller)
+        for (name, outcome) in zip(names, outcomes) {
+            switch outcome {
+            case .record(let record):
+                try check(expected[name] != nil, "\(device.name) finds \(name) in \(place), which they may not see")
+                if record.sharing == nil {
+                    try compare([name: plain(record)], [name: expected[name] ?? Content()], "\(device.name) looks up")
+                }
+            case .failed(_, let failure):
+                try check(
+                    expected[name] == nil && failure.code == .itemNotFound,
+                    "\(device.name) does not find \(name) in \(place): \(failure.code)")
+            case .deleted: throw Violation("a look-up was answered as a deletion")
+            }
+        }
+    }
+
+    private func checkSharedZones(for device: Device) async throws {
+        let zones = try await cloud.listZones(in: world.address(.shared), by: device.caller)
+        let found = zones.compactMap { zone in
+            people.person(zone.id.owner).map { Place(owner: $0, zone: zone.id.zoneName) }
+        }
+        let expected = People.zones.filter { model[$0].state == .live && model.isMember(device.person, of: $0) }
+        try check(found.sorted() == expected.sorted(), "\(device.name) lists \(found), the model says \(expected)")
+    }
+}

@@ -1,0 +1,395 @@
+import CloudKitModel
+import CloudKitServer
+
+/// One record that a device wants saved.
+struct Edit {
+    var place: Place
+    var name: String
+    var kind: RecordOperation.Kind
+    /// The version that the device knows.
+    var tag: ChangeTag?
+    /// The plain fields of that version.
+    var known: [String: String]?
+    /// Plain fields to set, as JSON; nil: to be removed.
+    var fields: [String: String?] = [:]
+    var parent = ParentChange.keep
+    /// What is in the encrypted field afterwards, and the form in which it travels.
+    var secret: SealedSecret?
+
+    var operation: RecordOperation {
+        var changes = fields.sorted { $0.key < $1.key }.map { name, json -> FieldChange in
+            guard let json else { return .remove(name: name) }
+            return .set(Field(name: name, type: name == "n" ? .int64 : .string, json: Array(json.utf8)))
+        }
+        if let secret { changes.append(.set(secret.field)) }
+        return RecordOperation(
+            kind,
+            RecordChange(
+                recordName: name, recordType: "Note", fields: changes, changeTag: kind.checksTag ? tag : nil,
+                parent: parent, protection: secret?.protection))
+    }
+
+    func parent(insteadOf held: String?) -> String? {
+        switch parent {
+        case .keep: held
+        case .remove: nil
+        case .set(let name): name
+        }
+    }
+
+    func applied(to held: Content?) -> Content {
+        var content = held ?? Content()
+        content.parent = parent(insteadOf: held?.parent)
+        for (name, json) in fields { content.fields[name] = json }
+        if let secret { content.fields["secret"] = secret.plain }
+        return content
+    }
+}
+
+/// An encrypted value on its way.
+struct SealedSecret {
+    var plain: String
+    var field: Field
+    var protection: Protection
+}
+
+// MARK: What the model says
+
+extension Simulation {
+    /// Why a request about a zone fails as a whole; nil: it does not.
+    func zoneRefusal(_ place: Place, by person: Int) -> RequestFailure.Code? {
+        let zone = model[place]
+        if person != place.owner {
+            return zone.state == .live && model.isMember(person, of: place) ? nil : .zoneNotFound
+        }
+        switch zone.state {
+        case .live: return nil
+        case .absent: return .zoneNotFound
+        case .purged: return .zonePurged
+        case .reset: return .zoneKeysReset
+        }
+    }
+
+    /// Why an edit fails, if the version that the device knows is the present one; nil: it is saved.
+    func refusal(_ edit: Edit, by person: Int) -> RequestFailure.Code? {
+        let zone = model[edit.place]
+        let isStale = edit.secret.map { $0.protection.epoch < zone.keyEpoch } ?? false
+        guard let item = zone.items[edit.name] else {
+            if edit.kind == .update { return .itemNotFound }
+            return isStale ? .staleKeyEpoch : creationRefusal(edit, by: person)
+        }
+        if person != edit.place.owner {
+            let tree = zone.tree(of: edit.name).flatMap { zone.trees[$0] }
+            let isSeen = tree?.isMember(person) ?? false
+            // Of what they do not see, nobody learns that it is there.
+            if !isSeen { return edit.kind == .update ? .itemNotFound : .accessDenied }
+            if model.word("change", on: edit.name, by: person, in: edit.place) != "yes" { return .accessDenied }
+        }
+        if edit.kind == .create { return .recordExists }
+        if isStale { return .staleKeyEpoch }
+        return moveRefusal(edit, item, by: person)
+    }
+
+    private func creationRefusal(_ edit: Edit, by person: Int) -> RequestFailure.Code? {
+        let zone = model[edit.place]
+        let parent = edit.parent(insteadOf: nil)
+        if person != edit.place.owner {
+            let tree =
+                zone.isSharedWhole
+                ? zone.tree(of: "") : parent.flatMap { zone.items[$0] == nil ? nil : zone.tree(of: $0) }
+            let role = tree.flatMap { zone.trees[$0] }.flatMap { $0.isMember(person) ? $0.role(of: person) : nil }
+            let word =
+                role.map { model.word("in tree", "create", $0) }
+                ?? model.word("outside", "create", model.role(of: person, in: edit.place))
+            if word != "yes" { return .accessDenied }
+        }
+        if let parent, zone.items[parent] == nil { return .referenceViolation }
+        return nil
+    }
+
+    private func moveRefusal(_ edit: Edit, _ item: Content, by person: Int) -> RequestFailure.Code? {
+        let zone = model[edit.place]
+        let parent = edit.parent(insteadOf: item.parent)
+        if parent == item.parent { return nil }
+        let target = parent.flatMap { zone.items[$0] == nil ? nil : zone.tree(of: $0) }
+        if person != edit.place.owner, !zone.isSharedWhole, item.share != nil || target != zone.tree(of: edit.name) {
+            return .accessDenied
+        }
+        if let parent, zone.items[parent] == nil { return .referenceViolation }
+        if !zone.isSharedWhole, target != nil, zone.subtree(of: edit.name).contains(where: zone.isRoot) {
+            return .alreadyShared
+        }
+        return nil
+    }
+}
+
+// MARK: Saving
+
+extension Simulation {
+    /// Saves one record, and lets the device take note of the answer.
+    func save(_ edit: Edit, on index: Int, _ event: String) async throws {
+        let answer = try await deliver("\(devices[index].name) \(event) \(edit.name) in \(edit.place)") {
+            try await judged([edit], atomic: true, on: index)
+        }
+        if let answer { take(answer, of: [edit], on: index) }
+    }
+
+    /// What the cloud makes of edits of one zone, each other than the others, after the model had its say.
+    func judged(_ edits: [Edit], atomic: Bool, on index: Int) async throws -> Answer<[RecordOutcome]> {
+        let device = devices[index]
+        let place = edits[0].place
+        let whole = zoneRefusal(place, by: device.person)
+        let refusals = edits.map { refusal($0, by: device.person) }
+        let answer = try await Answer {
+            try await cloud.modifyRecords(
+                ModifyRecordsRequest(
+                    operations: edits.map(\.operation), zoneID: zoneID(place, for: device), atomic: atomic),
+                in: address(place, for: device), by: device.caller)
+        }
+        switch answer {
+        case .refused(let failure):
+            try check(failure.code == whole, "\(failure.code) \(failure.reason), where the model says \(text(whole))")
+        case .done(let outcomes):
+            try check(whole == nil, "a request went through, where the model says \(text(whole))")
+            let hasFailed = outcomes.contains { if case .failed = $0 { true } else { false } }
+            for (position, outcome) in outcomes.enumerated() {
+                try judge(
+                    outcome, edits[position], refusals[position], isAbove: atomic && hasFailed, by: device.person)
+            }
+            try check(
+                !atomic || !hasFailed || !outcomes.contains { if case .record = $0 { true } else { false } },
+                "a part of an atomic batch was saved")
+        }
+        return answer
+    }
+
+    func text(_ code: RequestFailure.Code?) -> String { code?.rawValue ?? "that it is done" }
+
+    /// - Parameter isAbove: Whether another item's failure keeps this one back.
+    private func judge(
+        _ outcome: RecordOutcome, _ edit: Edit, _ refusal: RequestFailure.Code?, isAbove: Bool, by person: Int
+    ) throws {
+        let held = model[edit.place].items[edit.name]
+        switch outcome {
+        case .deleted: throw Violation("a save of \(edit.name) was answered as a deletion")
+        case .failed(_, let failure) where failure.code == .conflict:
+            try check(edit.kind == .update && held != nil, "a conflict where there cannot be one: \(edit.name)")
+            try check(
+                refusal != .accessDenied || model.word("change", on: edit.name, by: person, in: edit.place) == "yes",
+                "a conflict tells of \(edit.name), which is not to be changed")
+            let record = failure.serverRecord?.value
+            try check(record?.changeTag != edit.tag, "a conflict with the version that the cloud holds")
+            try check(
+                record.map { plain($0) } == held.map { plain($0) }, "a conflict shows another record than the one held")
+        case .failed(_, let failure):
+            let isKeptBack = isAbove && failure.code == .atomicFailure && refusal == nil
+            try check(
+                isKeptBack || failure.code == refusal,
+                "\(edit.name): \(failure.code) \(failure.reason), where the model says \(text(refusal))")
+            try check(
+                failure.serverRecord == nil || refusal == .recordExists, "a refusal carries a record: \(edit.name)")
+        case .record(let record):
+            try check(refusal == nil, "\(edit.name) was saved, where the model says \(text(refusal))")
+            if edit.kind == .update {
+                let known = held?.fields.filter { $0.key != "secret" }
+                try check(edit.known == known, "an update of \(edit.name) overwrote what its device had not seen")
+            }
+            let content = edit.applied(to: held)
+            model[edit.place].items[edit.name] = content
+            try check(
+                plain(record) == plain(content), "the answer to a save shows \(plain(record)), not \(plain(content))")
+        }
+    }
+
+    private func plain(_ content: Content) -> Content {
+        var content = content
+        content.fields["secret"] = nil
+        return content
+    }
+
+    /// A record as the model would have it, without what only keys open.
+    func plain(_ record: Record) -> Content {
+        var content = Content(parent: record.parent, share: record.share)
+        for field in record.fields where !field.type.isEncrypted {
+            content.fields[field.name] = String(decoding: field.json, as: UTF8.self)
+        }
+        return content
+    }
+
+    /// What a device learns from the answer to its saves.
+    func take(_ answer: Answer<[RecordOutcome]>, of edits: [Edit], on index: Int) {
+        guard case .done(let outcomes) = answer else { return }
+        for (edit, outcome) in zip(edits, outcomes) {
+            switch outcome {
+            case .record(let record): devices[index].keep(record, in: edit.place)
+            case .failed(let name, let failure):
+                note("    \(failure.code)")
+                if let record = failure.serverRecord?.value { devices[index].keep(record, in: edit.place) }
+                if failure.code == .itemNotFound { devices[index].zones[edit.place]?.records[name] = nil }
+            case .deleted: break
+            }
+        }
+    }
+}
+
+// MARK: Random edits
+
+extension Simulation {
+    static let recordNames = (0..<8).map { "R\($0)" }
+
+    /// A zone that a device knows, or sometimes one that it should not reach.
+    func somePlace(for device: Device) -> Place {
+        let known = device.zones.keys.sorted()
+        if roll(10) > 0, let place = pick(known) { return place }
+        return pick(People.zones) ?? People.zones[0]
+    }
+
+    /// The record as its device knows it, ready to be changed.
+    func edit(_ name: String, _ kind: RecordOperation.Kind, in place: Place, on index: Int) -> Edit {
+        let record = devices[index].zones[place]?.records[name]
+        var edit = Edit(place: place, name: name, kind: kind)
+        edit.tag = record?.changeTag ?? ChangeTag("unknown")
+        edit.known = record.map { plain($0).fields }
+        edit.fields["n"] = "\(fresh())"
+        switch roll(4) {
+        case 0: edit.fields["m"] = "\"text \(counter)\""
+        case 1: edit.fields["m"] = .some(nil)
+        default: break
+        }
+        return edit
+    }
+
+    func editRecord(on index: Int) async throws {
+        let place = somePlace(for: devices[index])
+        let known = devices[index].records(in: place).map(\.id.recordName)
+        let name = (roll(5) > 0 ? pick(known) : nil) ?? pick(Self.recordNames) ?? "R0"
+        var edit = edit(name, roll(3) == 0 ? .forceUpdate : .update, in: place, on: index)
+        try await sealSometimes(&edit, on: index)
+        try await save(edit, on: index, edit.kind == .update ? "updates" : "overwrites")
+    }
+
+    func addRecord(on index: Int) async throws {
+        let place = somePlace(for: devices[index])
+        let known = devices[index].records(in: place).map(\.id.recordName)
+        let name =
+            Self.recordNames.filter { !known.contains($0) || roll(10) == 0 }.randomElement(using: &chance) ?? "R0"
+        var edit = edit(name, .create, in: place, on: index)
+        let isMember = place.owner != devices[index].person
+        if let parent = pick(known.filter { $0 != name }), isMember || roll(4) > 0 {
+            edit.parent = .set(recordName: parent)
+        }
+        if model[place].subtree(of: name).contains(edit.parent(insteadOf: nil) ?? "") { edit.parent = .keep }
+        try await sealSometimes(&edit, on: index)
+        try await save(edit, on: index, "adds, below \(edit.parent(insteadOf: nil) ?? "nothing"),")
+    }
+
+    func moveRecord(on index: Int) async throws {
+        let place = somePlace(for: devices[index])
+        let known = devices[index].records(in: place).map(\.id.recordName)
+        guard let name = pick(known) else { return }
+        // No record below itself, whatever this device believes.
+        let below = Set(model[place].subtree(of: name))
+        let target = roll(4) == 0 ? nil : pick(known.filter { !below.contains($0) })
+        var edit = edit(name, roll(3) == 0 ? .update : .forceUpdate, in: place, on: index)
+        edit.parent = target.map { .set(recordName: $0) } ?? .remove
+        guard try await sealForMove(&edit, on: index) else { return }
+        try await save(edit, on: index, "moves, below \(target ?? "nothing"),")
+    }
+
+    func editSeveral(on index: Int) async throws {
+        let place = somePlace(for: devices[index])
+        let known = devices[index].records(in: place).map(\.id.recordName)
+        let names = Array((known.isEmpty || roll(4) == 0 ? Self.recordNames : known).shuffled(using: &chance).prefix(3))
+        let edits = names.map {
+            edit($0, roll(6) == 0 ? .create : roll(2) == 0 ? .update : .forceUpdate, in: place, on: index)
+        }
+        let isAtomic = roll(3) > 0
+        let event = "\(devices[index].name) saves \(names) in \(place)\(isAtomic ? ", all or none" : "")"
+        let answer = try await deliver(event) { try await judged(edits, atomic: isAtomic, on: index) }
+        if let answer { take(answer, of: edits, on: index) }
+    }
+}
+
+// MARK: Deleting
+
+extension Simulation {
+    func deleteRecord(on index: Int) async throws {
+        let place = somePlace(for: devices[index])
+        let known = devices[index].records(in: place).map(\.id.recordName)
+        guard let name = (roll(5) > 0 ? pick(known) : pick(Self.recordNames)) else { return }
+        try await delete(name, in: place, on: index)
+    }
+
+    /// Deletes a record or a share; for a member that may be leaving.
+    func delete(_ name: String, in place: Place, on index: Int) async throws {
+        let done = try await deliver("\(devices[index].name) deletes \(name) in \(place)") {
+            try await judgedDeletion(name, in: place, on: index)
+        }
+        if done == true { devices[index].zones[place]?.records[name] = nil }
+    }
+
+    private func judgedDeletion(_ name: String, in place: Place, on index: Int) async throws -> Bool {
+        let device = devices[index]
+        let whole = zoneRefusal(place, by: device.person)
+        let answer = try await Answer {
+            try await cloud.modifyRecords(
+                ModifyRecordsRequest(
+                    operations: [RecordOperation(.forceDelete, RecordChange(recordName: name))],
+                    zoneID: zoneID(place, for: device)),
+                in: address(place, for: device), by: device.caller)[0]
+        }
+        let outcome: RecordOutcome
+        switch answer {
+        case .refused(let failure):
+            try check(failure.code == whole, "deletion: \(failure.code), where the model says \(text(whole))")
+            return false
+        case .done(let value): outcome = value
+        }
+        try check(whole == nil, "a deletion went through, where the model says \(text(whole))")
+        let expected = deletion(of: name, in: place, by: device.person)
+        switch (outcome, expected) {
+        case (.deleted, .refused), (.failed, .done), (.record, _):
+            throw Violation("deletion of \(name): \(outcome), where the model says \(expected)")
+        case (.failed(_, let failure), .refused(let code)):
+            try check(failure.code == code, "deletion of \(name): \(failure.code), where the model says \(code)")
+            return false
+        case (.deleted, .done(let change)):
+            model[place] = change
+            return true
+        }
+    }
+
+    private enum Deletion {
+        /// The zone after it.
+        case done(Model.Zone)
+        case refused(RequestFailure.Code)
+    }
+
+    private func deletion(of name: String, in place: Place, by person: Int) -> Deletion {
+        var zone = model[place]
+        guard zone.items[name] != nil || zone.trees[name] != nil else { return .done(zone) }
+        if person != place.owner {
+            switch model.word("delete", on: name, by: person, in: place) {
+            case "yes": break
+            case "nothing": return .done(zone)
+            case "leave":
+                if let tree = zone.tree(of: name) { zone.trees[tree]?.seats[person] = nil }
+                return .done(zone)
+            default: return .refused(.accessDenied)
+            }
+        }
+        if zone.trees[name] != nil {
+            end(name, in: &zone)
+            return .done(zone)
+        }
+        if !zone.children(of: name).isEmpty { return .refused(.referenceViolation) }
+        if let share = zone.items[name]?.share { end(share, in: &zone) }
+        zone.items[name] = nil
+        return .done(zone)
+    }
+
+    private func end(_ share: String, in zone: inout Model.Zone) {
+        if let root = zone.trees[share]?.root { zone.items[root]?.share = nil }
+        zone.trees[share] = nil
+    }
+}

@@ -1,0 +1,329 @@
+import CloudKitModel
+import CloudKitServer
+
+// MARK: Sharing
+
+extension Simulation {
+    /// Shares a record that its owner's device knows.
+    func shareTree(on index: Int) async throws {
+        guard let place = pick(ownPlaces(of: devices[index].person)),
+            let root = pick(devices[index].records(in: place))?.id.recordName
+        else { return }
+        var edit = edit(root, .forceUpdate, in: place, on: index)
+        let name = "S\(fresh())"
+        var change = ShareChange(root: .init(recordName: root))
+        openOrInvite(&change, by: devices[index].person)
+        guard try await sealForMove(&edit, sharedAs: name, in: &change, on: index) else { return }
+        try await begin(name, change, with: edit, in: place, on: index)
+    }
+
+    /// Shares a zone as a whole.
+    func shareZone(on index: Int) async throws {
+        guard let place = pick(ownPlaces(of: devices[index].person)) else { return }
+        var change = ShareChange()
+        openOrInvite(&change, by: devices[index].person)
+        keyZoneShare(&change, in: place, on: index)
+        try await begin(Share.zoneWideName, change, with: nil, in: place, on: index)
+    }
+
+    private func ownPlaces(of person: Int) -> [Place] { People.zones.filter { $0.owner == person } }
+
+    private func openOrInvite(_ change: inout ShareChange, by person: Int) {
+        if roll(5) == 0 {
+            change.publicPermission = roll(2) == 0 ? .readOnly : .readWrite
+            return
+        }
+        let others = people.users.indices.filter { $0 != person && roll(2) == 0 }
+        if others.isEmpty { return }
+        change.participants = others.map {
+            ParticipantChange(
+                role: roll(5) == 0 ? .administrator : .privateUser, permission: roll(3) == 0 ? .readOnly : .readWrite,
+                user: people.users[$0])
+        }
+    }
+
+    private func begin(
+        _ name: String, _ change: ShareChange, with edit: Edit?, in place: Place, on index: Int
+    ) async throws {
+        let share = RecordOperation(
+            .create, RecordChange(recordName: name, recordType: Validity.shareRecordType, share: change))
+        let event = "\(devices[index].name) shares \(edit?.name ?? "everything") in \(place) as \(name)\(text(change))"
+        let record = try await deliver(event) { () -> Record? in
+            try await judgedBeginning(name, change, share, edit, in: place, on: index)
+        }
+        guard let record = record ?? nil else { return }
+        devices[index].keep(record, in: place)
+        if let edit { devices[index].zones[place]?.records[edit.name]?.share = name }
+    }
+
+    private func text(_ change: ShareChange) -> String {
+        var text = ""
+        if let permission = change.publicPermission, permission != .none { text += " open to all (\(permission))" }
+        for participant in change.participants ?? [] {
+            let person = participant.user.flatMap(people.person).map { People.names[$0] } ?? "?"
+            text +=
+                " \(person):\(participant.role == .administrator ? "administrator" : "\(participant.permission ?? .unknown)")"
+        }
+        return text
+    }
+
+    private func judgedBeginning(
+        _ name: String, _ change: ShareChange, _ share: RecordOperation, _ edit: Edit?, in place: Place, on index: Int
+    ) async throws -> Record? {
+        let device = devices[index]
+        let whole = zoneRefusal(place, by: device.person)
+        let refusal = edit.flatMap { self.refusal($0, by: device.person) } ?? beginRefusal(name, change, in: place)
+        let answer = try await Answer {
+            try await cloud.modifyRecords(
+                ModifyRecordsRequest(
+                    operations: (edit.map { [$0.operation] } ?? []) + [share], zoneID: zoneID(place, for: device)),
+                in: address(place, for: device), by: device.caller)
+        }
+        switch answer {
+        case .refused(let failure):
+            try check(failure.code == whole, "sharing: \(failure.code), where the model says \(text(whole))")
+            return nil
+        case .done(let outcomes):
+            let codes = outcomes.compactMap { if case .failed(_, let failure) = $0 { failure.code } else { nil } }
+            try check(whole == nil, "a share was saved, where the model says \(text(whole))")
+            guard codes.isEmpty else {
+                note("    \(codes)")
+                try check(codes.count == outcomes.count, "a part of a share's batch was saved")
+                try check(
+                    refusal.map(codes.contains) ?? false, "sharing: \(codes), where the model says \(text(refusal))")
+                return nil
+            }
+            try check(refusal == nil, "a share began, where the model says \(text(refusal))")
+            guard case .record(let record)? = outcomes.last, let guid = record.shortGUID else {
+                throw Violation("a share has no link")
+            }
+            var tree = Model.Tree(root: edit?.name, guid: guid)
+            tree.apply(change, people)
+            model[place].trees[name] = tree
+            if let edit {
+                var content = edit.applied(to: model[place].items[edit.name])
+                content.share = name
+                model[place].items[edit.name] = content
+            }
+            links[guid] = Link(place: place, incarnation: model[place].incarnation, share: name)
+            return record
+        }
+    }
+
+    private func beginRefusal(_ name: String, _ change: ShareChange, in place: Place) -> RequestFailure.Code? {
+        let zone = model[place]
+        if zone.trees[name] != nil { return .recordExists }
+        guard let root = change.root?.recordName else { return zone.trees.isEmpty ? nil : .badRequest }
+        if zone.isSharedWhole { return .serverRejected }
+        let overlaps = zone.tree(of: root) != nil || zone.subtree(of: root).contains(where: zone.isRoot)
+        return overlaps ? .alreadyShared : nil
+    }
+}
+
+extension Model.Tree {
+    /// What a change of a share asks for, by whoever may.
+    mutating func apply(_ change: ShareChange, _ people: People) {
+        if let permission = change.publicPermission {
+            if openTo == .none, permission != .none { seats = seats.filter { $0.value.hasAccepted } }
+            if permission == .none { seats = seats.filter { !$0.value.isPublic } }
+            openTo = permission
+        }
+        guard let participants = change.participants else { return }
+        var after: [Int: Model.Seat] = [:]
+        for participant in participants {
+            guard let person = participant.user.flatMap(people.person) else { continue }
+            var seat = seats[person] ?? Model.Seat(permission: .readOnly)
+            if let role = participant.role { seat.isAdministrator = role == .administrator }
+            seat.permission = seat.isAdministrator ? .readWrite : participant.permission ?? seat.permission
+            after[person] = seat
+        }
+        seats = after
+    }
+}
+
+// MARK: Changing
+
+extension Simulation {
+    /// Changes a share that a device knows, whether it may or not.
+    func changeShare(on index: Int) async throws {
+        let device = devices[index]
+        let known = device.zones.keys.sorted().flatMap { place in device.shares(in: place).map { (place, $0) } }
+        let hosted = known.filter { place, record in
+            place.owner == device.person || record.sharing?.currentParticipant?.role == .administrator
+        }
+        guard let (place, record) = pick(hosted.isEmpty || roll(8) == 0 ? known : hosted) else { return }
+        guard let change = someChange(of: record, in: place) else { return }
+        try await self.change(record, change, in: place, on: index)
+    }
+
+    private func someChange(of record: Record, in place: Place) -> ShareChange? {
+        guard let sharing = record.sharing else { return nil }
+        if sharing.publicPermission != .none {
+            return ShareChange(publicPermission: pick([.none, .none, .readOnly, .readWrite]))
+        }
+        if roll(8) == 0 { return ShareChange(publicPermission: roll(2) == 0 ? .readOnly : .readWrite) }
+        var company = sharing.participants.filter { $0.role != .owner }.map {
+            ParticipantChange(id: $0.id, role: $0.role, permission: $0.permission, user: $0.identity.user)
+        }
+        let present = Set(company.compactMap(\.user))
+        let absent = people.users.indices.filter { $0 != place.owner && !present.contains(people.users[$0]) }
+        switch roll(4) {
+        case 0: if !company.isEmpty { company.remove(at: roll(company.count)) }
+        case 1:
+            guard !company.isEmpty else { break }
+            let one = roll(company.count)
+            company[one].permission = company[one].permission == .readOnly ? .readWrite : .readOnly
+            if company[one].role == .administrator { company[one].role = .privateUser }
+        case 2:
+            guard !company.isEmpty else { break }
+            let one = roll(company.count)
+            company[one].role = company[one].role == .administrator ? .privateUser : .administrator
+        default:
+            if let person = pick(absent) {
+                company.append(
+                    ParticipantChange(permission: roll(3) == 0 ? .readOnly : .readWrite, user: people.users[person]))
+            }
+        }
+        return ShareChange(participants: company)
+    }
+
+    func change(_ record: Record, _ change: ShareChange, in place: Place, on index: Int) async throws {
+        let name = record.id.recordName
+        let event = "\(devices[index].name) changes \(name) in \(place):\(text(change))"
+        let saved = try await deliver(event) {
+            try await judgedChange(record, change, in: place, on: index)
+        }
+        if let saved = saved ?? nil { devices[index].keep(saved, in: place) }
+    }
+
+    private func judgedChange(
+        _ record: Record, _ change: ShareChange, in place: Place, on index: Int
+    ) async throws -> Record? {
+        let device = devices[index]
+        let name = record.id.recordName
+        let operation = RecordOperation(
+            .update,
+            RecordChange(
+                recordName: name, recordType: Validity.shareRecordType, changeTag: record.changeTag, share: change))
+        let whole = zoneRefusal(place, by: device.person)
+        let answer = try await Answer {
+            try await cloud.modifyRecords(
+                ModifyRecordsRequest(operations: [operation], zoneID: zoneID(place, for: device)),
+                in: address(place, for: device), by: device.caller)[0]
+        }
+        guard case .done(let outcome) = answer else {
+            guard case .refused(let failure) = answer else { return nil }
+            try check(failure.code == whole, "change of a share: \(failure.code), the model says \(text(whole))")
+            return nil
+        }
+        try check(whole == nil, "a share was changed, where the model says \(text(whole))")
+        let tree = model[place].trees[name]
+        var refusal: RequestFailure.Code?
+        if let tree, device.person != place.owner {
+            if !tree.isMember(device.person) {
+                refusal = .itemNotFound
+            } else if model.word("share", "rename", tree.role(of: device.person)) != "yes" {
+                refusal = .accessDenied
+            }
+        }
+        if tree == nil { refusal = .itemNotFound }
+        switch outcome {
+        case .failed(_, let failure) where failure.code == .conflict && refusal == nil:
+            try check(failure.serverRecord?.value.changeTag != record.changeTag, "a conflict with the version held")
+            return failure.serverRecord?.value
+        case .failed(_, let failure):
+            note("    \(failure.code)")
+            try check(
+                failure.code == refusal,
+                "change of \(name): \(failure.code) \(failure.reason), where the model says \(text(refusal))")
+            return nil
+        case .record(let saved):
+            try check(refusal == nil, "\(name) was changed, where the model says \(text(refusal))")
+            model[place].trees[name]?.apply(change, people)
+            return saved
+        case .deleted: throw Violation("a change of \(name) was answered as a deletion")
+        }
+    }
+
+    /// Ends a share, or leaves it.
+    func endShare(on index: Int) async throws {
+        let device = devices[index]
+        let known = device.zones.keys.sorted().flatMap { place in device.shares(in: place).map { (place, $0) } }
+        guard let (place, record) = pick(known) else { return }
+        try await delete(record.id.recordName, in: place, on: index)
+    }
+}
+
+// MARK: Coming in
+
+extension Simulation {
+    /// Opens a link and accepts, invited or not.
+    func accept(on index: Int) async throws {
+        let person = devices[index].person
+        let meant = links.filter { link in
+            model[link.value.place].trees[link.value.share].map {
+                $0.guid == link.key && ($0.seats[person] != nil || $0.openTo != .none)
+            }
+                ?? false
+        }
+        guard let guid = pick((roll(5) == 0 || meant.isEmpty ? links : meant).keys.sorted()), let link = links[guid]
+        else {
+            return
+        }
+        _ = try await deliver("\(devices[index].name) opens the link of \(link.share) in \(link.place)") {
+            try await judgedAcceptance(guid, link, on: index)
+        }
+    }
+
+    private func judgedAcceptance(_ guid: String, _ link: Link, on index: Int) async throws {
+        let device = devices[index]
+        let zone = model[link.place]
+        let isThere = zone.state == .live && zone.incarnation == link.incarnation
+        let name = isThere ? zone.trees.first { $0.value.guid == guid }?.key : nil
+        var tree = name.flatMap { zone.trees[$0] }
+        var refusal: RequestFailure.Code?
+        if tree == nil {
+            refusal = .itemNotFound
+        } else if device.person != link.place.owner {
+            if tree?.seats[device.person] != nil {
+                tree?.seats[device.person]?.hasAccepted = true
+            } else if let openTo = tree?.openTo, openTo != .none {
+                tree?.seats[device.person] = Model.Seat(isPublic: true, permission: openTo, hasAccepted: true)
+            } else {
+                refusal = .accessDenied
+            }
+        }
+        let outcome = try await cloud.acceptShares(
+            [ShareInvitationRequest(shortGUID: guid)], in: world.address(.public), by: device.caller)[0]
+        switch outcome {
+        case .failed(let failure):
+            note("    \(failure.code)")
+            try check(
+                failure.code == refusal,
+                "accepting: \(failure.code) \(failure.reason), where the model says \(text(refusal))")
+        case .invitation(let invitation):
+            try check(refusal == nil, "an invitation was accepted, where the model says \(text(refusal))")
+            try check(invitation.share.id.recordName == name, "a link led to \(invitation.share.id.recordName)")
+            if let name { model[link.place].trees[name] = tree }
+        }
+    }
+
+    /// Gives up everything in somebody else's zone.
+    func leaveZone(on index: Int) async throws {
+        let device = devices[index]
+        guard let place = pick(People.zones.filter { $0.owner != device.person }) else { return }
+        _ = try await deliver("\(device.name) leaves \(place)") {
+            let whole = zoneRefusal(place, by: device.person)
+            let outcome = try await cloud.modifyZones(
+                [.delete(zoneID(place, for: device))], in: world.address(.shared), by: device.caller)[0]
+            if case .failed(_, let failure) = outcome {
+                try check(failure.code == whole, "leaving: \(failure.code), where the model says \(text(whole))")
+                return
+            }
+            try check(whole == nil, "left a zone, where the model says \(text(whole))")
+            for name in model[place].trees.keys where model[place].trees[name]?.isMember(device.person) == true {
+                model[place].trees[name]?.seats[device.person] = nil
+            }
+        }
+    }
+}

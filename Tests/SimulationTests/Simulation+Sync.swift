@@ -1,0 +1,138 @@
+import CloudKitModel
+import CloudKitServer
+
+/// How devices follow the feeds.
+extension Simulation {
+    /// Fetches what the feeds of both databases have to tell, until there is no more, or an answer is lost.
+    func sync(on index: Int) async throws {
+        for scope in [DatabaseScope.private, .shared] {
+            guard try await followDatabase(scope, on: index) else { return }
+        }
+        for place in devices[index].stale.sorted() {
+            guard try await followZone(place, on: index) else { return }
+        }
+    }
+
+    /// - Returns: Whether it came to the end.
+    private func followDatabase(_ scope: DatabaseScope, on index: Int) async throws -> Bool {
+        while true {
+            let device = devices[index]
+            let request = DatabaseChangesRequest(
+                syncToken: device.databaseTokens[scope], resultsLimit: roll(3) == 0 ? 1 + roll(2) : nil)
+            let answer = try await deliver("\(device.name) asks for changes of the \(scope.word) database") {
+                try await Answer {
+                    try await cloud.databaseChanges(request, in: world.address(scope), by: device.caller)
+                }
+            }
+            switch answer {
+            case nil: return false
+            case .refused(let failure):
+                try check(
+                    failure.code == .changeTokenExpired && request.syncToken != nil,
+                    "database changes: \(failure.code) \(failure.reason)")
+                note("    \(failure.code)")
+                devices[index].databaseTokens[scope] = nil
+                devices[index].forgetZones(of: scope)
+            case .done(let page):
+                // Without a token no deletions are told: what does not come is not there.
+                if request.syncToken == nil { devices[index].forgetZones(of: scope) }
+                for event in page.events { try take(event, scope, on: index) }
+                devices[index].databaseTokens[scope] = page.syncToken
+                if !page.moreComing { return true }
+            }
+        }
+    }
+
+    private func take(_ event: ZoneChangeEvent, _ scope: DatabaseScope, on index: Int) throws {
+        let (id, isGone) =
+            switch event {
+            case .changed(let id, _): (id, false)
+            case .deleted(let id, _): (id, true)
+            }
+        let person = id.owner.isCaller ? devices[index].person : people.person(id.owner)
+        guard let person else { throw Violation("a feed names a zone of nobody: \(id)") }
+        let place = Place(owner: person, zone: id.zoneName)
+        try check(
+            devices[index].scope(of: place) == scope, "\(place) in the \(scope.word) feed of \(devices[index].name)")
+        if isGone {
+            devices[index].zones[place] = nil
+            devices[index].stale.remove(place)
+        } else {
+            devices[index].stale.insert(place)
+        }
+    }
+
+    private func followZone(_ place: Place, on index: Int) async throws -> Bool {
+        while true {
+            let device = devices[index]
+            let token = device.zones[place]?.token
+            let limit = roll(3) == 0 ? 1 + roll(4) : nil
+            let answer = try await deliver("\(device.name) asks for changes of \(place)") {
+                try await page(of: place, since: token, limit: limit, for: device)
+            }
+            switch answer {
+            case nil: return false
+            case .refused(let failure):
+                note("    \(failure.code)")
+                guard try forget(place, after: failure, hadToken: token != nil, on: index) else { return true }
+            case .done(let page):
+                if token == nil { devices[index].zones[place] = nil }
+                devices[index].zones[place, default: ZoneCache()].take(page)
+                if !page.moreComing {
+                    devices[index].stale.remove(place)
+                    return true
+                }
+            }
+        }
+    }
+
+    /// What a refusal means for what is known of the zone.
+    ///
+    /// - Returns: Whether to begin anew.
+    private func forget(
+        _ place: Place, after failure: RequestFailure, hadToken: Bool, on index: Int
+    ) throws -> Bool {
+        devices[index].zones[place] = nil
+        if failure.code == .changeTokenExpired, hadToken { return true }
+        try check(
+            failure.code == zoneRefusal(place, by: devices[index].person),
+            "changes of \(place): \(failure.code) \(failure.reason)")
+        devices[index].stale.remove(place)
+        return false
+    }
+
+    /// One page of a zone's feed as a device gets it.
+    func page(
+        of place: Place, since token: String?, limit: Int?, for device: Device
+    ) async throws -> Answer<ZoneChangesPage> {
+        try await Answer {
+            let outcome = try await cloud.zoneChanges(
+                [ZoneChangesRequest(zoneID: zoneID(place, for: device), syncToken: token, resultsLimit: limit)],
+                in: address(place, for: device), by: device.caller)[0]
+            switch outcome {
+            case .page(let page): return page
+            case .failed(_, let failure): throw failure
+            }
+        }
+    }
+}
+
+extension ZoneCache {
+    mutating func take(_ page: ZoneChangesPage) {
+        for event in page.events {
+            switch event {
+            case .changed(let record): records[record.id.recordName] = record
+            case .deleted(let tombstone): records[tombstone.recordName] = nil
+            }
+        }
+        token = page.syncToken
+    }
+}
+
+extension Device {
+    /// The feed begins anew: what it does not name is not there any more.
+    mutating func forgetZones(of scope: DatabaseScope) {
+        for place in zones.keys where self.scope(of: place) == scope { zones[place] = nil }
+        stale = stale.filter { self.scope(of: $0) != scope }
+    }
+}

@@ -1,0 +1,97 @@
+import CloudKitModel
+import CloudKitServer
+
+// MARK: Zones, by their owners
+
+extension Simulation {
+    func makeZone(_ place: Place, on index: Int) async throws {
+        let device = devices[index]
+        _ = try await deliver("\(device.name) makes \(place)") {
+            let outcome = try await cloud.modifyZones(
+                [.create(zoneID(place, for: device))], in: world.address(.private), by: device.caller)[0]
+            guard case .zone = outcome else { throw Violation("no zone was made: \(outcome)") }
+            if model[place].state == .live { return }
+            model[place].end(.live)
+            model[place].incarnation += 1
+        }
+    }
+
+    func deleteZone(_ place: Place, on index: Int) async throws {
+        let device = devices[index]
+        _ = try await deliver("\(device.name) deletes \(place)") {
+            let outcome = try await cloud.modifyZones(
+                [.delete(zoneID(place, for: device))], in: world.address(.private), by: device.caller)[0]
+            switch (outcome, model[place].state) {
+            case (.failed(_, let failure), .absent) where failure.code == .zoneNotFound: break
+            case (.deleted, .live), (.deleted, .purged), (.deleted, .reset): model[place].end(.absent)
+            default: throw Violation("deleting \(place), which is \(model[place].state): \(outcome)")
+            }
+        }
+    }
+
+    /// A zone's whole life: it goes, it comes, its owner cleans up behind the operator.
+    func tendZones(on index: Int) async throws {
+        guard let place = pick(People.zones.filter { $0.owner == devices[index].person }) else { return }
+        if model[place].state == .live, roll(3) > 0 { return }
+        if model[place].state == .live || roll(3) == 0 {
+            try await deleteZone(place, on: index)
+        } else {
+            try await makeZone(place, on: index)
+        }
+    }
+}
+
+// MARK: The operator, time, and the network
+
+extension Simulation {
+    func operate() async throws {
+        guard let place = pick(People.zones) else { return }
+        let user = people.users[place.owner]
+        let (container, now) = (SimulatedCloud.container, world.time.now)
+        let isLive = model[place].state == .live
+        switch roll(10) {
+        case 0 where isLive:
+            note("  the operator purges \(place)")
+            try await cloud.purgeZone(place.zone, of: user, in: container, .development)
+            model[place].end(.purged)
+        case 1 where isLive:
+            note("  the keys of \(place) are lost")
+            try await cloud.resetKeys(ofZone: place.zone, of: user, in: container, .development)
+            model[place].end(.reset)
+        case 2 where isLive:
+            note("  tokens of \(place) expire")
+            try await cloud.expireTokens(ofZone: place.zone, of: user, in: container, .development)
+        case 3:
+            note("  tokens of \(People.names[place.owner])'s database expire")
+            try await cloud.expireDatabaseTokens(of: user, in: container, .development)
+        case 4, 5:
+            note("  deleted zones of \(People.names[place.owner]) are forgotten")
+            try await cloud.forgetDeletedZones(before: now, of: user, in: container, .development)
+        case 6... where isLive:
+            note("  deletions in \(place) are forgotten")
+            try await cloud.forgetDeletions(
+                before: now - Int64(roll(2)) * 3_600_000, inZone: place.zone, of: user, in: container, .development)
+        default: break
+        }
+    }
+
+    func restart() async throws {
+        note("  the cloud restarts")
+        try await world.restart()
+    }
+
+    func jump() {
+        let jump = pick([1_000, 60_000, 3_600_000, 86_400_000, 40 * 86_400_000, -60_000, -7_200_000]) ?? 0
+        note("  the clock jumps by \(jump / 1000) seconds")
+        world.time.jump(Int64(jump))
+    }
+
+    /// A device writes down what it knows.
+    func store(on index: Int) { disks[index] = devices[index] }
+
+    /// A device's process ends; the next one begins with what was written down.
+    func kill(on index: Int) {
+        note("  \(devices[index].name) dies")
+        devices[index] = disks[index]
+    }
+}

@@ -1,0 +1,136 @@
+import AccessTable
+import CloudKitModel
+import CloudKitServer
+import SeededChance
+
+/// Something that must not be.
+struct Violation: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Devices of several people that do random things to one cloud over a bad network, and a model of what should come of it.
+///
+/// Each step draws its chance from the seed and its own number, so that steps can be left out of a history and the others stay
+/// what they are.
+final class Simulation {
+    let world: SimulatedCloud
+    let people: People
+    var model: Model
+    var devices: [Device] = []
+    /// What the devices last wrote to their disks.
+    var disks: [Device] = []
+    var chance: SplitMix64
+    /// Makes every value and every share's name a new one.
+    var counter = 0
+    /// How many requests of a hundred go wrong.
+    var trouble = 0
+    /// Links that somebody has seen: where they led.
+    var links: [String: Link] = [:]
+    private(set) var history: [String] = []
+
+    struct Link {
+        var place: Place
+        var incarnation: Int
+        var share: String
+    }
+
+    private let seed: UInt64
+
+    init(seed: UInt64, engine: Engine) async throws {
+        self.seed = seed
+        chance = SplitMix64(seed: seed)
+        world = try SimulatedCloud(engine, seed: seed)
+        people = try await People(in: world)
+        model = Model(try AccessTable())
+        for (person, count) in People.devices.enumerated() {
+            for number in 1...count {
+                let name = "\(People.names[person])-\(number)"
+                devices.append(
+                    Device(
+                        name: name, person: person,
+                        caller: Caller(user: people.users[person], deviceID: name, surface: .native)))
+            }
+        }
+        disks = devices
+    }
+
+    // MARK: One history
+
+    /// Runs steps by their numbers and judges what came of them.
+    func run(_ steps: [Int]) async throws {
+        for place in People.zones { try await makeZone(place, on: device(of: place.owner)) }
+        for step in steps {
+            chance = SplitMix64(seed: seed &* 1_000_003 &+ UInt64(step) &* 7_919)
+            note("step \(step)")
+            try await self.step()
+            if step % 25 == 24 { try await settle() }
+        }
+        chance = SplitMix64(seed: seed)
+        try await settle()
+    }
+
+    func note(_ event: String) { history.append(event) }
+
+    // MARK: Chance
+
+    func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &chance) }
+
+    func pick<Value>(_ values: [Value]) -> Value? { values.randomElement(using: &chance) }
+
+    func fresh() -> Int {
+        counter += 1
+        return counter
+    }
+
+    // MARK: Requests
+
+    var cloud: Cloud { world.cloud }
+
+    func device(of person: Int) -> Int { devices.firstIndex { $0.person == person } ?? 0 }
+
+    func zoneID(_ place: Place, for device: Device) -> ZoneID {
+        ZoneID(zoneName: place.zone, owner: device.person == place.owner ? .caller : people.users[place.owner])
+    }
+
+    func address(_ place: Place, for device: Device) -> DatabaseAddress { world.address(device.scope(of: place)) }
+
+    /// Lets a request of a device travel.
+    ///
+    /// - Parameter body: What the cloud does with it and what the model says to that; once for each time it arrives.
+    /// - Returns: nil: the device has no answer.
+    func deliver<Answer>(_ event: String, _ body: () async throws -> Answer) async throws -> Answer? {
+        var fate = Fate.arrives
+        if roll(100) < trouble { fate = pick([.requestLost, .answerLost, .doubled]) ?? .arrives }
+        note("  " + event + (fate == .arrives ? "" : " (\(fate.rawValue))"))
+        switch fate {
+        case .requestLost: return nil
+        case .answerLost:
+            _ = try await body()
+            return nil
+        case .doubled:
+            _ = try await body()
+            return try await body()
+        case .arrives: return try await body()
+        }
+    }
+
+    func check(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+        guard condition else { throw Violation(message()) }
+    }
+}
+
+/// What a request came to, whether as a whole or for its item.
+enum Answer<Value> {
+    case done(Value)
+    case refused(RequestFailure)
+
+    init(_ body: () async throws -> Value) async throws {
+        do {
+            self = .done(try await body())
+        } catch let failure as RequestFailure {
+            self = .refused(failure)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// Many devices of several people against the real rules and record layer, and a model that is too simple to be wrong.
+///
+/// `docs/simulation.md` says what is looked at and how to repeat a history.
+@Suite struct SimulationTests {
+    /// All of `SIMULATION_SEEDS` (how many), or the one of `SIMULATION_SEED`.
+    static var batches: [Range<UInt64>] {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["SIMULATION_SEED"].flatMap({ UInt64($0) }) { return [seed..<(seed + 1)] }
+        let count = environment["SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 1_000
+        return stride(from: 0, to: count, by: 20).map { $0..<min($0 + 20, count) }
+    }
+
+    static let steps = ProcessInfo.processInfo.environment["SIMULATION_STEPS"].flatMap { Int($0) } ?? 75
+
+    @Test(arguments: batches)
+    func `B-CHG-05, B-SHF-06, B-PRT-12, B-ACP-02 all devices agree, nothing is lost, and nobody reaches too far`(
+        seeds: Range<UInt64>
+    ) async throws {
+        for seed in seeds {
+            if let failure = try await History(seed: seed).failure() { Issue.record("\(failure)") }
+        }
+    }
+}
+
+/// One seed's history, and the least part of it that still goes wrong.
+struct History {
+    let seed: UInt64
+
+    /// One of eight seeds runs on SQLite.
+    var engine: Engine { seed % 8 == 7 ? .sqlite : .memory }
+
+    /// nil: nothing went wrong.
+    func failure() async throws -> String? {
+        let all = Array(0..<SimulationTests.steps)
+        guard let first = try await violation(all, engine) else { return nil }
+        let steps = try await shrunk(all)
+        let least = try await violation(steps, engine) ?? first
+        return """
+            SIMULATION_SEED=\(seed) on \(engine.rawValue): \(first.violation)
+            The least history found that goes wrong, \(steps.count) steps of \(all.count): \(least.violation)
+            \(least.history.suffix(60).joined(separator: "\n"))
+            """
+    }
+
+    private func violation(_ steps: [Int], _ engine: Engine) async throws -> (violation: String, history: [String])? {
+        let simulation = try await Simulation(seed: seed, engine: engine)
+        var violation: String?
+        do {
+            try await simulation.run(steps)
+        } catch {
+            violation = "\(error)"
+        }
+        await simulation.world.close()
+        return violation.map { ($0, simulation.history) }
+    }
+
+    /// Leaves out ever smaller parts, as long as something still goes wrong.
+    private func shrunk(_ all: [Int]) async throws -> [Int] {
+        var steps = all
+        var size = steps.count / 2
+        while size >= 1 {
+            var start = 0
+            while start < steps.count {
+                var fewer = steps
+                fewer.removeSubrange(start..<min(start + size, steps.count))
+                if try await violation(fewer, engine) != nil { steps = fewer } else { start += size }
+            }
+            size /= 2
+        }
+        return steps
+    }
+}
