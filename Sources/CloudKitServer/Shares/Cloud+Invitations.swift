@@ -39,7 +39,7 @@ extension Cloud {
                 guard let link = try await link(request.shortGUID, in: address) else {
                     throw RequestFailure.noSuchShare
                 }
-                try await accept(link, user, person, caller)
+                try await accept(link, request, user, person, caller)
                 outcomes.append(.invitation(try await resolve(request, link, person, caller)))
             } catch let failure as RequestFailure {
                 outcomes.append(.failed(failure))
@@ -65,7 +65,7 @@ extension Cloud {
                 }
                 let asking = StoredPerson(user: user, email: person.email)
                 let holder = person.opening(link)
-                try await changeShare(at: link, by: caller) { share in
+                try await changeShare(at: link, opening: request.shortGUID, by: caller) { share in
                     try share.asked(by: asking, holder.verdict(on: share, ownedBy: link.owner))
                 }
                 failures.append(nil)
@@ -128,7 +128,7 @@ extension Cloud {
         let place = place(of: link, caller)
         let holder = person.opening(link)
         var invitation = try await store.read(place.partition) { view in
-            guard let found = try await FoundShare(at: link, view) else {
+            guard let found = try await FoundShare(at: link, opening: request.shortGUID, view) else {
                 throw caller.user == nil ? RequestFailure.notSignedIn : .noSuchShare
             }
             return try await Self.invitation(request, found, holder, place, view)
@@ -180,7 +180,7 @@ extension Cloud {
     }
 
     private func accept(
-        _ link: SharePlace, _ user: UserID, _ person: LinkHolder, _ caller: Caller
+        _ link: SharePlace, _ request: ShareInvitationRequest, _ user: UserID, _ person: LinkHolder, _ caller: Caller
     ) async throws {
         let holder = person.opening(link)
         let freshID = RecordName.random(surroundings)
@@ -188,7 +188,7 @@ extension Cloud {
         let own = StoragePartition.privateDatabase(link.container, link.environment, of: user)
         try await registry.enter(own)
         try await changeShare(
-            at: link, by: caller, with: own,
+            at: link, opening: request.shortGUID, by: caller, with: own,
             after: { transaction, zone in
                 try await transaction.join(zone, of: link.owner, user, in: own)
             },
@@ -205,7 +205,7 @@ extension Cloud {
     ///   - decide: The changed share; nil: nothing changes.
     /// - Throws: `itemNotFound` where the link leads nowhere.
     private func changeShare(
-        at link: SharePlace, by caller: Caller, with other: StoragePartition? = nil,
+        at link: SharePlace, opening shortGUID: String, by caller: Caller, with other: StoragePartition? = nil,
         after: (@Sendable (inout StorageWriter, ZoneHeader) async throws -> Void)? = nil,
         _ decide: @Sendable (StoredShare) throws -> StoredShare?
     ) async throws {
@@ -213,7 +213,9 @@ extension Cloud {
             try await changeShares(
                 inZone: link.zoneName, of: place(of: link, caller), with: other.map { [$0] } ?? []
             ) { view, reach in
-                guard let found = try await FoundShare(at: link, view) else { throw RequestFailure.noSuchShare }
+                guard let found = try await FoundShare(at: link, opening: shortGUID, view) else {
+                    throw RequestFailure.noSuchShare
+                }
                 guard let changed = try decide(found.stored) else { return ([], { _, _ in }) }
                 return (
                     [found.stored],

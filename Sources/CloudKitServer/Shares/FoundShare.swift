@@ -8,8 +8,11 @@ struct FoundShare: Sendable {
     var record: StoredRecord
     var root: StoredRecord?
 
-    /// nil: the link leads nowhere any more.
-    init?(at link: SharePlace, _ view: some StorageView) async throws {
+    /// nil: the link leads nowhere any more. Neither does one of a share that went with its root, when a record of the same
+    /// name is shared later.
+    ///
+    /// - Parameter shortGUID: The link's own; one-time links are known by their participant.
+    init?(at link: SharePlace, opening shortGUID: String, _ view: some StorageView) async throws {
         guard let zone = try await view.zone(named: link.zoneName), zone.number == link.zone, zone.state == .live else {
             return nil
         }
@@ -22,6 +25,7 @@ struct FoundShare: Sendable {
         guard let stored = try await view.share(zone: zone.number, name: name),
             let record = try await view.records(zone: zone.number, names: [name])[0], !record.isTombstone
         else { return nil }
+        guard link.participantID != nil || stored.shortGUID == shortGUID else { return nil }
         self.zone = zone
         self.stored = stored
         self.record = record

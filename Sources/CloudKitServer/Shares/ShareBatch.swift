@@ -138,7 +138,8 @@ extension ShareBatch {
             return RequestFailure(
                 .badRequest, "the default zone cannot be shared", remedy: "Keep what is to be shared in a custom zone.")
         }
-        guard let live else { return reach.isOwner ? nil : .notInShare }
+        // A change of what is not there fails as one of what the caller must not learn of (B-ACP-02).
+        guard let live else { return reach.isOwner || item.kind.checksTag ? nil : .notInShare }
         if ShareAccess.verdict(.change, .share, for: standing(of: live)) == .refuse { return .writeNotPermitted }
         // Rule B-SAV-09: the tag is checked whatever the policy. What names the type has become a verb that checks it.
         let isForced = item.kind == .forceUpdate || item.kind == .forceReplace

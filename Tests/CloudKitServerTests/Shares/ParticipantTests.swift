@@ -44,6 +44,32 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-ACP-02 an old link does not lead to a later share of a record of the same name`(_ engine: Engine)
+        async throws
+    {
+        try await withShare(engine, permission: .readOnly) { test, share in
+            try await test.modify([delete("In")])
+            try await test.modify([delete("Root")])
+            try await test.modify([create("Root")])
+            let later = try await test.shareTree("Root", as: "Later", permission: .readOnly)
+            #expect(later.shortGUID != share.shortGUID)
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.cyd).code == .itemNotFound)
+            #expect(try await test.accept(share.shortGUID, by: TestCloud.cyd).code == .itemNotFound)
+            #expect(try await test.accept(later.shortGUID, by: TestCloud.cyd).invitation?.role == .publicUser)
+        }
+    }
+
+    @Test func `B-ACP-02 whether a share that they do not see is there, changing it does not tell`() async throws {
+        try await withShare(with: [invite(TestCloud.bob, role: .administrator)]) { test, share in
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            try await test.shareTree("Out")
+            for name in ["Share-Out", "Nowhere"] {
+                #expect(try await test.changeShare(name, ShareChange(), by: TestCloud.bob).code == .itemNotFound)
+            }
+        }
+    }
+
     @Test func `B-PRT-02 whoever has the link of a public share may come in`() async throws {
         try await withShare(permission: .readOnly) { test, share in
             #expect(try await test.resolve(share.shortGUID, by: nil).invitation?.permission == .readOnly)
