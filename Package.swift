@@ -153,12 +153,11 @@ let package = Package(
                 "AccessTable", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
                 crypto, hummingbird, lifecycle, logging,
             ], swiftSettings: strict),
-        // The rules and the keys together, over many seeds: the one place that imports rooms of both sides.
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKit", "CloudKitEncryption", "CloudKitModel",
-                "CloudKitRecordLayer", "CloudKitServer", "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
+                "AccessTable", "SeededChance", "CloudKitModel", "CloudKitServer", "FileStore", "OrderedStore",
+                "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(

@@ -263,8 +263,7 @@ extension Simulation {
         let place = somePlace(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         let name = (roll(5) > 0 ? pick(known) : nil) ?? pick(Self.recordNames) ?? "R0"
-        var edit = edit(name, roll(3) == 0 ? .forceUpdate : .update, in: place, on: index)
-        try await sealSometimes(&edit, on: index)
+        let edit = edit(name, roll(3) == 0 ? .forceUpdate : .update, in: place, on: index)
         try await save(edit, on: index, edit.kind == .update ? "updates" : "overwrites")
     }
 
@@ -279,7 +278,6 @@ extension Simulation {
             edit.parent = .set(recordName: parent)
         }
         if model[place].subtree(of: name).contains(edit.parent(insteadOf: nil) ?? "") { edit.parent = .keep }
-        try await sealSometimes(&edit, on: index)
         try await save(edit, on: index, "adds, below \(edit.parent(insteadOf: nil) ?? "nothing"),")
     }
 
@@ -292,7 +290,6 @@ extension Simulation {
         let target = roll(4) == 0 ? nil : pick(known.filter { !below.contains($0) })
         var edit = edit(name, roll(3) == 0 ? .update : .forceUpdate, in: place, on: index)
         edit.parent = target.map { .set(recordName: $0) } ?? .remove
-        guard try await sealForMove(&edit, on: index) else { return }
         try await save(edit, on: index, "moves, below \(target ?? "nothing"),")
     }
 

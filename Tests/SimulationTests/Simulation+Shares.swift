@@ -9,11 +9,10 @@ extension Simulation {
         guard let place = pick(ownPlaces(of: devices[index].person)),
             let root = pick(devices[index].records(in: place))?.id.recordName
         else { return }
-        var edit = edit(root, .forceUpdate, in: place, on: index)
+        let edit = edit(root, .forceUpdate, in: place, on: index)
         let name = "S\(fresh())"
         var change = ShareChange(root: .init(recordName: root))
         openOrInvite(&change, by: devices[index].person)
-        guard try await sealForMove(&edit, sharedAs: name, in: &change, on: index) else { return }
         try await begin(name, change, with: edit, in: place, on: index)
     }
 
@@ -22,7 +21,6 @@ extension Simulation {
         guard let place = pick(ownPlaces(of: devices[index].person)) else { return }
         var change = ShareChange()
         openOrInvite(&change, by: devices[index].person)
-        keyZoneShare(&change, in: place, on: index)
         try await begin(Share.zoneWideName, change, with: nil, in: place, on: index)
     }
 
