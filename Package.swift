@@ -150,7 +150,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
-                "AccessTable", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
+                "AccessTable", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore",
+                "FileStore",
                 crypto, hummingbird, lifecycle, logging,
             ], swiftSettings: strict),
         .testTarget(
