@@ -29,6 +29,8 @@ final class SignedInDevice: DeviceAccount {
 
     func webAuthToken() async throws -> String? { token.withLock { $0 } }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
+    /// The device's key, by which the cloud would know it, was not kept.
+    func webAuthToken(beside apiToken: String) async throws -> String? { nil }
     func secret() throws -> AccountSecret {
         guard let held else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
         return held

@@ -160,6 +160,18 @@ struct ThrowawayCloud: Sendable {
     /// A device on which nobody is signed in.
     func strangersDevice() -> CKContainer { container(SignedInDevice(apiToken: apiToken, token: nil, email: "")) }
 
+    /// Another app's API token, for this cloud's container or another one.
+    func newAPIToken(container: String? = nil) async throws -> String {
+        try await APITokens(book: book, surroundings: cloud.surroundings).create(
+            container: ContainerID(container ?? self.container), environment: .development, name: "another"
+        ).token
+    }
+
+    /// A device of another app, with its API token and a web token.
+    func device(showing token: String, beside apiToken: String) -> CKContainer {
+        container(SignedInDevice(apiToken: apiToken, token: token, email: "web@example.com"))
+    }
+
     /// A device that shows this web token, whatever it is worth.
     func device(showing token: String) -> CKContainer {
         container(SignedInDevice(apiToken: apiToken, token: token, email: "nobody@example.com"))

@@ -95,7 +95,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.shareParticipants(forUserRecordIDs: userRecordIDs) }
     }
 
-    private func hand<Value: Sendable>(
+    func hand<Value: Sendable>(
         to handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
         _ body: @escaping @Sendable (CKContainer) async throws -> Value
     ) {
@@ -108,7 +108,7 @@ extension CKContainer {
         }
     }
 
-    private func hand<Value: Sendable>(
+    func hand<Value: Sendable>(
         to handler: @escaping @Sendable (Result<Value, any Error>) -> Void,
         _ body: @escaping @Sendable (CKContainer) async throws -> Value
     ) {

@@ -13,6 +13,8 @@ package protocol DeviceAccount: Sendable {
     func webAuthToken() async throws -> String?
     /// Another token after the server refused this one; nil when there is none to be had.
     func webAuthToken(insteadOf refused: String) async throws -> String?
+    /// A token with which the user's requests beside another API token are let in; nil when nobody is signed in.
+    func webAuthToken(beside apiToken: String) async throws -> String?
     /// Keeps the token that came with an answer.
     func keep(rotated token: String)
     /// The secret from which the keys of everything encrypted come.
@@ -65,6 +67,10 @@ struct ProfileAccount: DeviceAccount {
     func webAuthToken(insteadOf refused: String) async throws -> String? {
         if let entry = try entry, entry.webAuthToken != refused { return entry.webAuthToken }
         return try await signIn.open(container: container)?.webAuthToken
+    }
+
+    func webAuthToken(beside apiToken: String) async throws -> String? {
+        try await signIn.webAuthToken(container: container, apiToken: apiToken)
     }
 
     func keep(rotated token: String) {

@@ -54,10 +54,14 @@ extension CKShareParticipant {
     public typealias Permission = CKShare.ParticipantPermission
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
     public typealias Role = CKShare.ParticipantRole
+    @available(*, deprecated, renamed: "CKShare.ParticipantRole")
+    public typealias ParticipantType = CKShare.ParticipantType
 }
 
 @available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
 public typealias CKShare_Participant_AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShare_Participant_ParticipantType = CKShare.ParticipantType
 @available(*, deprecated, renamed: "CKShare.ParticipantPermission")
 public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")

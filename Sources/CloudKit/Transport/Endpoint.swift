@@ -27,6 +27,8 @@ struct Endpoint: Hashable, Sendable {
     static let rereferenceAssets = Endpoint(path: "assets/rereference", method: .post, isRepeatable: true)
     static let caller = Endpoint(path: "users/caller", method: .get, isRepeatable: true)
 
+    static let discoverUsers = Endpoint(path: "users/discover", method: .post, isRepeatable: true)
+
     static let resolveShares = Endpoint(path: "records/resolve", method: .post, isRepeatable: true)
     static let acceptShares = Endpoint(path: "records/accept", method: .post, isRepeatable: true)
     static let requestShareAccess = Endpoint(path: "shares/requestAccess", method: .post, isRepeatable: true)

@@ -34,12 +34,16 @@ struct DeviceCloud: Sendable {
         return token
     }
 
+    /// - Parameter otherToken: The API token of another app of the container; nil: this app's.
     /// - Throws: `SignInError`, and what `send` throws.
-    func post<Answer: Decodable>(_ action: String, _ container: String, _ body: Body) async throws -> Answer {
+    func post<Answer: Decodable>(
+        _ action: String, _ container: String, _ body: Body, apiToken otherToken: String? = nil
+    ) async throws -> Answer {
         let path = "/device/1/\(container.percentEncoded)/\(configuration.environment)/\(action)"
         let request = DeviceRequest(
             method: "POST",
-            url: configuration.endpoint + path + "?ckAPIToken=" + (try apiToken(container)).percentEncoded,
+            url: configuration.endpoint + path + "?ckAPIToken="
+                + (try otherToken ?? apiToken(container)).percentEncoded,
             headers: ["Content-Type": "application/json", "X-Welkin-Client": "sdk/1"],
             body: Array(try JSONEncoder().encode(body)))
         let response = try await send(request)

@@ -113,6 +113,20 @@ package struct SignIn: Sendable {
         }
     }
 
+    /// A web token of this device's user for another API token of the container; it ends with the device's session.
+    ///
+    /// - Returns: nil when nobody is signed in.
+    /// - Throws: `SignInError.refused` with `authenticationFailed` for an API token that the container does not have.
+    package func webAuthToken(container: String, apiToken: String) async throws -> String? {
+        guard let credentials = try configuration.deviceProfile.credentials() else { return nil }
+        guard credentials.endpoint == configuration.endpoint else {
+            throw SignInError.otherCloud(credentials.endpoint)
+        }
+        let session: SessionAnswer = try await cloud.post(
+            "sessions/create", container, credentials.proof, apiToken: apiToken)
+        return session.ckWebAuthToken
+    }
+
     /// Ends the session at the cloud, so that its tokens are worth nothing, and forgets it and the keys here.
     ///
     /// The device is signed out here even when the cloud cannot be reached; the error then says so.

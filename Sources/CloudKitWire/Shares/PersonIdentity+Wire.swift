@@ -47,6 +47,15 @@ extension PersonIdentity {
     }
 }
 
+extension Array where Element == PersonIdentity {
+    /// Reads the answer of `users/discover`.
+    ///
+    /// - Throws: `internalError` if it cannot be read.
+    package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
+        self = try WireBody.answerList("users", bytes) { try PersonIdentity(reading: &$0) }
+    }
+}
+
 extension LookupInfo {
     func write(to writer: inout JSONWriter) {
         writer.beginObject()

@@ -39,6 +39,10 @@ final class ScriptedAccount: DeviceAccount {
         }
     }
 
+    func webAuthToken(beside apiToken: String) async throws -> String? {
+        tokens.withLock { $0.first }.map { "\($0) beside \(apiToken)" }
+    }
+
     func secret() throws -> AccountSecret {
         guard let held else { throw CallFailure.keysMissing("The keys of this account are not on this device") }
         return held

@@ -69,6 +69,9 @@ final class SwitchingAccount: DeviceAccount {
     var state: AccountState { current.withLock { $0 }?.state ?? .noAccount }
     func webAuthToken() async throws -> String? { try await current.withLock { $0 }?.webAuthToken() }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
+    func webAuthToken(beside apiToken: String) async throws -> String? {
+        try await current.withLock { $0 }?.webAuthToken(beside: apiToken)
+    }
     func keep(rotated token: String) { current.withLock { $0 }?.keep(rotated: token) }
     var userRecordName: String? { current.withLock { $0 }?.userRecordName }
 

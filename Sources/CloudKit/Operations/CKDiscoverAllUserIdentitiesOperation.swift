@@ -1,0 +1,26 @@
+import CloudKitModel
+import Foundation
+
+/// Looks up those of the user's contacts who agreed to be found (B-ACC-05).
+///
+/// Nobody is found: a device without an address book has no contacts to look up.
+// Restates what `Operation` declares, see `CKOperation`.
+@available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
+open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    open var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?
+    open var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for the whole.
+    open var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
+
+    public override init() { super.init() }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = containerRequests()
+        return { _ = try await requests.currentUser() }
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        discoverAllUserIdentitiesCompletionBlock?(failure.map { CKError($0) })
+        discoverAllUserIdentitiesResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
+    }
+}

@@ -1,0 +1,43 @@
+import CloudKitModel
+import Foundation
+
+/// Looks up people who agreed to be found (B-ACC-05).
+///
+/// Nobody is found any more: since iOS 17 there is no way to agree, and none here. Whom the user means to share with,
+/// ``CKFetchShareParticipantsOperation`` finds.
+// Restates what `Operation` declares, see `CKOperation`.
+@available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
+open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
+
+    open var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    open var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
+    /// The older block for the whole.
+    open var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
+
+    public override init() { super.init() }
+
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = containerRequests()
+        let infos = userIdentityLookupInfos
+        try RequestLimits.check(items: infos.count)
+        return {
+            let people = try await requests.discover(infos.map(\.model))
+            await self.deliver {
+                for person in people.map({ CKUserIdentity($0) }) {
+                    if let info = person.lookupInfo { self.userIdentityDiscoveredBlock?(person, info) }
+                }
+            }
+        }
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        discoverUserIdentitiesCompletionBlock?(failure.map { CKError($0) })
+        discoverUserIdentitiesResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
+    }
+}

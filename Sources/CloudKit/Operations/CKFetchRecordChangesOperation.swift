@@ -1,0 +1,66 @@
+import CloudKitModel
+import Foundation
+
+/// Fetches one page of what has changed in one zone: the predecessor of ``CKFetchRecordZoneChangesOperation``.
+// Restates what `Operation` declares, see `CKOperation`.
+@available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation")
+open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    open var recordZoneID: CKRecordZone.ID?
+    /// nil: from the beginning.
+    open var previousServerChangeToken: CKServerChangeToken?
+    /// At most so many records; 0: as many as the server gives.
+    open var resultsLimit = 0
+    /// The fields wanted; nil: all (B-REC-08).
+    open var desiredKeys: [CKRecord.FieldKey]?
+
+    open var recordChangedBlock: ((CKRecord) -> Void)?
+    open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)?
+    /// The token that covers what was reported, and what the zone's last save sent along (B-BAT-11).
+    open var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
+
+    /// Whether the zone has more to fetch, with the new token; good in the completion block.
+    open private(set) var moreComing = false
+    private var token: CKServerChangeToken?
+    private var clientToken: Data?
+
+    public override init() { super.init() }
+
+    public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
+        self.init()
+        self.recordZoneID = recordZoneID
+        self.previousServerChangeToken = previousServerChangeToken
+    }
+
+    override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
+        let requests = requests()
+        try requests.scope.checkHasFeed()
+        guard let recordZoneID else { throw .invalidArguments("The operation has no recordZoneID") }
+        let request = ZoneChangesRequest(
+            zoneID: recordZoneID.model, syncToken: previousServerChangeToken?.token,
+            resultsLimit: resultsLimit.asLimit, desiredKeys: desiredKeys)
+        return {
+            let page = try await requests.zoneChanges(request)
+            let events = try await requests.withFiles(page.events)
+            await self.deliver { self.report(page, events, request.zoneID) }
+        }
+    }
+
+    private func report(_ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID) {
+        for event in events {
+            switch event {
+            case .changed(let item):
+                // This operation has no way to tell of a record that cannot be opened; its successor does.
+                if case .success(let record) = item.asRecord() { recordChangedBlock?(record) }
+            case .deleted(let tombstone):
+                recordWithIDWasDeletedBlock?(CKRecord.ID(RecordID(recordName: tombstone.recordName, zoneID: zone)))
+            }
+        }
+        moreComing = page.moreComing
+        token = CKServerChangeToken(page.syncToken)
+        clientToken = page.clientChangeToken.map { Data($0) }
+    }
+
+    override func conclude(_ failure: CallFailure?) {
+        fetchRecordChangesCompletionBlock?(token, clientToken, failure.map { CKError($0) })
+    }
+}

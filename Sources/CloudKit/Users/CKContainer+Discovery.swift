@@ -1,0 +1,123 @@
+import CloudKitModel
+import Foundation
+
+/// Finding people who agreed to be found: nobody any more, since there is no way to agree (B-ACC-05).
+@available(*, deprecated, message: "No longer supported; see shareParticipants(for:)")
+extension CKContainer {
+    nonisolated(nonsending) public func userIdentity(
+        forEmailAddress email: String
+    ) async throws -> CKUserIdentity? {
+        try await userIdentities(forEmailAddresses: [email])[email]
+    }
+
+    nonisolated(nonsending) public func userIdentity(
+        forPhoneNumber phoneNumber: String
+    ) async throws -> CKUserIdentity? {
+        try await userIdentities(forPhoneNumbers: [phoneNumber])[phoneNumber]
+    }
+
+    nonisolated(nonsending) public func userIdentity(
+        forUserRecordID userRecordID: CKRecord.ID
+    ) async throws -> CKUserIdentity? {
+        try await userIdentities(forUserRecordIDs: [userRecordID])[userRecordID]
+    }
+
+    nonisolated(nonsending) public func userIdentities(
+        forEmailAddresses emails: [String]
+    ) async throws -> [String: CKUserIdentity] {
+        try await discovered(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { $0.emailAddress }
+    }
+
+    nonisolated(nonsending) public func userIdentities(
+        forPhoneNumbers phoneNumbers: [String]
+    ) async throws -> [String: CKUserIdentity] {
+        try await discovered(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)) {
+            $0.phoneNumber
+        }
+    }
+
+    nonisolated(nonsending) public func userIdentities(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID]
+    ) async throws -> [CKRecord.ID: CKUserIdentity] {
+        try await discovered(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)) { $0.userRecordID }
+    }
+
+    /// Those of the user's contacts who agreed to be found; a device without an address book has none.
+    ///
+    /// - Throws: `CKError.notAuthenticated` when nobody is signed in.
+    nonisolated(nonsending) public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
+        _ = try await userRecordID()
+        return []
+    }
+
+    nonisolated(nonsending) private func discovered<Key: Hashable>(
+        _ infos: [CKUserIdentity.LookupInfo], by key: (CKUserIdentity.LookupInfo) -> Key?
+    ) async throws -> [Key: CKUserIdentity] {
+        try await publicCloudDatabase.failing {
+            let people = try await publicCloudDatabase.requests().discover(infos.map(\.model))
+            let pairs = people.map { CKUserIdentity($0) }.compactMap { person in
+                person.lookupInfo.flatMap(key).map { ($0, person) }
+            }
+            return Dictionary(pairs) { first, _ in first }
+        }
+    }
+}
+
+/// The forms with completion handlers, which are called on an arbitrary queue.
+@available(*, deprecated, message: "No longer supported; see shareParticipants(for:)")
+extension CKContainer {
+    public func discoverAllIdentities(
+        completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.allUserIdentitiesFromContacts() }
+    }
+
+    public func discoverUserIdentity(
+        withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        hand(oneTo: completionHandler) { try await $0.userIdentity(forEmailAddress: email) }
+    }
+
+    public func discoverUserIdentity(
+        withPhoneNumber phoneNumber: String,
+        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        hand(oneTo: completionHandler) { try await $0.userIdentity(forPhoneNumber: phoneNumber) }
+    }
+
+    public func discoverUserIdentity(
+        withUserRecordID userRecordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        hand(oneTo: completionHandler) { try await $0.userIdentity(forUserRecordID: userRecordID) }
+    }
+
+    @preconcurrency public func discoverUserIdentities(
+        forEmailAddresses emails: [String],
+        completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.userIdentities(forEmailAddresses: emails) }
+    }
+
+    @preconcurrency public func discoverUserIdentities(
+        forPhoneNumbers phoneNumbers: [String],
+        completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.userIdentities(forPhoneNumbers: phoneNumbers) }
+    }
+
+    @preconcurrency public func discoverUserIdentities(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID],
+        completionHandler: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void
+    ) {
+        hand(to: completionHandler) { try await $0.userIdentities(forUserRecordIDs: userRecordIDs) }
+    }
+
+    /// Nobody is no error.
+    private func hand(
+        oneTo handler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void,
+        _ body: @escaping @Sendable (CKContainer) async throws -> CKUserIdentity?
+    ) {
+        hand(to: { (person: CKUserIdentity??, error) in handler(person ?? nil, error) }, body)
+    }
+}
