@@ -226,4 +226,105 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
             #expect(try await zones == 1)
         }
     }
+
+    @Test func `a server that restarts keeps what it acknowledged, and devices find it again`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let database = try await ada.device().container(notes).privateCloudDatabase
+            let record = try await database.save(CKRecord(recordType: "Note"))
+            try await cloud.restartServer {
+                let away = await code { _ = try await database.record(for: record.recordID) }
+                #expect(away == .networkUnavailable || away == .networkFailure)
+            }
+            #expect(try await database.record(for: record.recordID).recordChangeTag == record.recordChangeTag)
+            let other = try await ada.device("other").container(notes).privateCloudDatabase
+            _ = try await other.record(for: record.recordID)
+            await cloud.stopServer()
+            await cloud.stopServer()
+            try await cloud.startServer()
+            try await cloud.startServer()
+            _ = try await database.record(for: record.recordID)
+        }
+    }
+
+    @Test func `B-BKD-12 B-TM-12 a zone is compacted, a keychain is lost on demand`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let device = try await ada.device()
+            let container = try await device.container(notes)
+            let database = container.privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z")).zoneID
+            let record = CKRecord(recordType: "Note", recordID: .init(recordName: "n", zoneID: zone))
+            record.encryptedValues["text"] = "sealed"
+            try await database.save(record)
+            let token = try await database.recordZoneChanges(inZoneWith: zone, since: nil).changeToken
+            try await database.save(CKRecord(recordType: "Note", recordID: .init(recordName: "m", zoneID: zone)))
+            try await database.deleteRecord(withID: record.recordID)
+            #expect(try await cloud.compact(zone: "Z", of: ada, in: notes) == 1)
+            let tooOld = await code { _ = try await database.recordZoneChanges(inZoneWith: zone, since: token) }
+            #expect(tooOld == .changeTokenExpired)
+
+            try await cloud.resetKeys(of: ada)
+            let shutOut = await code { _ = try await database.recordZoneChanges(inZoneWith: zone, since: nil) }
+            #expect(shutOut == .accountTemporarilyUnavailable)
+            try await device.signIn(as: ada)
+            let lost = await code {
+                _ = try await device.container(notes).privateCloudDatabase.recordZone(for: zone)
+            }
+            #expect(lost == .zoneNotFound)
+        }
+    }
+
+    @Test func `B-THR-02 a cloud that is down may keep to itself for how long`() async throws {
+        try await TestCloud.run { cloud in
+            let database = try await cloud.user().device().container(notes).privateCloudDatabase
+            let orders: [() async throws -> Void] = [
+                { try await cloud.takeDown(for: 60, tellsWait: false) },
+                { try await cloud.throttle(in: notes, for: 60, tellsWait: false) },
+            ]
+            for order in orders {
+                try await order()
+                do {
+                    _ = try await database.allRecordZones()
+                    Issue.record("it answered")
+                } catch let error as CKError {
+                    #expect(error.code == .serviceUnavailable && error.retryAfterSeconds == nil)
+                }
+                try await cloud.endTrouble()
+                _ = try await database.allRecordZones()
+            }
+        }
+    }
+
+    @Test func `B-THR-07 an answer that is cut is an error, a slow one only late`() async throws {
+        try await TestCloud.run { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(notes).privateCloudDatabase
+            let record = CKRecord(recordType: "Note", recordID: .init(recordName: "n"))
+            for bytes in [0, 1, 40] {
+                device.network.fail(with: .cutsAnswer(after: bytes), to: "records/lookup")
+                await #expect(throws: CKError.self) { _ = try await database.record(for: record.recordID) }
+            }
+            let before = cloud.clock.now
+            device.network.fail(with: .delays(.seconds(20)), to: "records/modify")
+            try await database.save(record)
+            #expect(cloud.clock.now >= before.addingTimeInterval(20))
+        }
+    }
+
+    @Test func `B-SUB-09 B-SUB-02 subscriptions are the user's: they outlive a sign-out, and every device sees them`()
+        async throws
+    {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let device = try await ada.device()
+            try await device.container(notes).privateCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "all"))
+            try await device.signOut()
+            try await device.signIn(as: ada)
+            for each in [device, try await ada.device("other")] {
+                let subscriptions = try await each.container(notes).privateCloudDatabase.allSubscriptions()
+                #expect(subscriptions.map(\.subscriptionID) == ["all"])
+            }
+        }
+    }
 }

@@ -17,6 +17,10 @@ public actor Notebook {
     public enum Trouble: Error, Hashable {
         /// They removed the app's data in the settings: it must not come back by itself.
         case removedByUser
+        /// There is no room for more notes.
+        case storageFull
+        /// Nobody is signed in, or this device was signed out from elsewhere.
+        case signedOut
     }
 
     public private(set) var notes: [String: Note] = [:]
@@ -35,8 +39,20 @@ public actor Notebook {
         _ = try await database.save(CKRecordZone(zoneID: zoneID))
     }
 
-    /// Saves a note; if another device was quicker, both texts are kept.
+    /// Saves a note; if another device was quicker, both texts are kept. After an error it may be called again with the same note.
     public func write(_ note: Note) async throws {
+        do {
+            try await save(note)
+        } catch let error as CKError where error.code == .quotaExceeded {
+            throw Trouble.storageFull
+        } catch let error as CKError
+            where error.code == .notAuthenticated || error.code == .accountTemporarilyUnavailable
+        {
+            throw Trouble.signedOut
+        }
+    }
+
+    private func save(_ note: Note) async throws {
         let record =
             records[note.id]
             ?? CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: note.id, zoneID: zoneID))
@@ -68,7 +84,20 @@ public actor Notebook {
             notes = [:]
             records = [:]
             throw Trouble.removedByUser
+        } catch let error as CKError where error.code == .zoneNotFound && error.isLossOfKeys {
+            // What the cloud has can never be read again; what this device has is all there is.
+            try await uploadAgain()
         }
+    }
+
+    /// Makes the zone anew and saves what this device knows.
+    private func uploadAgain() async throws {
+        let known = notes.values
+        token = nil
+        records = [:]
+        _ = try await database.deleteRecordZone(withID: zoneID)
+        try await open()
+        for note in known { try await save(note) }
     }
 
     private func fetchChanges() async throws {
@@ -106,4 +135,9 @@ public actor Notebook {
         records[id] = nil
         notes[id] = nil
     }
+}
+
+extension CKError {
+    /// Whether the person has reset their encryption keys, so that the zone's data are lost.
+    fileprivate var isLossOfKeys: Bool { userInfo[CKErrorUserDidResetEncryptedDataKey] as? Bool == true }
 }

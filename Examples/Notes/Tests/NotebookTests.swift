@@ -85,4 +85,50 @@ import Testing
             #expect(cloud.clock.now >= before.addingTimeInterval(30))
         }
     }
+
+    @Test func `an answer that is lost is no note twice`() async throws {
+        try await withTwoDevices { _, _, phone, laptop in
+            phone.0.network.fail(with: .losesAnswer, to: "records/modify")
+            await #expect(throws: CKError.self) { try await phone.1.write(Note(id: "n", text: "milk")) }
+            try await phone.1.write(Note(id: "n", text: "milk"))
+            try await laptop.1.sync()
+            #expect(await laptop.1.notes.values.map(\.text) == ["milk"])
+        }
+    }
+
+    @Test func `a cloud that restarts costs nothing`() async throws {
+        try await withTwoDevices { cloud, _, phone, laptop in
+            try await phone.1.write(Note(id: "n", text: "before"))
+            try await laptop.1.sync()
+            try await cloud.restartServer {
+                await #expect(throws: CKError.self) { try await phone.1.write(Note(id: "m", text: "meanwhile")) }
+            }
+            try await phone.1.write(Note(id: "m", text: "after"))
+            try await laptop.1.sync()
+            #expect(await laptop.1.notes.values.map(\.text).sorted() == ["after", "before"])
+        }
+    }
+
+    @Test func `people are asked when storage is full or nobody is signed in`() async throws {
+        try await withTwoDevices { cloud, ada, phone, laptop in
+            try await cloud.setQuota(bytes: 1, of: ada, in: container)
+            await #expect(throws: Notebook.Trouble.storageFull) { try await phone.1.write(Note(id: "n", text: "one")) }
+            try await cloud.endTrouble()
+            try await phone.1.write(Note(id: "n", text: "one"))
+            try await phone.0.signOut()
+            await #expect(throws: Notebook.Trouble.signedOut) { try await phone.1.write(Note(id: "m", text: "two")) }
+            try await laptop.0.revoke()
+            await #expect(throws: Notebook.Trouble.signedOut) { try await laptop.1.write(Note(id: "m", text: "two")) }
+        }
+    }
+
+    @Test func `lost keys cost no note that a device still has`() async throws {
+        try await withTwoDevices { cloud, ada, phone, laptop in
+            try await phone.1.write(Note(id: "n", text: "one"))
+            try await cloud.loseKeys(ofZone: "Notes", of: ada, in: container)
+            try await phone.1.sync()
+            try await laptop.1.sync()
+            #expect(await laptop.1.notes.values.map(\.text) == ["one"])
+        }
+    }
 }

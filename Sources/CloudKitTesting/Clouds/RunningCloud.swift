@@ -2,19 +2,15 @@ import CloudKitDevice
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
-import FileStore
-import Foundation
 import Logging
 import OrderedStore
 import ServiceLifecycle
 
-/// One start of a cloud: its rules, its port, its temporary folder.
+/// One start of a cloud's server: its rules and its port.
 struct RunningCloud: Sendable {
+    let holdings: CloudHoldings
     let cloud: Cloud
     let endpoint: String
-    /// Holds everything that devices keep.
-    let dataHome: String
-    private let book: Book
     private let group: ServiceGroup
     private let service: Task<Void, any Error>
     private let outbox: Task<Void, Never>
@@ -22,46 +18,59 @@ struct RunningCloud: Sendable {
     /// Passwords of test accounts need not withstand anybody.
     static let rounds = 10
 
-    static func start(_ clock: TestClock) async throws -> RunningCloud {
-        let store = MemoryStore(epoch: .random(in: 1 ... .max))
-        let surroundings = Surroundings(secret: Surroundings.systemRandom(32), now: { clock.milliseconds })
-        let files = MemoryFileStore(now: { clock.milliseconds })
-        let cloud = Cloud(store: store, files: files, surroundings: surroundings)
+    /// Listens where the cloud did before, if nobody else took the port meanwhile.
+    static func start(_ holdings: CloudHoldings) async throws -> RunningCloud {
+        if let port = holdings.address.firstPort, let again = try? await start(holdings, port: port) { return again }
+        return try await start(holdings, port: 0)
+    }
+
+    private static func start(_ holdings: CloudHoldings, port: Int) async throws -> RunningCloud {
+        let cloud = Cloud(store: holdings.store, files: holdings.files, surroundings: holdings.surroundings)
         let logger = Logger(label: "welkin.testing") { _ in SwiftLogNoOpLogHandler() }
         let application = CloudApplication(
-            cloud: cloud, configuration: CloudConfiguration(port: 0), logger: logger, memoryLifetime: 0, rounds: rounds)
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let listener = try application.service(listening: { port.yield($0) })
+            cloud: cloud, configuration: CloudConfiguration(port: port), logger: logger, memoryLifetime: 0,
+            rounds: rounds)
+        let (numbers, opened) = AsyncStream.makeStream(of: Int.self)
+        let listener = try application.service(listening: { opened.yield($0) })
         let group = ServiceGroup(configuration: .init(services: [.init(service: listener)], logger: logger))
         let service = Task {
-            defer { port.finish() }
+            defer { opened.finish() }
             try await group.run()
         }
-        guard let number = await ports.first(where: { _ in true }) else {
+        guard let number = await numbers.first(where: { _ in true }) else {
             try await service.value
             throw CancellationError()
         }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-testing-\(UUID().uuidString)")
-        try PrivateFile.makeFolder(folder.path(percentEncoded: false))
-        let commits = store.commits()
+        holdings.address.set(number)
+        let commits = holdings.store.commits()
         return RunningCloud(
-            cloud: cloud, endpoint: "http://127.0.0.1:\(number)", dataHome: folder.path(percentEncoded: false),
-            book: .accounts(in: store), group: group, service: service,
+            holdings: holdings, cloud: cloud, endpoint: "http://127.0.0.1:\(number)", group: group, service: service,
             outbox: Task {
                 // A failure comes again with the next commit, and `settle` shows it to the test.
                 for await _ in commits { while (try? await cloud.runOutbox()) == true {} }
             })
     }
 
-    /// Where devices keep their profiles.
-    var profilesFolder: String { DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": dataHome]) }
+    /// Where devices are told to find the cloud: what their credentials and links name, whatever the port is now.
+    var devicesEndpoint: String { "http://127.0.0.1:\(holdings.address.firstPort ?? 0)" }
 
-    func stop() async {
+    /// Where devices keep their profiles.
+    var profilesFolder: String { DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": holdings.dataHome]) }
+
+    /// Ends the server; what it holds stays. Requests under way are answered first.
+    func stopServing() async {
+        holdings.address.set(nil)
         outbox.cancel()
         await group.triggerGracefulShutdown()
         try? await service.value
-        try? FileManager.default.removeItem(atPath: dataHome)
     }
+
+    func stop() async {
+        await stopServing()
+        holdings.discard()
+    }
+
+    private var book: Book { .accounts(in: holdings.store) }
 
     /// An account with a password of its own.
     struct TestAccount: Sendable {

@@ -27,6 +27,7 @@ public final class TestCloud: Sendable {
     /// What a reset replaces.
     private struct State {
         var running: RunningCloud
+        var isServing = true
         var people: [String: TestUser] = [:]
         var apiTokens: [String: String] = [:]
     }
@@ -36,7 +37,7 @@ public final class TestCloud: Sendable {
     /// Starts an empty cloud. `stop` ends it; `run` does both.
     public init(clock: TestClock = TestClock()) async throws {
         self.clock = clock
-        state = Mutex(State(running: try await RunningCloud.start(clock)))
+        state = Mutex(State(running: try await RunningCloud.start(CloudHoldings(clock))))
     }
 
     /// Starts an empty cloud, runs the body with it, and stops it, whatever becomes of the body.
@@ -60,7 +61,7 @@ public final class TestCloud: Sendable {
     /// Begins anew: no people, no data, no trouble. The clock goes on. Devices from before the reset belong to a cloud that is
     /// gone.
     public func reset() async throws {
-        let fresh = try await RunningCloud.start(clock)
+        let fresh = try await RunningCloud.start(CloudHoldings(clock))
         let old = state.withLock { state in
             defer { state = State(running: fresh) }
             return state.running
@@ -68,7 +69,40 @@ public final class TestCloud: Sendable {
         await old.stop()
     }
 
-    /// Scheme, host and port, as `CLOUDKIT_ENDPOINT` takes them. Another one after a reset.
+    /// Stops the cloud's server, as for a new version: what it has acknowledged stays, devices find nobody there
+    /// (`networkUnavailable` or `networkFailure`). `startServer` brings it back.
+    public func stopServer() async {
+        let running = state.withLock { state in
+            defer { state.isServing = false }
+            return state.isServing ? state.running : nil
+        }
+        await running?.stopServing()
+    }
+
+    /// Starts the server again. Devices find it without being told; tokens and sessions are good as before.
+    public func startServer() async throws {
+        guard let holdings = state.withLock({ $0.isServing ? nil : $0.running.holdings }) else { return }
+        let fresh = try await RunningCloud.start(holdings)
+        state.withLock { state in
+            state.running = fresh
+            state.isServing = true
+        }
+    }
+
+    /// Stops the server, runs the body while nobody answers, and starts the server again.
+    public func restartServer(while body: () async throws -> Void = {}) async throws {
+        await stopServer()
+        do {
+            try await body()
+        } catch {
+            try await startServer()
+            throw error
+        }
+        try await startServer()
+    }
+
+    /// Scheme, host and port, as `CLOUDKIT_ENDPOINT` takes them. Another one after a reset, and after a restart of the server if
+    /// somebody else took the port meanwhile; the cloud's own devices find it in any case.
     public var endpoint: String { running.endpoint }
 
     /// The person of this name: makes the account at the first call and gives the same one later.
@@ -86,7 +120,7 @@ public final class TestCloud: Sendable {
 
     /// A device on which nobody is signed in.
     public func signedOutDevice(_ name: String = "kiosk") throws -> TestDevice {
-        TestDevice(name: name, cloud: self, profilesFolder: running.profilesFolder)
+        TestDevice(name: name, cloud: self)
     }
 
     /// Waits until the cloud has done what saves left for later, such as cascades of a default zone.

@@ -12,6 +12,10 @@ public final class TestNetwork: Sendable {
         case losesAnswer
         /// The cloud gets it twice; the second answer arrives.
         case sendsTwice
+        /// The cloud does what it asks; the answer ends after so many bytes of its body.
+        case cutsAnswer(after: Int)
+        /// It takes so long to arrive, on the test's clock.
+        case delays(Duration)
         /// Something on the way answers in the cloud's place, for instance 503 with `retryAfter` in seconds.
         case answers(status: Int, retryAfter: Double? = nil)
     }
@@ -86,6 +90,8 @@ public final class TestNetwork: Sendable {
 /// A device's way to the cloud, by way of its network.
 struct NetworkTransport: Transport {
     let network: TestNetwork
+    let clock: TestClock
+    let address: ServerAddress
     let real: any Transport
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -103,18 +109,32 @@ struct NetworkTransport: Transport {
     private func answer(to request: TransportRequest, _ endpoint: String) async throws -> TransportResponse {
         switch network.takeFault(for: endpoint) {
         case nil:
-            return try await real.send(request)
+            return try await pass(request)
         case .losesRequest:
             throw network.isDown ? TransportFailure.unreachable : .connectionLost
         case .losesAnswer:
-            _ = try await real.send(request)
+            _ = try await pass(request)
             throw TransportFailure.connectionLost
         case .sendsTwice:
-            _ = try await real.send(request)
-            return try await real.send(request)
+            _ = try await pass(request)
+            return try await pass(request)
+        case .cutsAnswer(let count):
+            var response = try await pass(request)
+            response.body = Array(response.body.prefix(max(0, count)))
+            return response
+        case .delays(let duration):
+            try await clock.sleep(duration)
+            return try await pass(request)
         case .answers(let status, let retryAfter):
             return TransportResponse(status: status, headers: retryAfter.map { ["Retry-After": String($0)] } ?? [:])
         }
+    }
+
+    private func pass(_ request: TransportRequest) async throws -> TransportResponse {
+        guard let url = address.current(request.url) else { throw TransportFailure.unreachable }
+        var request = request
+        request.url = url
+        return try await real.send(request)
     }
 
     /// `/database/1/container/environment/private/records/modify` → `records/modify`; `/device/1/…/sessions/create` alike.

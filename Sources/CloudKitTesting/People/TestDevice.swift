@@ -10,14 +10,17 @@ public final class TestDevice: Sendable {
     private let cloud: TestCloud
     private let profile: String
     private let profilesFolder: String
+    private let address: ServerAddress
 
     /// The container with which devices sign in; apps name their own.
     private static let signInContainer = "iCloud.com.example.tests"
 
-    init(name: String, cloud: TestCloud, profilesFolder: String) {
+    init(name: String, cloud: TestCloud) {
+        let running = cloud.running
         self.name = name
         self.cloud = cloud
-        self.profilesFolder = profilesFolder
+        profilesFolder = running.profilesFolder
+        address = running.holdings.address
         profile = UUID().uuidString
     }
 
@@ -45,11 +48,11 @@ public final class TestDevice: Sendable {
     public func environmentVariables(for container: String) async throws -> [String: String] {
         let configuration = try await configuration(for: container)
         var variables = [
-            "CLOUDKIT_ENDPOINT": configuration.endpoint, "CLOUDKIT_CONTAINER": container,
+            "CLOUDKIT_ENDPOINT": cloud.endpoint, "CLOUDKIT_CONTAINER": container,
             "CLOUDKIT_ENVIRONMENT": configuration.environment, "CLOUDKIT_PROFILE": profile,
         ]
         variables["CLOUDKIT_API_TOKEN"] = configuration.apiToken
-        variables["XDG_DATA_HOME"] = cloud.running.dataHome
+        variables["XDG_DATA_HOME"] = cloud.running.holdings.dataHome
         return variables
     }
 
@@ -78,12 +81,13 @@ public final class TestDevice: Sendable {
     }
 
     private var transport: NetworkTransport {
-        NetworkTransport(network: network, real: URLSessionTransport.shared)
+        NetworkTransport(network: network, clock: cloud.clock, address: address, real: URLSessionTransport.shared)
     }
 
     private func configuration(for container: String) async throws -> DeviceConfiguration {
         DeviceConfiguration(
-            endpoint: cloud.endpoint, container: container, apiToken: try await cloud.apiToken(of: container),
+            endpoint: cloud.running.devicesEndpoint, container: container,
+            apiToken: try await cloud.apiToken(of: container),
             profile: profile, profilesFolder: profilesFolder)
     }
 }

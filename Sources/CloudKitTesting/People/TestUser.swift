@@ -13,7 +13,7 @@ public struct TestUser: Sendable {
     ///
     /// - Parameter name: What the list of devices shows. Each call gives another device.
     public func device(_ name: String = "device") async throws -> TestDevice {
-        let device = TestDevice(name: name, cloud: cloud, profilesFolder: cloud.running.profilesFolder)
+        let device = TestDevice(name: name, cloud: cloud)
         try await device.signIn(as: self)
         return device
     }

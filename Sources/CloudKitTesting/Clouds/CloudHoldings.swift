@@ -1,0 +1,60 @@
+import CloudKitDevice
+import CloudKitServer
+import FileStore
+import Foundation
+import OrderedStore
+import Synchronization
+
+/// What a test's cloud has that outlives its server: data, secret, what devices keep, and where it is reached.
+struct CloudHoldings: Sendable {
+    let store: MemoryStore
+    let files: MemoryFileStore
+    let surroundings: Surroundings
+    /// Holds everything that devices keep.
+    let dataHome: String
+    let address = ServerAddress()
+
+    init(_ clock: TestClock) throws {
+        store = MemoryStore(epoch: .random(in: 1 ... .max))
+        files = MemoryFileStore(now: { clock.milliseconds })
+        surroundings = Surroundings(secret: Surroundings.systemRandom(32), now: { clock.milliseconds })
+        let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-testing-\(UUID().uuidString)")
+        dataHome = folder.path(percentEncoded: false)
+        try PrivateFile.makeFolder(dataHome)
+    }
+
+    func discard() { try? FileManager.default.removeItem(atPath: dataHome) }
+}
+
+/// Where the server of a cloud listens. After a restart that may be another port; the cloud's devices find it here, so that the
+/// address with which they were set up stays good.
+final class ServerAddress: Sendable {
+    private struct State {
+        var first: Int?
+        var current: Int?
+    }
+
+    private let state = Mutex(State())
+
+    /// The port of the first start.
+    var firstPort: Int? { state.withLock { $0.first } }
+
+    /// - Parameter port: nil: the server does not run.
+    func set(_ port: Int?) {
+        state.withLock { state in
+            state.first = state.first ?? port
+            state.current = port
+        }
+    }
+
+    /// A URL of this cloud as it is good now; nil: nobody is there.
+    ///
+    /// Without this a port that is no longer ours could be that of another test.
+    func current(_ url: URL) -> URL? {
+        guard let port = state.withLock({ $0.current }),
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        else { return nil }
+        parts.port = port
+        return parts.url
+    }
+}
