@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .executable(name: "welkin", targets: ["welkin"]),
         .executable(name: "contacts-demo", targets: ["contacts-demo"]),
+        .executable(name: "sync-demo", targets: ["sync-demo"]),
     ],
     traits: [
         // TLS brings a second BoringSSL, several minutes of a first build: only those who ask for it pay for it.
@@ -103,6 +104,7 @@ let package = Package(
                 "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
+        .executableTarget(name: "sync-demo", dependencies: ["CloudKit"], swiftSettings: strict),
 
         // Proof, from pure rules up to a process that is killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
@@ -168,8 +170,11 @@ let package = Package(
                 "CloudKitModel",
                 "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
+        .executableTarget(
+            name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),
         .testTarget(
-            name: "CloudKitTestingTests", dependencies: ["CloudKitTesting", "CloudKit"], swiftSettings: strict),
+            name: "CloudKitTestingTests",
+            dependencies: ["CloudKitTesting", "CloudKit", "CloudUnderTest", "long-lived-app"], swiftSettings: strict),
         .target(name: "Notes", dependencies: ["CloudKit"], path: "Examples/Notes/Sources", swiftSettings: strict),
         .testTarget(
             name: "NotesTests", dependencies: ["Notes", "CloudKit", "CloudKitTesting"], path: "Examples/Notes/Tests",

@@ -28,14 +28,16 @@ package final class CloudProcess {
         try restart()
     }
 
-    /// The program beside the one that runs now, or the one named in `WELKIN_BINARY`.
-    package static func program() -> String? {
+    /// The program beside the one that runs now, or for `welkin` the one named in `WELKIN_BINARY`.
+    package static func program(named name: String = "welkin") -> String? {
         var candidates: [String] = []
-        if let named = ProcessInfo.processInfo.environment["WELKIN_BINARY"] { candidates.append(named) }
+        if name == "welkin", let named = ProcessInfo.processInfo.environment["WELKIN_BINARY"] {
+            candidates.append(named)
+        }
         var place = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         for _ in 0..<4 {
             place.deleteLastPathComponent()
-            candidates.append(place.appendingPathComponent("welkin").path)
+            candidates.append(place.appendingPathComponent(name).path)
         }
         return candidates.first { path in
             var isFolder: ObjCBool = false

@@ -203,7 +203,9 @@ open class CKOperation: Operation, @unchecked Sendable {
         else { return false }
         let operation = LongLivedOperation(
             id: operationID, account: account, scope: place.scope.rawValue, arguments: arguments, chosenSettings,
-            group: group.map { group in LongLivedArchive.write { group.encode(with: $0) } })
+            group: group.map { group in LongLivedArchive.write { group.encode(with: $0) } }, started: Date())
+        // Those that nobody came back for go when the next one comes.
+        _ = store.ids(of: account, at: Date())
         guard let life = try? LongLife(starting: operation, in: store) else { return false }
         self.life.withLock { $0 = life }
         LongLivedOperations.note(self)

@@ -35,12 +35,13 @@ import Testing
     /// Writes an operation down as its process would have, with the answers that it had got.
     private func leaveBehind(
         _ operation: CKDatabaseOperation, in folder: String, account: String = "me@example.com",
-        answers: [(AnswerTicket, TransportResponse)] = [], finished: Date? = nil
+        answers: [(AnswerTicket, TransportResponse)] = [], started: Date? = nil, finished: Date? = nil
     ) throws -> String {
         let store = LongLivedStore(folder: folder)
         var kept = LongLivedOperation(
             id: operation.operationID, account: account, scope: 2,
-            arguments: try #require(operation.longLivedArguments), operation.chosenSettings, group: nil)
+            arguments: try #require(operation.longLivedArguments), operation.chosenSettings, group: nil,
+            started: started)
         kept.finished = finished?.timeIntervalSince1970
         try store.save(kept)
         for (ticket, response) in answers { store.keep(response.body, ticket, of: kept.id) }
@@ -207,6 +208,32 @@ import Testing
         #expect(store.ids(of: "me@example.com", at: now + day) == [id, running].sorted())
         #expect(store.ids(of: "me@example.com", at: now + day + 1) == [running])
         #expect(!FileManager.default.fileExists(atPath: folder + "/" + id))
+    }
+
+    @Test func `B-OPS-04 B-OPS-06 an unfinished operation is kept as long as it may take, at least a day`() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/welkin-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let start = Date(timeIntervalSince1970: 1_000_000)
+        let usual = try leaveBehind(CKFetchRecordsOperation(recordIDs: []), in: folder, started: start)
+        let hasty = CKFetchRecordsOperation(recordIDs: [])
+        hasty.configuration.timeoutIntervalForResource = 60
+        let short = try leaveBehind(hasty, in: folder, started: start)
+        let store = LongLivedStore(folder: folder)
+        let day: TimeInterval = 24 * 3600
+        #expect(store.ids(of: "me@example.com", at: start + day) == [usual, short].sorted())
+        #expect(store.ids(of: "me@example.com", at: start + day + 1) == [usual])
+        #expect(store.ids(of: "me@example.com", at: start + 7 * day) == [usual])
+        #expect(store.ids(of: "me@example.com", at: start + 7 * day + 1).isEmpty)
+    }
+
+    @Test func `B-OPS-06 an operation whose time is over is not found by its identifier either`() async throws {
+        try await withFolder { (folder: String) async throws in
+            let id = try leaveBehind(
+                CKFetchRecordsOperation(recordIDs: []), in: folder, finished: Date() - 24 * 3600 - 60)
+            let container = Self.container(ScriptedTransport(), folder)
+            #expect(try await container.longLivedOperation(for: id) == nil)
+            #expect(!FileManager.default.fileExists(atPath: folder + "/" + id))
+        }
     }
 
     @Test func `An operation belongs to its user, and its files to nobody else`() async throws {

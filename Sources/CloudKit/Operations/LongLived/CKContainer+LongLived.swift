@@ -4,7 +4,8 @@ import Foundation
 
 extension CKContainer {
     /// The identifiers of the user's operations that outlive their process: running, interrupted, or finished within the
-    /// last 24 hours without their completion block having run (B-OPS-06).
+    /// last 24 hours without their completion block having run (B-OPS-06). Interrupted ones are kept as long as they may take as a
+    /// whole (`timeoutIntervalForResource`, a week by default), at least 24 hours.
     nonisolated(nonsending) public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         guard let (store, account) = try longLived() else { return [] }
         return store.ids(of: account, at: Date())
@@ -13,11 +14,15 @@ extension CKContainer {
     /// The operation with this identifier. Set its blocks and add it: it calls back with everything that it has learned so
     /// far, without doing it again, and then goes on.
     ///
-    /// - Returns: nil: there is none, it is somebody else's, or another process runs it.
+    /// - Returns: nil: there is none, its time is over, it is somebody else's, or another process runs it.
     nonisolated(nonsending) public func longLivedOperation(
         for operationID: CKOperation.ID
     ) async throws -> CKOperation? {
         guard let (store, account) = try longLived(), let kept = store.operation(operationID, of: account) else {
+            return nil
+        }
+        guard !kept.isOver(at: Date()) else {
+            store.remove(operationID)
             return nil
         }
         if let running = LongLivedOperations.find(operationID) { return running }

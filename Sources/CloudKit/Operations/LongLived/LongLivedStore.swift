@@ -16,12 +16,17 @@ struct LongLivedOperation: Codable, Sendable {
     var requestTimeout: Double?
     var resourceTimeout: Double?
     var group: Data?
+    /// Seconds since 1970 when it was written down; nil in files of earlier versions.
+    var started: Double?
     /// Seconds since 1970 when all its answers were there; nil: there is more to do.
     var finished: Double?
 
     init(
-        id: String, account: String, scope: Int, arguments: LongLivedArguments, _ settings: ChosenSettings, group: Data?
+        id: String, account: String, scope: Int, arguments: LongLivedArguments, _ settings: ChosenSettings,
+        group: Data?,
+        started: Date? = nil
     ) {
+        self.started = started?.timeIntervalSince1970
         self.id = id
         self.account = account
         self.scope = scope
@@ -31,6 +36,15 @@ struct LongLivedOperation: Codable, Sendable {
         requestTimeout = settings.requestTimeout
         resourceTimeout = settings.resourceTimeout
         self.group = group
+    }
+
+    /// Whether it has waited long enough: a finished one for its app (B-OPS-06), an unfinished one for somebody to go on with
+    /// it, within the time that it may take as a whole (B-OPS-04).
+    func isOver(at now: Date) -> Bool {
+        if let finished { return now.timeIntervalSince1970 - finished > LongLivedStore.secondsKept }
+        guard let started else { return false }
+        let patience = resourceTimeout ?? ChosenSettings.resourceTimeoutDefault
+        return now.timeIntervalSince1970 - started > max(patience, LongLivedStore.secondsKept)
     }
 
     /// The settings with which the operation was started.
@@ -82,9 +96,7 @@ struct LongLivedStore: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().filter { id in
             guard let operation = operation(id, of: account) else { return false }
-            guard let finished = operation.finished, now.timeIntervalSince1970 - finished > Self.secondsKept else {
-                return true
-            }
+            guard operation.isOver(at: now) else { return true }
             remove(id)
             return false
         }

@@ -1,0 +1,150 @@
+import CloudKit
+
+/// The app on one device, written as Apple's sample for the sync engine is.
+///
+/// What it holds goes to its disk together with the engine's state, so that it can be ended at any moment and started again
+/// from there.
+actor Notebook: CKSyncEngineDelegate {
+    struct Note: Codable, Hashable {
+        var text: String
+        /// Grows with each edit, across all devices: the larger one wins a conflict.
+        var edit: Int
+    }
+
+    /// What survives the process.
+    struct Disk: Codable {
+        var notes: [String: Note] = [:]
+        var lastKnown: [String: Data] = [:]
+        var state: CKSyncEngine.State.Serialization?
+    }
+
+    static let zone = CKRecordZone(zoneName: "Notes")
+
+    private let database: CKDatabase
+    private(set) var disk: Disk
+    private(set) var conflicts = 0
+    private(set) var refusals = 0
+    /// How often the state was stored.
+    private(set) var stateCount = 0
+    private var hasFetched = false
+    private var engine: CKSyncEngine?
+
+    init(database: CKDatabase, disk: Disk = Disk()) {
+        self.database = database
+        self.disk = disk
+    }
+
+    var notes: [String: Note] { disk.notes }
+
+    /// Whether the zone is there and the first fetch is done.
+    var isReady: Bool { hasFetched && engine?.state.pendingDatabaseChanges.isEmpty == true }
+
+    /// Changes that the cloud has not taken yet.
+    var pendingCount: Int { engine?.state.pendingRecordZoneChanges.count ?? 0 }
+
+    /// Starts syncing, by itself from then on.
+    func start() {
+        guard engine == nil else { return }
+        engine = CKSyncEngine(
+            CKSyncEngine.Configuration(database: database, stateSerialization: disk.state, delegate: self))
+    }
+
+    func write(_ name: String, _ text: String) {
+        disk.notes[name] = Note(text: text, edit: (disk.notes[name]?.edit ?? 0) + 1)
+        engine?.state.add(pendingRecordZoneChanges: [.saveRecord(id(name))])
+    }
+
+    /// Ends the app, as the system does: no last word.
+    ///
+    /// - Returns: What was on disk.
+    func end() -> Disk {
+        engine = nil
+        return disk
+    }
+
+    private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: Self.zone.zoneID) }
+
+    // MARK: CKSyncEngineDelegate
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        switch event {
+        case .stateUpdate(let event):
+            disk.state = event.stateSerialization
+            stateCount += 1
+        case .accountChange(let event):
+            guard case .signIn = event.changeType else { break }
+            syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
+            syncEngine.state.add(pendingRecordZoneChanges: disk.notes.keys.sorted().map { .saveRecord(id($0)) })
+        case .fetchedRecordZoneChanges(let event):
+            for modification in event.modifications { merge(modification.record) }
+            for deletion in event.deletions {
+                disk.notes[deletion.recordID.recordName] = nil
+                disk.lastKnown[deletion.recordID.recordName] = nil
+            }
+        case .sentRecordZoneChanges(let event):
+            for record in event.savedRecords { remember(record) }
+            for failed in event.failedRecordSaves { mend(failed, syncEngine) }
+        case .didFetchChanges:
+            hasFetched = true
+        default:
+            break
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+        let disk = disk
+        return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            guard let note = disk.notes[id.recordName] else { return nil }
+            let record =
+                disk.lastKnown[id.recordName].flatMap { Self.record($0) } ?? CKRecord(recordType: "Note", recordID: id)
+            record["text"] = note.text
+            record["edit"] = note.edit
+            return record
+        }
+    }
+
+    // MARK: What happened
+
+    private func mend(
+        _ failed: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ syncEngine: CKSyncEngine
+    ) {
+        switch failed.error.code {
+        case .serverRecordChanged:
+            conflicts += 1
+            guard let server = failed.error.serverRecord else { return }
+            merge(server)
+            syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failed.record.recordID)])
+        case .zoneNotFound:
+            disk.lastKnown[failed.record.recordID.recordName] = nil
+            syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
+            syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failed.record.recordID)])
+        default:
+            // The network's and the server's troubles are the engine's: the change stays pending.
+            refusals += 1
+        }
+    }
+
+    /// The later edit wins; of two that are equally late, the greater text, so that both devices choose the same.
+    private func merge(_ record: CKRecord) {
+        remember(record)
+        let name = record.recordID.recordName
+        guard let text = record["text"] as? String, let edit = record["edit"] as? Int else { return }
+        if let mine = disk.notes[name], (mine.edit, mine.text) > (edit, text) { return }
+        disk.notes[name] = Note(text: text, edit: edit)
+    }
+
+    private func remember(_ record: CKRecord) {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: archiver)
+        disk.lastKnown[record.recordID.recordName] = archiver.encodedData
+    }
+
+    private static func record(_ systemFields: Data) -> CKRecord? {
+        guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: systemFields) else { return nil }
+        unarchiver.requiresSecureCoding = true
+        return CKRecord(coder: unarchiver)
+    }
+}

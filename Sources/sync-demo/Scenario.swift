@@ -1,0 +1,151 @@
+import CloudKit
+
+/// The story, and its verdict.
+struct Scenario {
+    let phone: Device
+    let laptop: Device
+
+    func run() async throws {
+        Narrator.heading("Two devices of one person, each with a CKSyncEngine that syncs by itself")
+        for device in [phone, laptop] {
+            guard try await device.container.accountStatus() == .available else {
+                throw Unexpected("The \(device.name) is not signed in.")
+            }
+            await device.app.start()
+            let time = try await device.wait(until: "know its zone") { await $0.isReady }
+            Narrator.tell("the \(device.name) is ready", after: time)
+        }
+        try await live()
+        try await whileTheCloudIsAway()
+        try await whileTheCloudRestarts()
+        let phone = try await withoutTheApp()
+        try await verdict([phone, laptop])
+    }
+
+    // MARK: Steps
+
+    private func live() async throws {
+        Narrator.heading("What one writes, the other has")
+        try await pass("milk", from: phone, to: laptop)
+        try await pass("milk, bread", from: laptop, to: phone)
+    }
+
+    private func pass(_ text: String, from sender: Device, to receiver: Device) async throws {
+        await sender.app.write("shopping", text)
+        let time = try await receiver.wait(until: "have \"\(text)\"") { await $0.notes["shopping"]?.text == text }
+        Narrator.tell("the \(sender.name) writes \"\(text)\", the \(receiver.name) has it", after: time)
+    }
+
+    private func whileTheCloudIsAway() async throws {
+        Narrator.heading("The cloud goes away, and both go on writing")
+        try Narrator.askFor("stop", "stop the cloud")
+        await phone.app.write("shopping", "milk, bread, tea")
+        await phone.app.write("phone", "written without a cloud")
+        await laptop.app.write("shopping", "milk, bread, coffee")
+        await laptop.app.write("laptop", "written without a cloud")
+        for device in [phone, laptop] {
+            try await device.wait(until: "find the cloud gone") { await $0.refusals > 0 }
+            let count = await device.app.pendingCount
+            Narrator.tell("the \(device.name) finds nobody there: \(count) changes wait")
+        }
+        try Narrator.askFor("start", "start the cloud again")
+        try await agree("both have all of it again, without being asked")
+        let conflicts = await phone.app.conflicts + laptop.app.conflicts
+        let text = try await merged()
+        Narrator.tell("both had written one note: \(conflicts) conflicts told, and both say \"\(text)\"")
+    }
+
+    /// What became of the note that both have written while the cloud was away.
+    private func merged() async throws -> String {
+        let text = await phone.app.notes["shopping"]?.text ?? ""
+        guard text == "milk, bread, tea" else { throw Unexpected("The merged note says \"\(text)\".") }
+        return text
+    }
+
+    private func whileTheCloudRestarts() async throws {
+        Narrator.heading("The cloud restarts in the middle of forty edits")
+        for number in 0..<10 { await edit(number) }
+        try Narrator.askFor("stop", "stop the cloud")
+        for number in 10..<20 { await edit(number) }
+        try Narrator.askFor("start", "start the cloud again")
+        try await agree("both have all forty")
+    }
+
+    private func edit(_ number: Int) async {
+        await phone.app.write("phone-\(number)", "number \(number)")
+        await laptop.app.write("laptop-\(number)", "number \(number)")
+    }
+
+    /// The phone's app is ended while a change waits, and started again from its disk.
+    private func withoutTheApp() async throws -> Device {
+        Narrator.heading("The phone's app ends with a change unsent, and starts again")
+        try Narrator.askFor("stop", "stop the cloud")
+        let stored = await phone.app.stateCount
+        await phone.app.write("draft", "survives the app")
+        try await phone.wait(until: "store its state") { await $0.stateCount > stored }
+        let again = await phone.restarted()
+        await laptop.app.write("meanwhile", "written while the phone's app was away")
+        try Narrator.askFor("start", "start the cloud again")
+        await again.app.start()
+        let time = try await again.wait(until: "have what came meanwhile") { await $0.notes["meanwhile"] != nil }
+        Narrator.tell("the phone has what the laptop wrote meanwhile", after: time)
+        let draft = try await laptop.wait(until: "have the draft") { await $0.notes["draft"] != nil }
+        Narrator.tell("the laptop has what the phone had not sent", after: draft)
+        return again
+    }
+
+    // MARK: Judging
+
+    private func agree(_ what: String) async throws {
+        let start = ContinuousClock.now
+        let expected = Set(await phone.app.notes.keys).union(await laptop.app.notes.keys)
+        for device in [phone, laptop] {
+            try await device.wait(until: "have everything") { await Set($0.notes.keys) == expected }
+        }
+        for device in [phone, laptop] {
+            try await device.wait(until: "come to rest") { await $0.pendingCount == 0 }
+        }
+        try await phone.wait(until: "agree with the laptop") { app in
+            let others = await laptop.app.notes
+            return await app.notes == others
+        }
+        Narrator.tell(what, after: ContinuousClock.now - start)
+    }
+
+    /// Both devices and the cloud hold the same, and nothing that was written is missing.
+    private func verdict(_ devices: [Device]) async throws {
+        Narrator.heading("Verdict")
+        var expected: Set = ["shopping", "phone", "laptop", "draft", "meanwhile"]
+        for number in 0..<20 { expected.formUnion(["phone-\(number)", "laptop-\(number)"]) }
+        for device in devices {
+            try await device.wait(until: "come to rest") { await $0.pendingCount == 0 }
+        }
+        let cloud = try await notesInTheCloud()
+        for device in devices {
+            let notes = await device.app.notes
+            guard Set(notes.keys) == expected else {
+                throw Unexpected("The \(device.name) has \(notes.count) notes, and \(expected.count) were written.")
+            }
+            guard notes == cloud else { throw Unexpected("The \(device.name) and the cloud do not hold the same.") }
+        }
+        Narrator.tell("✓ \(cloud.count) notes on the phone, on the laptop and in the cloud: the same, none lost.")
+    }
+
+    private func notesInTheCloud() async throws -> [String: Notebook.Note] {
+        var notes: [String: Notebook.Note] = [:]
+        var token: CKServerChangeToken?
+        var moreComing = true
+        while moreComing {
+            let changes = try await laptop.container.privateCloudDatabase.recordZoneChanges(
+                inZoneWith: Notebook.zone.zoneID, since: token)
+            for (id, result) in changes.modificationResultsByID {
+                let record = try result.get().record
+                notes[id.recordName] = Notebook.Note(
+                    text: record["text"] as? String ?? "", edit: record["edit"] as? Int ?? 0)
+            }
+            token = changes.changeToken
+            moreComing = changes.moreComing
+        }
+        return notes
+    }
+}

@@ -1,0 +1,83 @@
+import CloudKit
+import CloudKitTesting
+import CloudUnderTest
+import Testing
+
+/// Long-lived operations of an app that is a process of its own, and dies.
+@Suite struct LongLivedProcessTests {
+    private static let container = "iCloud.com.example.longlived"
+
+    /// One life of the app on a device.
+    ///
+    /// - Returns: The exit status, nil if it was killed, and what it said.
+    private func live(_ arguments: [String], on device: TestDevice) async throws -> (status: Int32?, lines: [String]) {
+        guard let program = CloudProcess.program(named: "long-lived-app") else {
+            throw ChildFailure(program: "long-lived-app", reason: "not built")
+        }
+        let variables = try await device.environmentVariables(for: Self.container)
+        let output = FileManager.default.temporaryDirectory.path + "/welkin-long-lived-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: output) }
+        let status: Int32? = try await withCheckedThrowingContinuation { continuation in
+            // Waiting for a process blocks its thread.
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        try ChildProcess([program] + arguments, variables: variables, output: output).wait()
+                    })
+            }
+        }
+        let text = try String(contentsOfFile: output, encoding: .utf8)
+        return (status, text.split(separator: "\n").map(String.init))
+    }
+
+    private func operationID(_ lines: [String]) throws -> String {
+        try #require(lines.first { $0.hasPrefix("persisted ") }?.split(separator: " ").last.map(String.init))
+    }
+
+    @Test func `B-OPS-06 a save whose process dies before it is sent happens in the next process, once`() async throws {
+        try await TestCloud.run { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(Self.container).privateCloudDatabase
+            let first = try await live(["save", "persisted", "n"], on: device)
+            #expect(first.status == nil)
+            let id = try operationID(first.lines)
+            await #expect(throws: CKError.self) { _ = try await database.record(for: .init(recordName: "n")) }
+
+            let second = try await live(["resume"], on: device)
+            let record = try await database.record(for: .init(recordName: "n"))
+            #expect(second.status == 0)
+            #expect(second.lines == ["found \(id)", "saved n \(record.recordChangeTag ?? "")", "left "])
+            #expect(record["text"] as? String == "from the first life")
+            #expect(record.encryptedValues["secret"] as? String == "sealed in the first life")
+            #expect(try await live(["resume"], on: device).lines == ["found ", "left "])
+        }
+    }
+
+    @Test func `B-OPS-06 an answer that a dead process had is given to the next one, without asking the cloud`()
+        async throws
+    {
+        try await TestCloud.run { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(Self.container).privateCloudDatabase
+            let first = try await live(["save", "answered", "n"], on: device)
+            #expect(first.status == nil && first.lines.last == "answered n")
+            let id = try operationID(first.lines)
+            let tag = try await database.record(for: .init(recordName: "n")).recordChangeTag
+            await cloud.stopServer()
+            let second = try await live(["resume"], on: device)
+            #expect(second.lines == ["found \(id)", "saved n \(tag ?? "")", "left "])
+        }
+    }
+
+    @Test func `B-OPS-06 an operation is its user's: another one on the device finds nothing`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user("ada")
+            let device = try await ada.device()
+            let id = try operationID(try await live(["save", "persisted", "n"], on: device).lines)
+            try await device.signIn(as: cloud.user("bob"))
+            #expect(try await live(["resume"], on: device).lines == ["found ", "left "])
+            try await device.signIn(as: ada)
+            #expect(try await live(["resume"], on: device).lines.first == "found \(id)")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# A cloud that lives as long as the script that sources this. Sourced, never run; wants `programs`.
+
+welkin_scratch=$(mktemp -d "${TMPDIR:-/tmp}/welkin-demo.XXXXXX")
+welkin_cloud=
+welkin_endpoint=
+
+welkin_clean_up() {
+    welkin_stop_cloud
+    rm -rf "$welkin_scratch"
+}
+trap welkin_clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Starts the cloud on the port it had before, or on a free one; sets welkin_endpoint.
+welkin_start_cloud() {
+    local port=${welkin_endpoint##*:} log=$welkin_scratch/serve.log started
+    started=$(grep -cs '^listening on ' "$log" || true)
+    "$programs/welkin" serve --data "$welkin_scratch/data" --port "${port:-0}" --log-level warning >>"$log" 2>&1 &
+    welkin_cloud=$!
+    for _ in {1..300}; do
+        if (( $(grep -cs '^listening on ' "$log" || true) > ${started:-0} )); then
+            welkin_endpoint=$(sed -n 's/^listening on //p' "$log" | tail -n 1)
+            return
+        fi
+        kill -0 "$welkin_cloud" 2>/dev/null || break
+        sleep 0.1
+    done
+    welkin_fail "the cloud does not start: $(tail -n 5 "$log")"
+}
+
+# Asks the cloud to end and waits until it has.
+welkin_stop_cloud() {
+    [[ -n $welkin_cloud ]] || return 0
+    kill "$welkin_cloud" 2>/dev/null || true
+    wait "$welkin_cloud" 2>/dev/null || true
+    welkin_cloud=
+}
+
+# What the cloud complained of, if it did.
+welkin_cloud_said() {
+    grep -qs '^[0-9-]*T' "$welkin_scratch/serve.log" || return 0
+    printf '\nThe cloud said:\n' >&2
+    grep '^[0-9-]*T' "$welkin_scratch/serve.log" | tail -n 20 >&2
+}
+
+# Makes an account and signs the named devices in: welkin_sign_in CONTAINER PROFILE…
+welkin_sign_in() {
+    local container=$1 profile options=()
+    shift
+    for profile in "$@"; do options+=(--profile "$profile"); done
+    # Credentials of the demonstration's devices do not belong among the user's own.
+    export XDG_DATA_HOME=$welkin_scratch/share
+    "$programs/welkin" quickstart --data "$welkin_scratch/data" --endpoint "$welkin_endpoint" --container "$container" \
+        "${options[@]}" >"$welkin_scratch/environment"
+    # shellcheck source=/dev/null
+    source "$welkin_scratch/environment"
+}
