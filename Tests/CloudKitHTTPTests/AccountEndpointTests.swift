@@ -179,6 +179,27 @@ struct AccountEndpointTests {
         }
     }
 
+    @Test func `devices are named by their owner`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let first = try await Device(cloud, tokens)
+            let second = try await Device(cloud, tokens)
+            func names() async throws -> [String?] {
+                let list = try await first.post("devices/list")["devices"] as? [[String: Any]] ?? []
+                return list.filter { $0["deviceID"] as? String == second.id }.map { $0["name"] as? String }
+            }
+            let start = second.id.prefix(12)
+            #expect(try await first.post("devices/rename", #""rename":"\#(start)","name":"Küche 🍳""#).status == 200)
+            #expect(try await names() == ["Küche 🍳"])
+            for bad in ["", String(repeating: "x", count: 101)] {
+                #expect(try await first.post("devices/rename", #""rename":"\#(start)","name":"\#(bad)""#).status == 400)
+            }
+            #expect(try await first.post("devices/rename", #""rename":"\#(start)""#).status == 400)
+            #expect(try await first.post("devices/rename", #""rename":"zz","name":"x""#).status == 404)
+            #expect(try await first.post("devices/rename", #""rename":"","name":"x""#).status == 404)
+            #expect(try await names() == ["Küche 🍳"])
+        }
+    }
+
     @Test func `public identities are for users of the container`() async throws {
         try await Self.withAda { cloud, tokens in
             let device = try await Device(cloud, tokens)
@@ -203,6 +224,7 @@ struct AccountEndpointTests {
             for action in [
                 "accounts/create", "accounts/password", "keychain/get", "keychain/create", "keychain/rewrap",
                 "keychain/reset", "keychain/recovery", "keychain/recover", "devices/list", "devices/revoke",
+                "devices/rename",
             ] {
                 #expect(try await cloud.client.post(TestCloud.device(action, tokens), body).status == 400)
             }

@@ -35,6 +35,21 @@ struct OperationTests {
         }
     }
 
+    @Test func `B-OPS-07 each request has an identifier of its own, and names its operation`() async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            var answered: [String] = []
+            for _ in 0..<2 {
+                let answer = try await cloud.client.get(
+                    TestCloud.target("zones/list", "private", tokens), headers: ["X-Welkin-Operation": "OP-7"])
+                answered.append(try #require(answer.headers["x-apple-request-uuid"]))
+            }
+            let lines = cloud.log.lines.map(\.metadata).filter { $0["operation"] == "OP-7" }
+            #expect(lines.compactMap { $0["uuid"] } == answered)
+            #expect(Set(answered).count == 2)
+        }
+    }
+
     @Test func `a cloud tells whether it can answer`() async throws {
         try await TestCloud.run { cloud in
             let answer = try await cloud.client.get("/health")

@@ -56,6 +56,14 @@ struct PushNotificationTests {
             ))
     }
 
+    @Test func `B-PSH-04 a push may show something and wake the app`() throws {
+        var info = NotificationInfo()
+        info.alertBody = "hello"
+        info.shouldSendContentAvailable = true
+        let text = String(decoding: try Self.notification(info).payload(), as: UTF8.self)
+        #expect(text.contains(#""alert":"hello""#) && text.contains(#""content-available":1"#))
+    }
+
     @Test func `B-PSH-07 a long payload gives up its fields first and says that it is pruned`() throws {
         var info = NotificationInfo()
         info.alertBody = String(repeating: "b", count: 100)

@@ -23,6 +23,26 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func `commits of other processes are noticed, one's own are not`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/store.db"
+            let mine = try SQLiteStore(path: path)
+            let other = try SQLiteStore(path: path)
+            try await mine.put(["a": "1"])
+            let before = try await mine.foreignCommitMark()
+            try await mine.put(["a": "2"])
+            #expect(try await mine.value("a") == "2")
+            #expect(try await mine.foreignCommitMark() == before)
+            try await other.put(["b": "1"])
+            let after = try await mine.foreignCommitMark()
+            #expect(after != before)
+            #expect(try await mine.foreignCommitMark() == after)
+            await other.close()
+            await mine.close()
+            await #expect(throws: StoreError.self) { _ = try await mine.foreignCommitMark() }
+        }
+    }
+
     @Test func `what was acknowledged is there when the file is opened again`() async throws {
         try await withFolder { folder in
             let path = folder + "/store.db"

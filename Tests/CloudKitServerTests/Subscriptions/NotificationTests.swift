@@ -46,6 +46,38 @@ struct NotificationTests {
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-SUB-07 what changed before a subscription was saved pushes nothing, what comes after does`(
+        engine: Engine
+    ) async throws {
+        try await withCloud(engine) { cloud in
+            try await cloud.makeZone()
+            var device = try await TestDevice(cloud, "laptop")
+            try await cloud.modify([create("R1")])
+            try await cloud.subscribe(TestCloud.query("Q"))
+            try await cloud.subscribe(Subscription(id: "Z", interest: .zone(ZoneID(zoneName: "Z"), recordType: nil)))
+            #expect(try await device.received() == [])
+            try await cloud.modify([create("R2")])
+            #expect(try await device.received() == ["Q +R2", "Z Z"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-SUB-08 a query subscription without notification info pushes nothing, others do`(
+        engine: Engine
+    ) async throws {
+        try await withCloud(engine) { cloud in
+            try await cloud.makeZone()
+            try await cloud.modify([create("R0")])
+            var device = try await TestDevice(cloud, "laptop")
+            try await cloud.subscribe(TestCloud.query("Q", info: nil))
+            try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
+            try await cloud.modify([create("R1")])
+            #expect(try await device.received() == ["D"])
+            #expect(cloud.cloud.noticeBoard.counts.dropped[.noNotificationInfo] == 1)
+        }
+    }
+
     @Test func `B-PSH-10 a record type narrows zone and database subscriptions`() async throws {
         try await withCloud { cloud in
             try await cloud.makeZone()

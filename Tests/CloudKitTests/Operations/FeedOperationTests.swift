@@ -221,4 +221,18 @@ import Testing
         }
         #expect(log.withLock { $0 } == ["saved A", "deleted B false", "old 1 0 1", "all [\"A\"]"])
     }
+
+    @Test func `B-OPS-07 several requests of one operation carry its identifier, another operation's another`()
+        async throws
+    {
+        var identifiers: [[String?]] = []
+        for _ in 0..<2 {
+            let transport = ScriptedTransport(Self.twoPages)
+            let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneIDs[0]])
+            _ = await run(operation, transport)
+            identifiers.append(transport.requests.map { $0.headers["X-Welkin-Operation"] })
+            #expect(identifiers.last == [operation.operationID, operation.operationID])
+        }
+        #expect(identifiers[0][0] != identifiers[1][0])
+    }
 }

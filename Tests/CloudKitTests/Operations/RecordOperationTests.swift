@@ -226,4 +226,23 @@ import Testing
         #expect(request.clientChangeToken == [1, 2, 3])
         #expect(request.atomic == false)
     }
+
+    @Test func `B-OPS-08 every record that is returned came from the server`() async throws {
+        let versions = Mutex(0)
+        let transport = ScriptedTransport { request in
+            let version = versions.withLock { version in
+                version += 1
+                return version
+            }
+            return .records(
+                try request.lookup().records.map { .record(.stored($0.recordName, tag: "\(version)")) })
+        }
+        let database = CKContainer.scripted(transport).privateCloudDatabase
+        let id = CKRecord.ID(recordName: "a")
+        let first = try await database.record(for: id)
+        let second = try await database.record(for: id)
+        #expect(first.recordChangeTag == "1" && second.recordChangeTag == "2")
+        #expect(first !== second)
+        #expect(transport.requests.count == 2)
+    }
 }

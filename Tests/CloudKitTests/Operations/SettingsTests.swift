@@ -23,6 +23,24 @@ import Testing
         #expect(operation.callSettings().requestTimeout == 20)
     }
 
+    @Test func `B-OPS-04 B-OPS-05 access to cellular networks reaches each request, and a group may refuse it`()
+        async throws
+    {
+        let group = CKOperationGroup()
+        group.defaultConfiguration.allowsCellularAccess = false
+        for (configuration, expected) in [(nil, false), (true, true), (false, false)] as [(Bool?, Bool)] {
+            let transport = ScriptedTransport(ScriptedTransport.findsAll)
+            let operation = CKFetchRecordsOperation(recordIDs: [.init(recordName: "a")])
+            if let configuration { operation.allowsCellularAccess = configuration }
+            operation.group = group
+            await withCheckedContinuation { continuation in
+                operation.fetchRecordsResultBlock = { _ in continuation.resume() }
+                CKContainer.scripted(transport).privateCloudDatabase.add(operation)
+            }
+            #expect(transport.requests.map(\.allowsCellularAccess) == [expected])
+        }
+    }
+
     @Test func `A configuration is copied when set and live when read`() {
         let operation = CKModifyRecordsOperation()
         let configuration = CKOperation.Configuration()

@@ -1,0 +1,73 @@
+import CloudKitModel
+import CloudKitServer
+import Testing
+
+@Suite struct AccountRemovalTests {
+    private func person(_ name: String, _ test: TestCloud) async throws -> (user: UserID, account: Account) {
+        let book = Book.accounts(in: test.store)
+        let accounts = Accounts(book: book, surroundings: test.time.surroundings)
+        let account = try await accounts.add(
+            email: name + "@example.com", name: name, proof: TestPeople.proof, puzzle: accounts.newPuzzle(rounds: 1))
+        let user = try await UserNames(book: book, surroundings: test.time.surroundings)
+            .name(of: account.id, in: TestCloud.container)
+        return (user, account)
+    }
+
+    private func share(_ zone: String, of owner: UserID, with member: UserID, _ test: TestCloud) async throws {
+        let change = ShareChange(publicPermission: ParticipantPermission.none, participants: [invite(member)])
+        let outcome = try await test.modify(
+            [createShare(Share.zoneWideName, change)], zone: zone, by: Caller(user: owner))[0]
+        let guid = try #require(outcome.record?.shortGUID)
+        #expect(try await test.accept(guid, by: member).invitation != nil)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an account's private records go, those of others and public ones stay`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            let ada = try await person("ada", test)
+            let bob = try await person("bob", test)
+            for user in [ada.user, bob.user] {
+                let caller = Caller(user: user)
+                try await test.makeZone(of: user)
+                _ = try await test.modify([create("a", "Note", text("title", "x")), create("b")], by: caller)
+                _ = try await test.modify([create("c")], zone: "_defaultZone", by: caller)
+            }
+            _ = try await test.modify(
+                [create("p")], zone: "_defaultZone", in: .public, by: Caller(user: ada.user))
+            let removed = try await test.cloud.removeData(ofAccount: ada.account.id)
+            #expect(removed.records == 3 && removed.databases == 1 && removed.shares == 0)
+
+            let asAda = Caller(user: ada.user)
+            let zones = try await test.cloud.listZones(in: TestCloud.address(.private), by: asAda)
+            #expect(zones.map(\.id.zoneName) == ["_defaultZone"])
+            #expect(try await test.lookup(["c"], zone: "_defaultZone", by: asAda)[0].code == .itemNotFound)
+            #expect(try await test.lookup(["a", "b"], by: Caller(user: bob.user)).allSatisfy { $0.record != nil })
+            #expect(
+                try await test.lookup(["p"], zone: "_defaultZone", in: .public, by: .anonymous)[0].record != nil)
+            let again = try await test.cloud.removeData(ofAccount: ada.account.id)
+            #expect(again.records == 0)
+            let accounts = Accounts(book: .accounts(in: test.store), surroundings: test.time.surroundings)
+            try await accounts.remove(email: "ada@example.com")
+            #expect(try await accounts.account(email: "ada@example.com") == nil)
+        }
+    }
+
+    @Test func `what the person shared is gone for others, and they leave what was shared with them`() async throws {
+        try await withCloud { test in
+            let ada = try await person("ada", test)
+            let bob = try await person("bob", test)
+            try await test.makeZone("Adas", of: ada.user)
+            try await test.makeZone("Bobs", of: bob.user)
+            try await share("Adas", of: ada.user, with: bob.user, test)
+            try await share("Bobs", of: bob.user, with: ada.user, test)
+            let shared = TestCloud.address(.shared)
+            #expect(try await test.cloud.listZones(in: shared, by: Caller(user: bob.user)).count == 1)
+            let removed = try await test.cloud.removeData(ofAccount: ada.account.id)
+            #expect(removed.shares == 1)
+            #expect(try await test.cloud.listZones(in: shared, by: Caller(user: bob.user)).isEmpty)
+            let changes = try await test.cloud.databaseChanges(
+                DatabaseChangesRequest(), in: shared, by: Caller(user: bob.user))
+            #expect(changes.events.isEmpty)
+        }
+    }
+}
