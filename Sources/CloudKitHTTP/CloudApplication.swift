@@ -10,6 +10,8 @@ package struct CloudApplication: Sendable {
     package let metrics: RequestMetrics
     private let responder: CloudResponder
     private let delivery: NotificationService
+    private let authenticator: Authenticator
+    private let faults: Faults
     private let logger: Logger
 
     /// - Parameters:
@@ -27,6 +29,8 @@ package struct CloudApplication: Sendable {
         let book = Book.accounts(in: cloud.store)
         let authenticator = Authenticator(
             book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
+        self.authenticator = authenticator
+        faults = cloud.faults
         let courier = WebCourier(cloud: cloud, hold: configuration.courierHold) {
             try await authenticator.isCurrent(sessionID: $0)
         }
@@ -41,6 +45,12 @@ package struct CloudApplication: Sendable {
             operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
             health: HealthCheck(book: book), metrics: metrics,
             logger: logger)
+    }
+
+    /// Forgets what is remembered of accounts, tokens and faults: another process has written to the store.
+    package func forget() {
+        authenticator.forgetAll()
+        faults.forget()
     }
 
     /// The service that listens, to be run by a service group; it ends requests in flight before it stops.

@@ -1,6 +1,6 @@
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
-    case begin, beginWriting, commit, rollback
+    case begin, beginWriting, commit, rollback, dataVersion
     case partitionID, addPartition
     case value, content, scan, scanBack
     case setInline, setAny, addContent, setContent
@@ -12,6 +12,7 @@ enum Query: Int, CaseIterable {
         case .beginWriting: "BEGIN IMMEDIATE"
         case .commit: "COMMIT"
         case .rollback: "ROLLBACK"
+        case .dataVersion: "PRAGMA data_version"
         case .partitionID: "SELECT id FROM partitions WHERE name = ?1"
         case .addPartition: "INSERT INTO partitions(name) VALUES(?1)"
         case .value: "SELECT value FROM entries WHERE partition = ?1 AND key = ?2"

@@ -71,6 +71,10 @@ package final class SQLiteStore: OrderedStore {
     /// Commits that reached the disk through this store so far; fewer than writes when writes share them.
     package var commitCount: Int { writer.commitCount }
 
+    /// A number that is another one after a commit by another process, and only then: commits through this store leave it as it
+    /// is. Cheap enough to be asked several times a second.
+    package func foreignCommitMark() async throws -> Int64 { try await writer.foreignCommitMark() }
+
     /// Finishes what was begun, moves everything into the one file and lets go of it. What is called later fails with
     /// `closed`; closing again does nothing.
     package func close() async {

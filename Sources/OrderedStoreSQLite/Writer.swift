@@ -52,6 +52,17 @@ final class Writer: Sendable {
         }
     }
 
+    /// SQLite counts what other connections have committed; of this process's, only the writer's does.
+    func foreignCommitMark() async throws -> Int64 {
+        try await withTaskExecutorPreference(thread) {
+            await turns.enter()
+            defer { turns.leave() }
+            return try connection.use { (handle) throws(StoreError) in
+                try handle.first(.dataVersion, { $0.step() }, { $0.integer(at: 0) }) ?? 0
+            }
+        }
+    }
+
     /// Waits for writes under way, then lets go of the file.
     func close() async {
         await withCheckedContinuation { continuation in

@@ -32,6 +32,19 @@ extension SignIn {
         try await done("devices/revoke", container, body, credentials)
     }
 
+    /// Gives a device of the account another name.
+    ///
+    /// - Parameters:
+    ///   - id: Its id, or the first digits of it.
+    ///   - name: 1 to 100 characters.
+    package func rename(_ id: String, to name: String, container: String) async throws {
+        let (credentials, _) = try signedIn()
+        var body = credentials.proof
+        body["rename"] = .text(id)
+        body["name"] = .text(name)
+        try await done("devices/rename", container, body, credentials)
+    }
+
     /// Asks the cloud how the account and this device's keys stand, and remembers that in the profile.
     ///
     /// - Throws: `SignInError`, also when the cloud refuses the device, and what sending throws.

@@ -40,6 +40,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case keychainRecover = "keychain/recover"
     case devicesList = "devices/list"
     case devicesRevoke = "devices/revoke"
+    case devicesRename = "devices/rename"
     case identitiesLookup = "identities/lookup"
     case assetUpload = "asset/upload"
     case assetDownload = "asset/download"
@@ -106,7 +107,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     static let ofDevice = named([
         .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .keychainGet,
         .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery, .keychainRecover, .devicesList,
-        .devicesRevoke, .identitiesLookup,
+        .devicesRevoke, .devicesRename, .identitiesLookup,
         .tokensCreate, .tokensRegister,
     ])
 

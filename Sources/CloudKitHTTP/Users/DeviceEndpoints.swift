@@ -9,6 +9,8 @@ import Foundation
 ///   isOutdated}]}`, times as milliseconds since 1970.
 /// - `devices/revoke {deviceID, deviceSecret, revoke}` → `{}`: ends another session of the account, by its id or the
 ///   first digits of it.
+/// - `devices/rename {deviceID, deviceSecret, rename, name}` → `{}`: names a session of the account, by its id or the first
+///   digits of it; 1 to 100 characters.
 /// - `identities/lookup {userRecordNames}` → `{identities: [{userRecordName, identity, generation}]}`, for a user with a web
 ///   token; at most 100, unknown ones left out.
 struct DeviceEndpoints {
@@ -46,6 +48,7 @@ struct DeviceEndpoints {
         case .accountsCreate, .accountsPassword: try await accounts.answer(call)
         case .devicesList: try await list(call)
         case .devicesRevoke: try await revoke(call)
+        case .devicesRename: try await rename(call)
         case .identitiesLookup: try await identities(call)
         default: try await keychains.answer(call)
         }
@@ -68,7 +71,19 @@ struct DeviceEndpoints {
         let revoked = try await changes.after(device) {
             try await changes.sessions.revoke(id, ofAccount: account.id)
         }
-        switch revoked.count {
+        return try answer(call, to: revoked)
+    }
+
+    private func rename(_ call: DeviceCall) async throws -> Answer {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let body = try SmallJSON.decode(RenameBody.self, from: call.body)
+        let (_, account) = try await changes.sessions.owner(of: device, now: surroundings.now())
+        return try answer(
+            call, to: try await changes.sessions.rename(body.rename, to: body.name, ofAccount: account.id))
+    }
+
+    private func answer(_ call: DeviceCall, to matches: [DeviceSession]) throws -> Answer {
+        switch matches.count {
         case 1: return call.done
         case 0: throw RequestFailure(.itemNotFound, "the account has no such device", remedy: "List the devices.")
         default: throw RequestFailure(.badRequest, "more than one device begins so", remedy: "Send more digits.")
@@ -85,6 +100,11 @@ struct DeviceEndpoints {
 
     private struct RevokeBody: Decodable {
         var revoke: String
+    }
+
+    private struct RenameBody: Decodable {
+        var rename: String
+        var name: String
     }
 
     private struct IdentitiesBody: Decodable {

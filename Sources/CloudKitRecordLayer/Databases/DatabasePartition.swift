@@ -22,3 +22,11 @@ extension Partition {
     /// What the cloud knows about its own partitions: which there are, which have work waiting, the store's epoch.
     package static let registry = Partition("registry")
 }
+
+extension WriteTransaction {
+    /// Clears everything that a partition holds, what it says about itself included.
+    package mutating func clearDatabase() {
+        // Every key begins with the byte of its subspace.
+        clear(KeyRange(lower: [0], upper: [0xFF]))
+    }
+}

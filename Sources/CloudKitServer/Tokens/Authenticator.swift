@@ -137,6 +137,14 @@ package final class Authenticator: Sendable {
         }
     }
 
+    /// Asks the store again about everybody: another process has written to it.
+    package func forgetAll() {
+        memory.withLock { memory in
+            memory.revision += 1
+            memory.answers.removeAll(keepingCapacity: true)
+        }
+    }
+
     private func remembered(_ question: Question) async throws -> Admission {
         let now = surroundings.now()
         let (known, revision) = memory.withLock { ($0.answers[question], $0.revision) }

@@ -66,7 +66,8 @@ package struct Accounts: Sendable {
         try await change(email) { $0.lock = lock }
     }
 
-    /// Removes an account, its sessions and its user names. Records stay, without an owner who could sign in.
+    /// Removes an account, its sessions and its user names. Records are `Cloud.removeData`'s; those that are left have no owner who
+    /// could sign in.
     package func remove(email: String) async throws {
         guard let account = try await account(email: email) else { throw AccountError.notFound(email) }
         try await book.change { page in

@@ -17,6 +17,8 @@ package struct DeviceSession: BookRow, Codable, Hashable, Sendable {
     /// keys.
     var keychainGeneration: Int?
 
+    static let nameCharactersMax = 100
+
     /// Whether a device's secret is this session's, and the session not over.
     func opens(with secret: [UInt8], now: Int64) -> Bool {
         guard let secretHash, now < expires else { return false }

@@ -69,7 +69,8 @@ package final class DeviceSignIn: Sendable {
         let secret = lifetime == .device ? surroundings.random(32) : nil
         let now = surroundings.now()
         let fresh = DeviceSession(
-            id: surroundings.randomHex(bytes: 16), account: "", name: String(deviceName.prefix(100)), created: now,
+            id: surroundings.randomHex(bytes: 16), account: "",
+            name: String(deviceName.prefix(DeviceSession.nameCharactersMax)), created: now,
             expires: now + lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
         let opened = try await guesses.count(email: emailAddress.normalised, address: address, now: now) {
             try await book.change { page in
@@ -193,6 +194,26 @@ package struct DeviceSessions: Sendable {
         guard matches.count == 1 else { return matches }
         try await end(matches[0].id)
         return matches
+    }
+
+    /// Gives a session of an account another name, given its id or the first digits of it.
+    ///
+    /// - Parameter name: 1 to 100 characters.
+    /// - Returns: What was named; empty when nothing matches, more than one when `text` is ambiguous, and then nothing is done.
+    /// - Throws: `RequestFailure` `badRequest` for a name that is empty or too long.
+    package func rename(_ text: String, to name: String, ofAccount id: String) async throws -> [DeviceSession] {
+        guard (1...DeviceSession.nameCharactersMax).contains(name.count) else {
+            throw RequestFailure(.badRequest, "bad device name", remedy: "Use 1 to 100 characters.")
+        }
+        let matches = try await sessions(ofAccount: id).filter { !text.isEmpty && $0.id.hasPrefix(text) }
+        guard matches.count == 1, let match = matches.first else { return matches }
+        return try await book.change { page in
+            let key = AccountKey.session(match.id, of: id)
+            guard var session: DeviceSession = try await page.row(key) else { return [] }
+            session.name = name
+            try page.set(key, to: session)
+            return [session]
+        }
     }
 
     /// Ends a session; nothing happens when it has ended.

@@ -65,14 +65,40 @@ struct ListAccountsCommand: AsyncParsableCommand {
 
 struct RemoveAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove an account and its sign-ins.",
-        discussion: "The person's records stay, but nobody can sign in to them any more.")
+        commandName: "remove", abstract: "Remove an account with its sign-ins, private records and files.",
+        discussion: """
+            Private databases of all containers go, in development and production; what the person shared ends for \
+            everybody, and they leave what others shared with them. Records in public databases stay. Files are gone within \
+            two days. With --keep-records nobody can reach the private records any more, but they stay in the store. To keep \
+            everything and let nobody in, disable the account instead.
+            """)
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
+    @Flag(help: "Leave the private records in the store.") var keepRecords = false
+    @Flag(help: "Do it without asking.") var yes = false
+
+    /// A cloud that runs notices within a fraction of this that the account is disabled.
+    private static let pause = Duration.seconds(1)
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { try await $0.accounts.remove(email: email) }
+        try await DataFolder.with(folder.data) { folder in
+            guard let account = try await folder.accounts.account(email: email) else {
+                throw AccountError.notFound(email)
+            }
+            let what = keepRecords ? "the account \(account.email)" : "\(account.email) and all private records"
+            guard yes || Confirmation.ask("This removes \(what) for good. Type yes to go on: ") else {
+                throw CommandFailure("Nothing was done. Give --yes to do it without asking.")
+            }
+            if !keepRecords {
+                try await folder.accounts.setDisabled(true, email: account.email)
+                try await Task.sleep(for: Self.pause)
+                let removed = try await folder.cloud.removeData(ofAccount: account.id)
+                Output.result("\(removed.records) records in \(removed.databases) private databases removed.")
+                if removed.shares > 0 { Output.result("\(removed.shares) shared zones left.") }
+            }
+            try await folder.accounts.remove(email: account.email)
+        }
         Output.result("Account \(email) removed.")
     }
 }

@@ -35,7 +35,7 @@ struct AccountDevicesCommand: AsyncParsableCommand {
 struct RevokeDeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Sign a device of an account out.",
-        discussion: "Its tokens are refused within five seconds, also by a cloud that is running.")
+        discussion: "Its tokens are refused at once, by a cloud that is running within a second.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String

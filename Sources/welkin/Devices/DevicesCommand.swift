@@ -5,7 +5,7 @@ import CloudKitDevice
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices", abstract: "Your account's devices.",
-        subcommands: [ListDevicesCommand.self, RevokeOwnDeviceCommand.self],
+        subcommands: [ListDevicesCommand.self, RenameDeviceCommand.self, RevokeOwnDeviceCommand.self],
         defaultSubcommand: ListDevicesCommand.self)
 }
 
@@ -47,5 +47,24 @@ struct RevokeOwnDeviceCommand: AsyncParsableCommand {
         let (configuration, container) = try device.signIn()
         try await SignIn(configuration: configuration, send: WebSend.send).revoke(id, container: container)
         Output.result("Signed out.")
+    }
+}
+
+struct RenameDeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Give a device of your account another name in the list.")
+
+    @OptionGroup var device: DeviceOptions
+    @Argument(help: "The device's id, or its first digits.") var id: String
+    @Argument(help: "The new name, at most 100 characters.") var name: String
+
+    func validate() throws {
+        guard (1...100).contains(name.count) else { throw ValidationError("A device's name has 1 to 100 characters.") }
+    }
+
+    func run() async throws {
+        let (configuration, container) = try device.signIn()
+        try await SignIn(configuration: configuration, send: WebSend.send).rename(id, to: name, container: container)
+        Output.result("Renamed.")
     }
 }

@@ -78,6 +78,7 @@ struct ServeCommand: AsyncParsableCommand {
             var services = ServiceGroupConfiguration(
                 services: [
                     .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
+                    .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),

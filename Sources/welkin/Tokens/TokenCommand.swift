@@ -67,7 +67,7 @@ struct ListTokensCommand: AsyncParsableCommand {
 struct RevokeTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Make an API token worthless.",
-        discussion: "A running cloud notices within a few seconds.")
+        discussion: "A running cloud notices within a second.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The token's id, its first digits, or the token itself.") var token: String
