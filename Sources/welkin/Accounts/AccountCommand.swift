@@ -94,8 +94,8 @@ struct RemoveAccountCommand: AsyncParsableCommand {
                 try await folder.accounts.setDisabled(true, email: account.email)
                 try await Task.sleep(for: Self.pause)
                 let removed = try await folder.cloud.removeData(ofAccount: account.id)
-                Output.result("\(removed.records) records in \(removed.databases) private databases removed.")
-                if removed.shares > 0 { Output.result("\(removed.shares) shared zones left.") }
+                Output.result("Private databases removed: \(removed.databases), records in them: \(removed.records)")
+                Output.result("Zones of others left: \(removed.shares)")
             }
             try await folder.accounts.remove(email: account.email)
         }
