@@ -156,11 +156,12 @@ let package = Package(
                 "FileStore",
                 crypto, hummingbird, lifecycle, logging,
             ], swiftSettings: strict),
+        // The rules and the keys together, over many seeds: the one place that imports rooms of both sides.
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKitModel", "CloudKitServer", "FileStore", "OrderedStore",
-                "OrderedStoreSQLite", "CSQLite",
+                "AccessTable", "SeededChance", "CloudKit", "CloudKitEncryption", "CloudKitModel", "CloudKitServer",
+                "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(

@@ -12,6 +12,7 @@ struct Device {
     let name: String
     let person: Int
     var caller: Caller
+    var keys: DeviceKeys
     /// Of the private and the shared database.
     var databaseTokens: [DatabaseScope: String] = [:]
     var zones: [Place: ZoneCache] = [:]

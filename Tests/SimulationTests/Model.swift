@@ -53,12 +53,15 @@ struct Model {
         var incarnation = 0
         var keyEpoch: UInt32 = 0
         var items: [String: Content] = [:]
+        /// How the records were keyed by those who saved them last.
+        var protections: [String: Protection] = [:]
         var trees: [String: Tree] = [:]
 
         /// Everything in it goes.
         mutating func end(_ state: State) {
             self.state = state
             items = [:]
+            protections = [:]
             trees = [:]
         }
     }

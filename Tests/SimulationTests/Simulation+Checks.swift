@@ -8,10 +8,37 @@ extension Simulation {
         let before = trouble
         trouble = 0
         note("all come to rest")
-        for index in devices.indices { try await sync(on: index) }
-        for index in devices.indices { try checkKnowledge(of: devices[index]) }
+        // Who waits for a key is served by a device that hears of it, and hears of that in turn.
+        for _ in 0..<Self.roundsMax {
+            for index in devices.indices { try await sync(on: index) }
+        }
+        for index in devices.indices {
+            try checkKnowledge(of: devices[index])
+            try checkOpening(on: index)
+        }
+        try await probe()
         for person in people.users.indices { try await checkReach(of: person) }
         trouble = before
+    }
+
+    private static let roundsMax = 3
+
+    /// What is written now opens for those who take part now.
+    private func probe() async throws {
+        var fresh: [Place: Set<String>] = [:]
+        for place in People.zones where model[place].state == .live {
+            let index = device(of: place.owner)
+            guard let name = pick(devices[index].records(in: place))?.id.recordName else { continue }
+            var edit = edit(name, .forceUpdate, in: place, on: index)
+            guard try await sealForMove(&edit, on: index) else { continue }
+            try await save(edit, on: index, "writes, when all have come to rest,")
+            if edit.secret?.plain == model[place].items[name]?.fields["secret"] {
+                fresh[place, default: []].insert(name)
+            }
+        }
+        for index in devices.indices { try await sync(on: index) }
+        for index in devices.indices { try checkOpening(on: index) }
+        try checkSecrecy(fresh)
     }
 
     /// A device that followed the feeds knows what the model says, field by field.

@@ -73,7 +73,7 @@ extension Simulation {
     /// Why an edit fails, if the version that the device knows is the present one; nil: it is saved.
     func refusal(_ edit: Edit, by person: Int) -> RequestFailure.Code? {
         let zone = model[edit.place]
-        let isStale = edit.secret.map { $0.protection.epoch < zone.keyEpoch } ?? false
+        let isStale = edit.secret.map { $0.protection.epoch < zone.keyEpoch || overwritesKeys(edit) } ?? false
         guard let item = zone.items[edit.name] else {
             if edit.kind == .update { return .itemNotFound }
             return isStale ? .staleKeyEpoch : creationRefusal(edit, by: person)
@@ -88,6 +88,15 @@ extension Simulation {
         if edit.kind == .create { return .recordExists }
         if isStale { return .staleKeyEpoch }
         return moveRefusal(edit, item, by: person)
+    }
+
+    /// Whether an edit would change for whom a record's key is wrapped, without being of the present version.
+    private func overwritesKeys(_ edit: Edit) -> Bool {
+        guard let secret = edit.secret, edit.kind == .forceUpdate, let held = model[edit.place].protections[edit.name]
+        else {
+            return false
+        }
+        return held != secret.protection
     }
 
     private func creationRefusal(_ edit: Edit, by person: Int) -> RequestFailure.Code? {
@@ -127,11 +136,32 @@ extension Simulation {
 
 extension Simulation {
     /// Saves one record, and lets the device take note of the answer.
-    func save(_ edit: Edit, on index: Int, _ event: String) async throws {
+    /// - Parameter isSealed: Whether to seal it anew where keys turn out to have changed.
+    func save(_ edit: Edit, on index: Int, _ event: String, isSealed: Bool = true) async throws {
         let answer = try await deliver("\(devices[index].name) \(event) \(edit.name) in \(edit.place)") {
             try await judged([edit], atomic: true, on: index)
         }
-        if let answer { take(answer, of: [edit], on: index) }
+        guard let answer else { return }
+        take(answer, of: [edit], on: index)
+        guard isSealed, case .done(let outcomes) = answer, case .failed(_, let failure) = outcomes[0],
+            failure.code == .staleKeyEpoch
+        else { return }
+        try await saveAnew(edit, on: index)
+    }
+
+    /// Seals anew for the record and the epoch that the cloud holds, as the framework does it.
+    private func saveAnew(_ stale: Edit, on index: Int) async throws {
+        try await learnEpoch(of: stale.place, on: index)
+        guard try await look(at: [stale.name], in: stale.place, on: index) else { return }
+        let record = devices[index].zones[stale.place]?.records[stale.name]
+        var edit = stale
+        if edit.kind == .forceUpdate, let record {
+            edit.kind = .update
+            edit.tag = record.changeTag
+            edit.known = plain(record).fields
+        }
+        guard try await sealForMove(&edit, on: index) else { return }
+        try await save(edit, on: index, "saves anew", isSealed: false)
     }
 
     /// What the cloud makes of edits of one zone, each other than the others, after the model had its say.
@@ -196,6 +226,7 @@ extension Simulation {
             }
             let content = edit.applied(to: held)
             model[edit.place].items[edit.name] = content
+            model[edit.place].protections[edit.name] = record.protection
             try check(
                 plain(record) == plain(content), "the answer to a save shows \(plain(record)), not \(plain(content))")
         }
@@ -263,7 +294,8 @@ extension Simulation {
         let place = somePlace(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         let name = (roll(5) > 0 ? pick(known) : nil) ?? pick(Self.recordNames) ?? "R0"
-        let edit = edit(name, roll(3) == 0 ? .forceUpdate : .update, in: place, on: index)
+        var edit = edit(name, roll(3) == 0 ? .forceUpdate : .update, in: place, on: index)
+        guard try await sealSometimes(&edit, on: index) else { return }
         try await save(edit, on: index, edit.kind == .update ? "updates" : "overwrites")
     }
 
@@ -278,6 +310,7 @@ extension Simulation {
             edit.parent = .set(recordName: parent)
         }
         if model[place].subtree(of: name).contains(edit.parent(insteadOf: nil) ?? "") { edit.parent = .keep }
+        guard try await sealSometimes(&edit, on: index) else { return }
         try await save(edit, on: index, "adds, below \(edit.parent(insteadOf: nil) ?? "nothing"),")
     }
 
@@ -290,6 +323,7 @@ extension Simulation {
         let target = roll(4) == 0 ? nil : pick(known.filter { !below.contains($0) })
         var edit = edit(name, roll(3) == 0 ? .update : .forceUpdate, in: place, on: index)
         edit.parent = target.map { .set(recordName: $0) } ?? .remove
+        guard try await sealForMove(&edit, on: index) else { return }
         try await save(edit, on: index, "moves, below \(target ?? "nothing"),")
     }
 
@@ -351,9 +385,21 @@ extension Simulation {
             try check(failure.code == code, "deletion of \(name): \(failure.code), where the model says \(code)")
             return false
         case (.deleted, .done(let change)):
+            let ended = model[place].trees.count - change.trees.count
             model[place] = change
+            if ended > 0 { try await observeEpoch(of: place, risenByAtMost: ended) }
             return true
         }
+    }
+
+    /// The end of a share begins a key epoch, if somebody had its keys.
+    private func observeEpoch(of place: Place, risenByAtMost steps: Int) async throws {
+        let outcome = try await cloud.lookupZones(
+            [ZoneID(zoneName: place.zone)], in: world.address(.private), by: devices[device(of: place.owner)].caller)[0]
+        guard case .zone(let zone) = outcome else { throw Violation("\(place) is not there") }
+        let held = model[place].keyEpoch
+        try check((held...held + UInt32(steps)).contains(zone.keyEpoch), "the epoch of \(place) is \(zone.keyEpoch)")
+        model[place].keyEpoch = zone.keyEpoch
     }
 
     private enum Deletion {
@@ -382,6 +428,7 @@ extension Simulation {
         if !zone.children(of: name).isEmpty { return .refused(.referenceViolation) }
         if let share = zone.items[name]?.share { end(share, in: &zone) }
         zone.items[name] = nil
+        zone.protections[name] = nil
         return .done(zone)
     }
 

@@ -9,10 +9,11 @@ extension Simulation {
         guard let place = pick(ownPlaces(of: devices[index].person)),
             let root = pick(devices[index].records(in: place))?.id.recordName
         else { return }
-        let edit = edit(root, .forceUpdate, in: place, on: index)
+        var edit = edit(root, .update, in: place, on: index)
         let name = "S\(fresh())"
         var change = ShareChange(root: .init(recordName: root))
         openOrInvite(&change, by: devices[index].person)
+        guard try await sealForMove(&edit, sharedAs: name, in: &change, on: index) else { return }
         try await begin(name, change, with: edit, in: place, on: index)
     }
 
@@ -21,6 +22,7 @@ extension Simulation {
         guard let place = pick(ownPlaces(of: devices[index].person)) else { return }
         var change = ShareChange()
         openOrInvite(&change, by: devices[index].person)
+        guard try await keyZoneShare(&change, in: place, on: index) else { return }
         try await begin(Share.zoneWideName, change, with: nil, in: place, on: index)
     }
 
@@ -46,12 +48,12 @@ extension Simulation {
         let share = RecordOperation(
             .create, RecordChange(recordName: name, recordType: Validity.shareRecordType, share: change))
         let event = "\(devices[index].name) shares \(edit?.name ?? "everything") in \(place) as \(name)\(text(change))"
-        let record = try await deliver(event) { () -> Record? in
+        let records = try await deliver(event) {
             try await judgedBeginning(name, change, share, edit, in: place, on: index)
         }
-        guard let record = record ?? nil else { return }
-        devices[index].keep(record, in: place)
-        if let edit { devices[index].zones[place]?.records[edit.name]?.share = name }
+        guard let records, let record = records.last else { return }
+        for record in records { devices[index].keep(record, in: place) }
+        try await tend(record, in: place, on: index)
     }
 
     private func text(_ change: ShareChange) -> String {
@@ -67,7 +69,7 @@ extension Simulation {
 
     private func judgedBeginning(
         _ name: String, _ change: ShareChange, _ share: RecordOperation, _ edit: Edit?, in place: Place, on index: Int
-    ) async throws -> Record? {
+    ) async throws -> [Record] {
         let device = devices[index]
         let whole = zoneRefusal(place, by: device.person)
         let refusal = edit.flatMap { self.refusal($0, by: device.person) } ?? beginRefusal(name, change, in: place)
@@ -80,16 +82,23 @@ extension Simulation {
         switch answer {
         case .refused(let failure):
             try check(failure.code == whole, "sharing: \(failure.code), where the model says \(text(whole))")
-            return nil
+            return []
         case .done(let outcomes):
             let codes = outcomes.compactMap { if case .failed(_, let failure) = $0 { failure.code } else { nil } }
             try check(whole == nil, "a share was saved, where the model says \(text(whole))")
             guard codes.isEmpty else {
                 note("    \(codes)")
+                if codes.contains(.staleKeyEpoch) { try await learnEpoch(of: place, on: index) }
                 try check(codes.count == outcomes.count, "a part of a share's batch was saved")
+                if case .failed(_, let failure)? = outcomes.first, failure.code == .conflict, let edit {
+                    let record = failure.serverRecord?.value
+                    try check(record?.changeTag != edit.tag, "a conflict with the version that the cloud holds")
+                    if let record { devices[index].keep(record, in: place) }
+                    return []
+                }
                 try check(
                     refusal.map(codes.contains) ?? false, "sharing: \(codes), where the model says \(text(refusal))")
-                return nil
+                return []
             }
             try check(refusal == nil, "a share began, where the model says \(text(refusal))")
             guard case .record(let record)? = outcomes.last, let guid = record.shortGUID else {
@@ -98,13 +107,17 @@ extension Simulation {
             var tree = Model.Tree(root: edit?.name, guid: guid)
             tree.apply(change, people)
             model[place].trees[name] = tree
+            meet(tree, place)
             if let edit {
                 var content = edit.applied(to: model[place].items[edit.name])
                 content.share = name
                 model[place].items[edit.name] = content
+                model[place].protections[edit.name] = edit.secret?.protection ?? model[place].protections[edit.name]
             }
-            links[guid] = Link(place: place, incarnation: model[place].incarnation, share: name)
-            return record
+            links[guid] = Link(
+                place: place, incarnation: model[place].incarnation, share: name,
+                fragment: device.keys.linkFragment(of: name, in: zonePlace(place)))
+            return outcomes.compactMap { if case .record(let record) = $0 { record } else { nil } }
         }
     }
 
@@ -136,6 +149,13 @@ extension Model.Tree {
             after[person] = seat
         }
         seats = after
+    }
+}
+
+extension Simulation {
+    /// Notes who has a part in the zone from now on.
+    private func meet(_ tree: Model.Tree, _ place: Place) {
+        for person in tree.seats.keys { known.insert(Acquaintance(person: person, place: place)) }
     }
 }
 
@@ -191,7 +211,10 @@ extension Simulation {
         let saved = try await deliver(event) {
             try await judgedChange(record, change, in: place, on: index)
         }
-        if let saved = saved ?? nil { devices[index].keep(saved, in: place) }
+        if let saved = saved ?? nil {
+            devices[index].keep(saved, in: place)
+            try await tend(saved, in: place, on: index)
+        }
     }
 
     private func judgedChange(
@@ -238,6 +261,7 @@ extension Simulation {
         case .record(let saved):
             try check(refusal == nil, "\(name) was changed, where the model says \(text(refusal))")
             model[place].trees[name]?.apply(change, people)
+            if let tree = model[place].trees[name] { meet(tree, place) }
             return saved
         case .deleted: throw Violation("a change of \(name) was answered as a deletion")
         }
@@ -303,6 +327,10 @@ extension Simulation {
             try check(refusal == nil, "an invitation was accepted, where the model says \(text(refusal))")
             try check(invitation.share.id.recordName == name, "a link led to \(invitation.share.id.recordName)")
             if let name { model[link.place].trees[name] = tree }
+            if let tree { meet(tree, link.place) }
+            if device.person != link.place.owner {
+                device.keys.keep(link.fragment, of: invitation.share.id.recordName, in: zonePlace(link.place))
+            }
         }
     }
 

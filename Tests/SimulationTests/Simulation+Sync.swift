@@ -5,6 +5,7 @@ import CloudKitServer
 extension Simulation {
     /// Fetches what the feeds of both databases have to tell, until there is no more, or an answer is lost.
     func sync(on index: Int) async throws {
+        note("  \(devices[index].name) syncs")
         for scope in [DatabaseScope.private, .shared] {
             guard try await followDatabase(scope, on: index) else { return }
         }
@@ -19,7 +20,9 @@ extension Simulation {
             let device = devices[index]
             let request = DatabaseChangesRequest(
                 syncToken: device.databaseTokens[scope], resultsLimit: roll(3) == 0 ? 1 + roll(2) : nil)
-            let answer = try await deliver("\(device.name) asks for changes of the \(scope.word) database") {
+            let answer = try await deliver(
+                "\(device.name) asks for changes of the \(scope.word) database", isQuiet: true
+            ) {
                 try await Answer {
                     try await cloud.databaseChanges(request, in: world.address(scope), by: device.caller)
                 }
@@ -67,7 +70,7 @@ extension Simulation {
             let device = devices[index]
             let token = device.zones[place]?.token
             let limit = roll(3) == 0 ? 1 + roll(4) : nil
-            let answer = try await deliver("\(device.name) asks for changes of \(place)") {
+            let answer = try await deliver("\(device.name) asks for changes of \(place)", isQuiet: true) {
                 try await page(of: place, since: token, limit: limit, for: device)
             }
             switch answer {
@@ -80,6 +83,7 @@ extension Simulation {
                 devices[index].zones[place, default: ZoneCache()].take(page)
                 if !page.moreComing {
                     devices[index].stale.remove(place)
+                    try await tend(place, on: index)
                     return true
                 }
             }

@@ -9,7 +9,9 @@ extension Simulation {
         _ = try await deliver("\(device.name) makes \(place)") {
             let outcome = try await cloud.modifyZones(
                 [.create(zoneID(place, for: device))], in: world.address(.private), by: device.caller)[0]
-            guard case .zone = outcome else { throw Violation("no zone was made: \(outcome)") }
+            guard case .zone(let zone) = outcome else { throw Violation("no zone was made: \(outcome)") }
+            try check(zone.keyEpoch >= model[place].keyEpoch, "the key epoch of \(place) went back to \(zone.keyEpoch)")
+            model[place].keyEpoch = zone.keyEpoch
             if model[place].state == .live { return }
             model[place].end(.live)
             model[place].incarnation += 1
@@ -93,5 +95,6 @@ extension Simulation {
     func kill(on index: Int) {
         note("  \(devices[index].name) dies")
         devices[index] = disks[index]
+        devices[index].keys.forgetMemory()
     }
 }

@@ -28,12 +28,21 @@ final class Simulation {
     var trouble = 0
     /// Links that somebody has seen: where they led.
     var links: [String: Link] = [:]
+    /// Who ever had a part in a zone of somebody else.
+    var known: Set<Acquaintance> = []
     private(set) var history: [String] = []
 
     struct Link {
         var place: Place
         var incarnation: Int
         var share: String
+        /// The part of it that no server sees.
+        var fragment: String?
+    }
+
+    struct Acquaintance: Hashable {
+        var person: Int
+        var place: Place
     }
 
     private let seed: UInt64
@@ -50,7 +59,8 @@ final class Simulation {
                 devices.append(
                     Device(
                         name: name, person: person,
-                        caller: Caller(user: people.users[person], deviceID: name, surface: .native)))
+                        caller: Caller(user: people.users[person], deviceID: name, surface: .native),
+                        keys: DeviceKeys(people.accounts[person].secret, user: people.users[person])))
             }
         }
         disks = devices
@@ -98,12 +108,16 @@ final class Simulation {
 
     /// Lets a request of a device travel.
     ///
-    /// - Parameter body: What the cloud does with it and what the model says to that; once for each time it arrives.
+    /// - Parameters:
+    ///   - isQuiet: Whether the history names it only when something happens to it.
+    ///   - body: What the cloud does with it and what the model says to that; once for each time it arrives.
     /// - Returns: nil: the device has no answer.
-    func deliver<Answer>(_ event: String, _ body: () async throws -> Answer) async throws -> Answer? {
+    func deliver<Answer>(_ event: String, isQuiet: Bool = false, _ body: () async throws -> Answer) async throws
+        -> Answer?
+    {
         var fate = Fate.arrives
         if roll(100) < trouble { fate = pick([.requestLost, .answerLost, .doubled]) ?? .arrives }
-        note("  " + event + (fate == .arrives ? "" : " (\(fate.rawValue))"))
+        if !isQuiet || fate != .arrives { note("  " + event + (fate == .arrives ? "" : " (\(fate.rawValue))")) }
         switch fate {
         case .requestLost: return nil
         case .answerLost:

@@ -191,6 +191,8 @@ def keys(v):
     same(zone_key, v.bytes["zoneKey"], "zone key")
     record_key = expand(zone_key, frame("welkin record key 1", v.text["record"]))
     same(record_key, v.bytes["recordKey"], "record key")
+    share_key = expand(root, frame("welkin share key 1", *v.share, v.number["epoch"]))
+    same(share_key, v.bytes["shareKey"], "share key")
     for seat, made in (("", "linkSecret"), (v.text["seat"], "seatSecret")):
         same(expand(root, frame("welkin share link secret 1", *v.share, seat)), v.bytes[made], made)
 

@@ -9,6 +9,7 @@ extension DatabaseRequests {
         guard var keys = try await sealingKeys(batch) else {
             return try await modify(batch.request).map { .success($0) }
         }
+        if keys.isOwn, batch.beginsShares { keys = try await newestKeys(of: batch.request.zoneID) }
         let batch = try begun(batch, &keys)
         var sealing = BatchSealing(batch)
         do {

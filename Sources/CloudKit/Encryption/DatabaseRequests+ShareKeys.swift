@@ -19,19 +19,20 @@ extension DatabaseRequests {
     private func tended(_ record: Record) async throws -> Record? {
         let zone = record.id.zoneID
         var keys = try await zoneKeys(zone)
-        guard let sharing = record.sharing, let duty = ShareDuty(sharing, isOwner: keys.isOwn) else { return nil }
-        keys = try opened(record, with: keys)
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        guard let sharing = record.sharing, let duty = ShareDuty(sharing, of: share, by: keys) else { return nil }
+        keys = try opened(record, with: keys)
         let change: ShareKeyChange
-        if duty.isNewEpochDue || (keys.isOwn && keys.shared.newestKey(of: share.name) == nil) {
+        if duty.isNewEpochDue {
             change = try await nextEpoch(of: share, sharing, in: zone, &keys)
         } else {
             guard let key = keys.shared.newestKey(of: share.name) else { return nil }
             let blob = sharing.keys?.epochs.first { $0.epoch == Int(key.epoch) }?.blob
             change = try making(keys, key).serving(
                 duty, sharing,
-                ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) })
-            if change.wraps.isEmpty, change.link == nil { return nil }
+                ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) },
+                zoneKeys: duty.isRingBehind ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+            if change.wraps.isEmpty, change.link == nil, change.blob == nil { return nil }
         }
         let request = StoreShareKeysRequest(zoneID: zone, recordName: share.name, change: change)
         _ = try await call(.storeShareKeys, request.wire(), needsUser: true) { try ShareKeysAnswer(wireAnswer: $0) }
@@ -45,13 +46,12 @@ extension DatabaseRequests {
     ) async throws -> ShareKeyChange {
         let held = sharing.keys?.epoch ?? 0
         let earlier = keys.shared.newestKey(of: share.name)
-        if sharing.keys?.needsNewEpoch == true { try await raiseKeyEpoch(of: zone) }
+        try await raiseKeyEpoch(of: zone)
         let zoneEpoch = try await newestKeys(of: zone).epoch
-        let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
+        let key = keys.access.root.shareKey(of: share, epoch: UInt32(clamping: held + 1))
         let isWhole = share.name == Share.zoneWideName
         let change = try making(keys, key).next(
-            sharing, earlier: earlier,
-            zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch, since: earlier == nil ? 0 : zoneEpoch) : [])
+            sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : [])
         keys.shared.add(key)
         return change
     }
@@ -128,10 +128,9 @@ extension DatabaseRequests {
 
 extension ZoneKeys {
     /// The zone's own keys for the ring of a share of the whole zone, the newest ones as far as a ring holds them.
-    func ownZoneKeys(upTo newest: UInt32, since first: UInt32 = 0) -> [ZoneKey] {
+    func ownZoneKeys(upTo newest: UInt32) -> [ZoneKey] {
         guard isOwn else { return [] }
-        let start = max(first, newest < 24 ? 0 : newest - 24)
-        return (start...max(start, newest)).map {
+        return ((newest < 24 ? 0 : newest - 24)...newest).map {
             access.root.zoneKey(owner: place.owner, zone: place.zone, epoch: $0)
         }
     }

@@ -5,14 +5,16 @@ import CloudKitModel
 extension DatabaseRequests {
     /// The batch with the first keys of the shares that it begins.
     ///
-    /// - Parameter keys: Gets those keys, and the connection keeps them: the owner's own wrap is stored when the share exists.
+    /// - Parameter keys: Of the epoch that the zone has now; gets those keys.
     func begun(_ batch: ModifyPlan.Batch, _ keys: inout ZoneKeys) throws -> ModifyPlan.Batch {
         guard keys.isOwn, batch.savesShares else { return batch }
         var batch = batch
         for index in batch.request.operations.indices where batch.request.operations[index].beginsShare {
             let change = batch.request.operations[index].change
             guard let name = change.recordName else { continue }
-            let key = ShareKey(madeFor: RecordPlace(zone: keys.place, name: name), epoch: 1)
+            let share = RecordPlace(zone: keys.place, name: name)
+            // Above every epoch that an earlier share of this name had.
+            let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
             let permission = change.share?.publicPermission ?? .none
             let making = ShareKeyMaking(access: keys.access, key: key, isKnown: { _, _ in false }, authority: nil)
             let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
@@ -89,6 +91,9 @@ extension ZoneKeys {
 }
 
 extension ModifyPlan.Batch {
+    /// Whether shares are saved for the first time.
+    var beginsShares: Bool { request.operations.contains(where: \.beginsShare) }
+
     /// Whether shares are among what is saved or deleted.
     var savesShares: Bool { request.operations.contains { $0.change.recordType == Validity.shareRecordType } }
 

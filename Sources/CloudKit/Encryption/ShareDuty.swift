@@ -9,13 +9,14 @@ struct ShareDuty: Hashable, Sendable {
     var unserved: [ShareParticipant]
     /// One-time links without the newest key, by participant.
     var seats: [String]
-    /// Whether the owner has no key of the newest epoch for later.
-    var isOwnSeatOpen: Bool
     /// Whether the link that anyone may use does not open the newest epoch.
     var isLinkMissing: Bool
+    /// Whether members of the whole zone are not given the zone's newest key.
+    var isRingBehind: Bool
 
     /// nil: nothing is to be done, or not by this user.
-    init?(_ sharing: Share, isOwner: Bool) {
+    init?(_ sharing: Share, of share: RecordPlace, by zoneKeys: ZoneKeys) {
+        let isOwner = zoneKeys.isOwn
         guard let keys = sharing.keys, keys.epoch > 0, let user = sharing.currentParticipant,
             user.role == .owner || user.role == .administrator, user.acceptance == .accepted
         else { return nil }
@@ -24,10 +25,13 @@ struct ShareDuty: Hashable, Sendable {
         isNewEpochDue = isOwner && keys.needsNewEpoch
         unserved = without.filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
         seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
-        isOwnSeatOpen = isOwner && (user.keyEpoch ?? 0) < keys.epoch
         let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
-        isLinkMissing = isOwner && isOpen && keys.epochs.first { $0.epoch == keys.epoch }?.link == nil
-        if !isNewEpochDue && unserved.isEmpty && seats.isEmpty && !isOwnSeatOpen && !isLinkMissing { return nil }
+        let newest = keys.epochs.first { $0.epoch == keys.epoch }
+        isLinkMissing = isOwner && isOpen && newest?.link == nil
+        let ring = newest?.blob.flatMap { try? ShareKeyring(bytes: $0, share: share) }
+        isRingBehind =
+            isOwner && share.name == Share.zoneWideName && ring.map { !$0.holdsZoneKey(zoneKeys.epoch) } ?? false
+        if !isNewEpochDue && unserved.isEmpty && seats.isEmpty && !isLinkMissing && !isRingBehind { return nil }
     }
 }
 
@@ -56,7 +60,7 @@ struct ShareKeyMaking {
     ///
     /// - Parameters:
     ///   - earlier: The key so far; nil if this device does not have it.
-    ///   - zoneKeys: For a share of a whole zone: the zone's keys that `earlier` does not lead to.
+    ///   - zoneKeys: For a share of a whole zone: the zone's newest keys.
     func next(
         _ sharing: Share, earlier: ShareKey?, zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
@@ -67,22 +71,26 @@ struct ShareKeyMaking {
         change.wraps = wraps(
             others.filter { $0.identity.publicIdentity != nil },
             seats: others.filter { $0.oneTimeGUID != nil }.map(\.id))
-        if let own = sharing.currentParticipantID { change.wraps.append(try seat(own)) }
         return change
     }
 
     /// What a share of which this device has the newest key still needs.
-    func serving(_ duty: ShareDuty, _ sharing: Share, ring held: ShareKeyring?) throws(EncryptionError)
-        -> ShareKeyChange
-    {
+    ///
+    /// - Parameters:
+    ///   - held: The ring of that epoch.
+    ///   - zoneKeys: For a ring that is behind.
+    func serving(
+        _ duty: ShareDuty, _ sharing: Share, ring held: ShareKeyring?, zoneKeys: [ZoneKey]
+    ) throws(EncryptionError) -> ShareKeyChange {
         var change = ShareKeyChange(epoch: Int(key.epoch), wraps: wraps(duty.unserved, seats: duty.seats))
-        if duty.isOwnSeatOpen, let own = sharing.currentParticipantID { change.wraps.append(try seat(own)) }
+        guard duty.isLinkMissing || duty.isRingBehind else { return change }
+        var ring = held ?? ShareKeyring(of: key)
+        for zoneKey in zoneKeys where !ring.holdsZoneKey(zoneKey.epoch) { try ring.add(zoneKey, under: key) }
         if duty.isLinkMissing {
             change.link = try link.wrap(key)
-            var ring = held ?? ShareKeyring(of: key)
             try ring.add(link, under: key)
-            change.blob = ring.bytes
         }
+        change.blob = ring.bytes
         return change
     }
 
@@ -112,7 +120,7 @@ struct ShareKeyMaking {
         return ShareKeyChange.Wrap(participantID: participant.id, bytes: invitation.bytes)
     }
 
-    /// The key for a link of the owner's own making: for their other devices, or a one-time link.
+    /// The key for a one-time link.
     private func seat(_ id: String) throws(EncryptionError) -> ShareKeyChange.Wrap {
         let secret = access.root.linkSecret(of: key.place, participant: id)
         return ShareKeyChange.Wrap(participantID: id, bytes: try secret.wrap(key, participant: id))

@@ -45,6 +45,12 @@ struct SharedKeys: Sendable {
         tree.add(key)
     }
 
+    /// A key that the owner derives for what was sealed under it, whether there is such a share or not.
+    mutating func addOwn(_ key: ShareKey) {
+        shareKeys[key.place.name, default: [:]][key.epoch] = key
+        tree.add(key)
+    }
+
     mutating func add(_ key: ZoneKey) {
         zoneKeys[key.epoch] = key
         tree.add(key)
@@ -119,7 +125,7 @@ struct SharedKeys: Sendable {
 
 extension SharedKeys {
     /// Opens what the cloud keeps of a share's keys for the account: the newest epoch by an invitation or a link, the earlier
-    /// ones through the rings.
+    /// ones through the rings. The owner derives them.
     ///
     /// - Parameters:
     ///   - trust: Opens an invitation after its signatures were compared with what this device knows.
@@ -172,11 +178,12 @@ extension SharedKeys {
         _ epoch: ShareKeyEpoch, of share: RecordPlace, seat: String?, as access: ShareAccess, link: ShareLinkSecret?,
         _ trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) -> ShareKey? {
-        let isOwner = share.zone.owner == access.user
+        if share.zone.owner == access.user {
+            return access.root.shareKey(of: share, epoch: UInt32(clamping: epoch.epoch))
+        }
         if let wrap = epoch.wrap, let seat {
             if ShareLinkSecret.isLinkWrap(wrap) {
-                let secret = isOwner ? access.root.linkSecret(of: share, participant: seat) : link
-                if let key = try? secret?.open(wrap, share: share, participant: seat) { return key }
+                if let key = try? link?.open(wrap, share: share, participant: seat) { return key }
             } else {
                 let invitation: CloudKitEncryption.ShareInvitation
                 do throws(EncryptionError) {
@@ -188,7 +195,6 @@ extension SharedKeys {
             }
         }
         guard let wrapped = epoch.link else { return nil }
-        let secret = isOwner ? access.root.linkSecret(of: share) : link
-        return try? secret?.open(wrapped, share: share)
+        return try? link?.open(wrapped, share: share)
     }
 }

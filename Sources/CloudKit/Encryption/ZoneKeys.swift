@@ -50,7 +50,7 @@ struct ZoneKeys: Sendable {
     mutating func learn(_ records: [Record]) {
         for record in records where !(isOwn && !isShared && record.hasDerivedKey) {
             if isOwn, let protection = record.protection.flatMap({ try? RecordProtection($0) }) {
-                shared.add(ownKeys(protection))
+                addOwnKeys(protection)
             }
             shared.learn(record)
         }
@@ -173,7 +173,7 @@ struct ZoneKeys: Sendable {
         if protection.origin == .derived, let zoneKey = zoneKey(protection.epoch) {
             return try protection.key(of: name, zoneKey: zoneKey)
         }
-        if isOwn { shared.add(ownKeys(protection)) }
+        if isOwn { addOwnKeys(protection) }
         shared.learn(protection, of: name)
         for _ in 0...TreeKeys.depthMax {
             switch try shared.key(of: name) {
@@ -186,17 +186,18 @@ struct ZoneKeys: Sendable {
         throw .noKey(.recordKey(record: name))
     }
 
-    /// The zone keys that open what a record's key is wrapped under, for the way up.
-    private func ownKeys(_ protection: RecordProtection) -> [ZoneKey] {
+    /// Derives the keys that open what a record's key is wrapped under, for the way up.
+    private mutating func addOwnKeys(_ protection: RecordProtection) {
         var epochs: Set<UInt32> = [protection.epoch]
-        for case .parent(_, let epoch) in protection.wraps.map(\.opener) { epochs.insert(epoch) }
-        return epochs.compactMap { zoneKey($0) }
-    }
-}
-
-extension SharedKeys {
-    fileprivate mutating func add(_ keys: [ZoneKey]) {
-        for key in keys where zoneKey(key.epoch) == nil { add(key) }
+        for opener in protection.wraps.map(\.opener) {
+            switch opener {
+            case .parent(_, let epoch): epochs.insert(epoch)
+            case .share(let name, let epoch) where shared.key(of: name, epoch: epoch) == nil:
+                shared.addOwn(access.root.shareKey(of: RecordPlace(zone: place, name: name), epoch: epoch))
+            case .share, .present: break
+            }
+        }
+        for epoch in epochs where shared.zoneKey(epoch) == nil { zoneKey(epoch).map { shared.add($0) } }
     }
 }
 

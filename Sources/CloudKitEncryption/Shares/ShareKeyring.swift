@@ -137,6 +137,9 @@ extension ShareKeyring {
 // MARK: - Opening
 
 extension ShareKeyring {
+    /// Whether the zone's key of an epoch is in it.
+    package func holdsZoneKey(_ epoch: UInt32) -> Bool { entries[.zoneKey(epoch: epoch)] != nil }
+
     /// The share's keys of earlier epochs that this one opens directly, the newest first.
     package func earlierKeys(_ key: ShareKey) throws(EncryptionError) -> [ShareKey] {
         var keys: [ShareKey] = []

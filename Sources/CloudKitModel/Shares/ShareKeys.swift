@@ -24,8 +24,8 @@ package struct ShareKeys: Hashable, Codable, Sendable {
     package static let wrapBytesMax = 1024
     /// Bytes of what an epoch has for all, such as the key before it wrapped under its own.
     package static let blobBytesMax = 2048
-    /// Epochs of one share.
-    package static let epochsMax = 1000
+    /// The highest epoch of a share.
+    package static let epochsMax = 100_000
     /// Epochs that a share record carries; `shares/keys/lookup` has the others.
     package static let epochsShown = 16
 }

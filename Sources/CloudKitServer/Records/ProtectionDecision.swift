@@ -9,7 +9,7 @@ package enum ProtectionDecision: Hashable, Sendable {
     case refuse(RequestFailure)
 
     /// Checked in this order: form of the values, protection sent with them, its size, the zone's epoch, the values'
-    /// epoch, and that a record whose key changes was sealed anew as a whole.
+    /// epoch, that a record whose key changes was sealed anew as a whole, and by somebody who knows the present one.
     ///
     /// - Parameters:
     ///   - set: The fields of the save as the schema has them.
@@ -17,16 +17,20 @@ package enum ProtectionDecision: Hashable, Sendable {
     ///   - sent: The protection that came with the save; nil: none.
     ///   - held: The record's own; nil: none, or no record.
     ///   - zoneEpoch: The epoch under which values have to be sealed now.
-    package init(set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32) {
+    ///   - checksTag: Whether the save is of the version that the cloud holds.
+    package init(
+        set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool
+    ) {
         do throws(RequestFailure) {
-            self = .store(try Self.weigh(set, merged, sent, held, zoneEpoch))
+            self = .store(try Self.weigh(set, merged, sent, held, zoneEpoch, checksTag))
         } catch {
             self = .refuse(error)
         }
     }
 
     private static func weigh(
-        _ set: [Field], _ merged: [Field], _ sent: Protection?, _ held: Protection?, _ zoneEpoch: UInt32
+        _ set: [Field], _ merged: [Field], _ sent: Protection?, _ held: Protection?, _ zoneEpoch: UInt32,
+        _ checksTag: Bool
     ) throws(RequestFailure) -> Protection? {
         var epochs: Set<UInt32> = []
         for field in set where field.type.isEncrypted {
@@ -41,6 +45,8 @@ package enum ProtectionDecision: Hashable, Sendable {
         if sent.epoch < zoneEpoch { throw .staleKeyEpoch }
         guard sent.epoch == zoneEpoch, epochs.isSubset(of: [sent.epoch]) else { throw .otherKeyEpoch }
         if sent != held, !isSealedAnew(merged, by: set) { throw .staleKeyEpoch }
+        // Who overwrites whatever there is may not know for whom the record's key was wrapped since.
+        if sent != held, held != nil, !checksTag { throw .staleKeyEpoch }
         return sent
     }
 

@@ -107,7 +107,8 @@ struct RecordDrafting {
         // A value without a tag is known as encrypted only now.
         try RecordItem.checkEncrypted(set, in: batch.place)
         switch ProtectionDecision(
-            set: set, merged: merged, sent: item.protection, held: held, zoneEpoch: keyEpoch)
+            set: set, merged: merged, sent: item.protection, held: held, zoneEpoch: keyEpoch,
+            checksTag: item.kind.checksTag)
         {
         case .store(let protection): return protection
         case .refuse(let failure): throw failure

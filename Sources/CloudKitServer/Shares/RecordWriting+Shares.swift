@@ -110,6 +110,8 @@ extension RecordWriting {
     private mutating func end(_ share: StoredShare, _ transaction: inout StorageWriter) async throws {
         try await writeSeats(share, nil, &transaction)
         transaction.clear(share, zone: zone.number)
+        // Whoever had the share's keys keeps them: what is written from now on is sealed under others (B-TM-05).
+        if share.keyEpoch > 0, zone.keyEpoch < .max { zone.keyEpoch += 1 }
         zone.sharing = share.root == nil ? .none : zone.sharing.adding(trees: -1)
         let names = [share.name] + (share.root.map { [$0] } ?? [])
         let records = try await transaction.records(zone: zone.number, names: names)

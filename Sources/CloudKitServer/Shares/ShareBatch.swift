@@ -158,7 +158,8 @@ extension ShareBatch {
         }
         guard let held else { throw .shareWithoutRoot }
         return try ShareDecision(
-            change, of: held, ownedBy: batch.place.owner, oneTimeGUIDs: item.share?.oneTimeGUIDs ?? [:],
+            change, of: held, ownedBy: batch.place.owner, zoneEpoch: zone.keyEpoch,
+            oneTimeGUIDs: item.share?.oneTimeGUIDs ?? [:],
             now: batch.now)
     }
 }

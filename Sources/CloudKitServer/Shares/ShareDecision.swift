@@ -9,6 +9,7 @@ package struct ShareDecision: Sendable {
     /// New one-time links, with the participants they seat.
     package private(set) var links: [String: String] = [:]
     private let owner: UserID
+    private let zoneEpoch: UInt32
     private let now: Int64
 
     /// Participants of one share beside its owner (B-LIM-08).
@@ -24,12 +25,14 @@ package struct ShareDecision: Sendable {
     /// - Parameters:
     ///   - held: The share as it is; for one that begins, as it would be without participants.
     ///   - owner: Whose database it is in.
-    /// - Throws: `badRequest`, `tooManyParticipants`, `staleShareKeyEpoch`, `sizeLimitExceeded`.
+    ///   - zoneEpoch: The key epoch of its zone.
+    /// - Throws: `badRequest`, `tooManyParticipants`, `staleShareKeyEpoch`, `staleKeyEpoch`, `sizeLimitExceeded`.
     package init(
-        _ change: ShareChange, of held: StoredShare, ownedBy owner: UserID, oneTimeGUIDs: [String: String] = [:],
-        now: Int64
+        _ change: ShareChange, of held: StoredShare, ownedBy owner: UserID, zoneEpoch: UInt32,
+        oneTimeGUIDs: [String: String] = [:], now: Int64
     ) throws(RequestFailure) {
         share = held
+        self.zoneEpoch = zoneEpoch
         self.owner = owner
         self.now = now
         try apply(change.publicPermission)
@@ -181,8 +184,12 @@ package struct ShareDecision: Sendable {
         if held.publicPermission != .none, share.publicPermission == .none, share.hasLink { share.needsNewEpoch = true }
     }
 
+    /// The first epoch of a share is the one after its zone's. The zone's rises with every later one and with the end of a
+    /// share, so no share of a name has an epoch that an earlier one had.
     private mutating func apply(_ change: ShareKeyChange) throws(RequestFailure) {
-        guard change.epoch >= 1, change.epoch == Int(share.keyEpoch) || change.epoch == Int(share.keyEpoch) + 1 else {
+        if share.keyEpoch == 0, change.epoch != Int(zoneEpoch) + 1 { throw .staleKeyEpoch }
+        guard share.keyEpoch == 0 || change.epoch == Int(share.keyEpoch) || change.epoch == Int(share.keyEpoch) + 1
+        else {
             throw RequestFailure(
                 .staleShareKeyEpoch, "the share's keys are of epoch \(share.keyEpoch)",
                 remedy: "Fetch the share, and store keys of its epoch or of the next one.")

@@ -210,6 +210,8 @@ private struct ZoneWriting {
         zone.recordCount = 0
         zone.recordBytes = 0
         zone.clientChangeToken = nil
+        // A later zone of this name shares nothing with those who had keys of this one (B-TM-05).
+        if zone.sharing != .none, zone.keyEpoch < .max { zone.keyEpoch += 1 }
         zone.sharing = .none
         let version = header.takeVersions(1)
         transaction.moveInDatabaseFeed(&zone, to: version)

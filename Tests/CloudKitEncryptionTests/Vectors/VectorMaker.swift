@@ -125,6 +125,7 @@ struct VectorMaker {
                 bytes: [
                     "secret": secret.bytes, "root": root.material.bytes, "zoneKey": zoneKey.material.bytes,
                     "recordKey": zoneKey.recordKey("note-1").material.bytes,
+                    "shareKey": root.shareKey(of: share, epoch: epoch).material.bytes,
                     "linkSecret": root.linkSecret(of: share).material.bytes,
                     "seatSecret": root.linkSecret(of: share, participant: "p-1").material.bytes,
                 ])

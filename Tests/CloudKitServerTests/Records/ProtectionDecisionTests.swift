@@ -6,9 +6,22 @@ import Testing
     private func value(_ name: String, epoch: UInt32 = 0) -> Field { sealedField(name, epoch: epoch) }
 
     private func decide(
-        _ set: [Field], keeping: [Field] = [], sent: Protection?, held: Protection? = nil, zoneEpoch: UInt32 = 0
+        _ set: [Field], keeping: [Field] = [], sent: Protection?, held: Protection? = nil, zoneEpoch: UInt32 = 0,
+        checksTag: Bool = true
     ) -> ProtectionDecision {
-        ProtectionDecision(set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch)
+        ProtectionDecision(
+            set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
+    }
+
+    @Test func `B-TM-11 who overwrites whatever there is does not change for whom the record's key is wrapped`() {
+        let (held, rewrapped) = (Protection(epoch: 0, keys: [1]), Protection(epoch: 0, keys: [2]))
+        func overwrite(_ sent: Protection, _ held: Protection?) -> ProtectionDecision {
+            decide([value("s")], sent: sent, held: held, checksTag: false)
+        }
+        #expect(overwrite(rewrapped, held) == .refuse(.staleKeyEpoch))
+        #expect(overwrite(held, held) == .store(held))
+        #expect(overwrite(rewrapped, nil) == .store(rewrapped))
+        #expect(decide([value("s")], sent: rewrapped, held: held) == .store(rewrapped))
     }
 
     @Test func `B-ENC-01 a save without encrypted values keeps the protection and asks for none`() {

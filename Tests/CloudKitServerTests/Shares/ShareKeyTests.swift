@@ -68,6 +68,35 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-TM-05 the end of a share whose keys somebody had begins a key epoch of its zone`(_ engine: Engine)
+        async throws
+    {
+        for deleted in ["S", "Root"] {
+            try await withKeys(engine) { test, _ in
+                func epoch() async throws -> UInt32? {
+                    try await test.cloud.lookupZones(
+                        [ZoneID(zoneName: "Z")], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
+                        .zone?.keyEpoch
+                }
+                #expect(try await epoch() == 0)
+                try await test.modify([delete(deleted)])
+                #expect(try await epoch() == 1)
+                // So that a later share never has the epochs of an earlier one, its first is the one after the zone's.
+                func share(_ epoch: Int) async throws -> RecordOutcome {
+                    let change = ShareChange(keys: ShareKeyChange(epoch: epoch, blob: [9]))
+                    return try await test.modify([createShare(Share.zoneWideName, change)])[0]
+                }
+                #expect(try await share(1).code == .staleKeyEpoch)
+                #expect(try await share(2).record?.sharing?.keys?.epoch == 2)
+                _ = try await test.cloud.modifyZones(
+                    [.delete(ZoneID(zoneName: "Z")), .create(ZoneID(zoneName: "Z"))], in: TestCloud.address(.private),
+                    by: Caller(user: TestCloud.ada))
+                #expect(try await epoch() == 2)
+            }
+        }
+    }
+
     @Test func `B-TM-05 who is gone makes a new epoch due, and epochs are compared and set`() async throws {
         try await withKeys { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.cyd)

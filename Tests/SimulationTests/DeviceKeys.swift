@@ -1,0 +1,101 @@
+import CloudKitEncryption
+import CloudKitModel
+
+@testable import CloudKit
+
+/// What a device keeps in files about keys: it survives its processes.
+final class DeviceFiles {
+    var pins = IdentityPins()
+    var epochs = EpochPins()
+    /// The secrets of links by which it came to shares.
+    var links: [RecordPlace: ShareLinkSecret] = [:]
+}
+
+/// The keys of a device, handled by the framework's own code.
+struct DeviceKeys {
+    let access: ShareAccess
+    let files = DeviceFiles()
+    /// What came through shares, by zone; in memory only.
+    private var shared: [ZonePlace: SharedKeys] = [:]
+    /// The versions of share records that were opened.
+    private var opened: [RecordPlace: ChangeTag] = [:]
+
+    init(_ secret: AccountSecret, user: UserID) {
+        access = ShareAccess(
+            root: secret.root(container: SimulatedCloud.container.name, environment: "development"), secret: secret,
+            user: user.recordName)
+    }
+
+    /// A process ends.
+    mutating func forgetMemory() {
+        shared = [:]
+        opened = [:]
+    }
+
+    /// The keys of a zone with all that its cached records say.
+    ///
+    /// - Throws: `CallFailure` for what looks as if somebody had tampered with it.
+    mutating func zone(_ place: ZonePlace, _ cache: ZoneCache?) throws -> ZoneKeys {
+        let known = shared[place] ?? SharedKeys(place)
+        var keys = ZoneKeys(access, place: place, epoch: files.epochs.epoch(of: place) ?? 0, shared: known)
+        let records = (cache?.records ?? [:]).values.sorted { $0.id.recordName < $1.id.recordName }
+        if records.contains(where: { $0.sharing != nil }) { keys.isShared = true }
+        for record in records where record.sharing != nil {
+            let share = RecordPlace(zone: place, name: record.id.recordName)
+            if opened[share] == record.changeTag { continue }
+            try open(record, with: &keys)
+            opened[share] = record.changeTag
+        }
+        keys.learn(records.filter { $0.sharing == nil })
+        return keys
+    }
+
+    private func open(_ record: Record, with keys: inout ZoneKeys) throws {
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let link = keys.isOwn ? nil : files.links[share] ?? keys.shared.links[share.name]
+        try keys.shared.open(record, as: access, link: link) { invitation, seat throws(CallFailure) in
+            do throws(EncryptionError) {
+                return try invitation.open(
+                    as: seat, with: access.secret.identity(), pins: &files.pins, epochs: &files.epochs)
+            } catch {
+                throw .tampered(error.description)
+            }
+        }
+    }
+
+    /// The secret part of the link of a share that the account owns.
+    func linkFragment(of share: String, in zone: ZonePlace) -> String {
+        access.root.linkSecret(of: RecordPlace(zone: zone, name: share)).fragment
+    }
+
+    func keep(_ fragment: String?, of share: String, in zone: ZonePlace) {
+        guard let secret = fragment.flatMap({ try? ShareLinkSecret(fragment: $0) }) else { return }
+        files.links[RecordPlace(zone: zone, name: share)] = secret
+    }
+
+    mutating func keep(_ keys: ZoneKeys) { shared[keys.place] = keys.shared }
+
+    /// Makes keys of a share.
+    func making(_ key: ShareKey, _ keys: ZoneKeys) -> ShareKeyMaking {
+        let files = files
+        return ShareKeyMaking(
+            access: access, key: key,
+            isKnown: { identity, user in
+                (try? files.pins.check(identity, of: IdentityPins.name(of: user.recordName, in: key.place.zone))) != nil
+            },
+            authority: keys.shared.authorities[key.place.name])
+    }
+}
+
+/// Somebody's account as the cloud and the devices have it.
+struct AccountKeys {
+    var secret: AccountSecret
+    var identity: [UInt8]
+
+    init(seed: UInt64) throws {
+        var bytes = Array(repeating: UInt8(0), count: 24)
+        for shift in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: seed >> UInt64(8 * shift))) }
+        secret = try AccountSecret(bytes: bytes)
+        identity = try secret.identity().publicIdentity.bytes
+    }
+}

@@ -1,0 +1,373 @@
+import CloudKitEncryption
+import CloudKitModel
+
+@testable import CloudKit
+
+// MARK: Keys of zones
+
+extension Simulation {
+    func zonePlace(_ place: Place) -> ZonePlace {
+        ZonePlace(
+            container: SimulatedCloud.container.name, environment: "development",
+            owner: people.users[place.owner].recordName, zone: place.zone)
+    }
+
+    /// The keys of a zone, as a device has them now.
+    func keys(of place: Place, on index: Int) throws -> ZoneKeys {
+        do {
+            let keys = try devices[index].keys.zone(zonePlace(place), devices[index].zones[place])
+            devices[index].keys.keep(keys)
+            return keys
+        } catch let failure as CallFailure {
+            throw Violation("\(devices[index].name) takes the keys of \(place) for tampered with: \(failure)")
+        }
+    }
+
+    /// What a record's encrypted field holds for a device; nil: there is none, or no key for it.
+    func opened(_ record: Record, in place: Place, with keys: inout ZoneKeys, _ cache: ZoneCache?) -> String? {
+        guard let field = record.fields.first(where: { $0.name == "secret" }) else { return nil }
+        // What is not to be had is not there.
+        for _ in 0..<16 {
+            let missing = keys.missing(for: [record]).filter { cache?.records[$0] == nil }
+            let news = missing.filter { keys.shared.protections[$0] == nil }
+            for name in missing { keys.shared.learn(nil, of: name) }
+            if news.isEmpty { break }
+        }
+        guard let cipher = try? keys.cipher(opening: record), let plain = try? cipher.open(field) else { return nil }
+        return String(decoding: plain.json, as: UTF8.self)
+    }
+}
+
+// MARK: Sealing
+
+extension Simulation {
+    /// - Returns: false: an answer was lost.
+    func sealSometimes(_ edit: inout Edit, on index: Int) async throws -> Bool {
+        guard edit.kind == .create || roll(2) == 0 else { return true }
+        let record = devices[index].zones[edit.place]?.records[edit.name]
+        let parent = edit.parent(insteadOf: record?.parent)
+        return try await seal(&edit, below: parent, isMoved: parent != record?.parent, on: index)
+    }
+
+    /// - Returns: false: the device lacks the keys for it.
+    func sealForMove(_ edit: inout Edit, on index: Int) async throws -> Bool {
+        let record = devices[index].zones[edit.place]?.records[edit.name]
+        let isReady = try await seal(&edit, below: edit.parent(insteadOf: record?.parent), isMoved: true, on: index)
+        return isReady && (edit.secret != nil || record?.protection == nil)
+    }
+
+    /// Gives a record that a share begins with its key under the share's first one.
+    func sealForMove(
+        _ edit: inout Edit, sharedAs name: String, in change: inout ShareChange, on index: Int
+    ) async throws -> Bool {
+        guard try await learnEpoch(of: edit.place, on: index) else { return false }
+        var keys = try keys(of: edit.place, on: index)
+        try begin(name, in: &change, &keys, on: index)
+        let record = devices[index].zones[edit.place]?.records[edit.name]
+        return try await seal(&edit, below: record?.parent, isMoved: true, sharedAs: name, on: index)
+            && edit.secret != nil
+    }
+
+    /// Gives a share of a whole zone its first key.
+    ///
+    /// - Returns: false: an answer was lost.
+    func keyZoneShare(_ change: inout ShareChange, in place: Place, on index: Int) async throws -> Bool {
+        guard try await learnEpoch(of: place, on: index) else { return false }
+        var keys = try keys(of: place, on: index)
+        try begin(Share.zoneWideName, in: &change, &keys, on: index)
+        return true
+    }
+
+    /// The first keys of a share.
+    private func begin(_ name: String, in change: inout ShareChange, _ keys: inout ZoneKeys, on index: Int) throws {
+        let access = devices[index].keys.access
+        let key = access.root.shareKey(of: RecordPlace(zone: keys.place, name: name), epoch: keys.epoch + 1)
+        let permission = change.publicPermission ?? .none
+        let making = ShareKeyMaking(
+            access: access, key: key, isKnown: { _, _ in false }, authority: nil)
+        let zoneKeys = change.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
+        change.keys = try making.first(
+            isOpen: permission == .readOnly || permission == .readWrite, zoneKeys: zoneKeys)
+        keys.shared.add(key)
+        devices[index].keys.keep(keys)
+    }
+
+    /// Seals a new value of the encrypted field, as the framework does it: the records above are looked at first.
+    ///
+    /// - Returns: false: an answer was lost. Who lacks the keys goes on without a value.
+    private func seal(
+        _ edit: inout Edit, below parent: String?, isMoved: Bool, sharedAs share: String? = nil, on index: Int
+    ) async throws -> Bool {
+        let place = edit.place
+        if parent != nil || place.owner != devices[index].person {
+            guard try await climb(from: parent, in: place, on: index) else { return false }
+        }
+        var keys = try keys(of: place, on: index)
+        let cache = devices[index].zones[place]
+        if let tree = share ?? tree(of: edit.name, below: parent, cache) { keys.trees[edit.name] = tree }
+        keys.isShared = !keys.isOwn || !keys.trees.isEmpty || keys.shared.newest[Share.zoneWideName] != nil
+        let plain = "\"s\(fresh())\""
+        do throws(EncryptionError) {
+            let cipher = try keys.cipher(
+                sealing: edit.name, recordType: "Note", parent: parent, isMoved: isMoved,
+                held: cache?.records[edit.name]?.protection)
+            let field = try cipher.seal(Field(name: "secret", type: .string, json: Array(plain.utf8)))
+            edit.secret = SealedSecret(plain: plain, field: field, protection: cipher.protection)
+            devices[index].keys.keep(keys)
+        } catch {
+            guard case .noKey = error else {
+                throw Violation("\(devices[index].name) cannot seal \(edit.name) in \(place): \(error)")
+            }
+            note("    \(devices[index].name) waits for keys")
+        }
+        return true
+    }
+
+    private func tree(of name: String, below parent: String?, _ cache: ZoneCache?) -> String? {
+        if let own = cache?.records[name]?.share { return own }
+        var current = parent
+        for _ in 0..<20 {
+            guard let step = current, let record = cache?.records[step] else { return nil }
+            if let share = record.share { return share }
+            current = record.parent
+        }
+        return nil
+    }
+
+    /// Looks at the records above, up to the root, and whether the zone is shared as a whole.
+    ///
+    /// - Returns: false: an answer was lost.
+    private func climb(from parent: String?, in place: Place, on index: Int) async throws -> Bool {
+        // The framework believes for half a minute what it saw.
+        if roll(2) == 0 { return true }
+        var names = [Share.zoneWideName]
+        if let parent { names.append(parent) }
+        for _ in 0..<10 {
+            guard try await look(at: names, in: place, on: index) else { return false }
+            guard let last = names.last, let above = devices[index].zones[place]?.records[last], above.share == nil,
+                let next = above.parent
+            else { return true }
+            names = [next]
+        }
+        return true
+    }
+
+    /// Looks records up; what is not to be seen is forgotten.
+    func look(at names: [String], in place: Place, on index: Int) async throws -> Bool {
+        let device = devices[index]
+        let answer = try await deliver("\(device.name) looks at \(names) in \(place)") {
+            try await Answer {
+                try await cloud.lookupRecords(
+                    LookupRecordsRequest(
+                        records: names.map { LookupRecordsRequest.Item(recordName: $0) },
+                        zoneID: zoneID(place, for: device)),
+                    in: address(place, for: device), by: device.caller)
+            }
+        }
+        guard case .done(let outcomes)? = answer else { return answer != nil }
+        for (name, outcome) in zip(names, outcomes) {
+            if case .record(let record) = outcome {
+                devices[index].keep(record, in: place)
+            } else {
+                devices[index].zones[place]?.records[name] = nil
+            }
+        }
+        return true
+    }
+
+    /// Learns under which epoch a zone wants to be sealed now.
+    ///
+    /// - Returns: false: it did not.
+    @discardableResult
+    func learnEpoch(of place: Place, on index: Int) async throws -> Bool {
+        let device = devices[index]
+        let answer = try await deliver("\(device.name) looks at \(place)") {
+            try await cloud.lookupZones(
+                [zoneID(place, for: device)], in: address(place, for: device), by: device.caller)[0]
+        }
+        guard case .zone(let zone)? = answer else { return false }
+        do throws(EncryptionError) {
+            try devices[index].keys.files.epochs.see(zone.keyEpoch, of: zonePlace(place))
+        } catch {
+            throw Violation("\(device.name): \(error)")
+        }
+        return true
+    }
+}
+
+// MARK: What devices of hosts do for shares
+
+extension Simulation {
+    /// Brings the keys of the shares of a zone up to date, where that falls to this device.
+    func tend(_ place: Place, on index: Int) async throws {
+        for record in devices[index].shares(in: place) { try await tend(record, in: place, on: index) }
+    }
+
+    func tend(_ record: Record, in place: Place, on index: Int) async throws {
+        guard let sharing = record.sharing,
+            let duty = ShareDuty(
+                sharing, of: RecordPlace(zone: zonePlace(place), name: record.id.recordName),
+                by: try keys(of: place, on: index))
+        else { return }
+        let keys = try keys(of: place, on: index)
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let change: ShareKeyChange
+        if duty.isNewEpochDue {
+            guard let next = try await nextEpoch(of: share, sharing, in: place, on: index) else { return }
+            change = next
+        } else {
+            guard let key = keys.shared.newestKey(of: share.name) else { return }
+            let blob = sharing.keys?.epochs.first { $0.epoch == Int(key.epoch) }?.blob
+            change = try devices[index].keys.making(key, keys).serving(
+                duty, sharing,
+                ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) },
+                zoneKeys: duty.isRingBehind ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+            if change.wraps.isEmpty, change.link == nil, change.blob == nil { return }
+        }
+        try await hand(change, to: record, in: place, on: index)
+    }
+
+    private func nextEpoch(
+        of share: RecordPlace, _ sharing: Share, in place: Place, on index: Int
+    ) async throws -> ShareKeyChange? {
+        guard try await raiseEpoch(of: place, on: index), try await learnEpoch(of: place, on: index) else { return nil }
+        let keys = try keys(of: place, on: index)
+        let earlier = keys.shared.newestKey(of: share.name)
+        let key = keys.access.root.shareKey(of: share, epoch: UInt32(clamping: (sharing.keys?.epoch ?? 0) + 1))
+        return try devices[index].keys.making(key, keys).next(
+            sharing, earlier: earlier,
+            zoneKeys: share.name == Share.zoneWideName ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+    }
+
+    /// - Returns: false: an answer was lost.
+    private func raiseEpoch(of place: Place, on index: Int) async throws -> Bool {
+        guard try await learnEpoch(of: place, on: index) else { return false }
+        let device = devices[index]
+        let next = (device.keys.files.epochs.epoch(of: zonePlace(place)) ?? 0) + 1
+        let answer: Void? = try await deliver("\(device.name) begins key epoch \(next) of \(place)") {
+            let outcome = try await cloud.modifyZones(
+                [.raiseKeyEpoch(zoneID(place, for: device), to: next)], in: world.address(.private), by: device.caller)[
+                    0]
+            switch outcome {
+            case .zone(let zone):
+                try check(zone.keyEpoch == model[place].keyEpoch + 1, "the epoch of \(place) leapt to \(zone.keyEpoch)")
+                model[place].keyEpoch = zone.keyEpoch
+            case .failed(_, let failure):
+                note("    \(failure.code)")
+                let expected = zoneRefusal(place, by: device.person) ?? .staleKeyEpoch
+                try check(failure.code == expected, "a new epoch of \(place): \(failure.code)")
+            case .deleted: throw Violation("a new epoch was answered as a deletion")
+            }
+        }
+        return answer != nil
+    }
+
+    private func hand(_ change: ShareKeyChange, to record: Record, in place: Place, on index: Int) async throws {
+        let device = devices[index]
+        let name = record.id.recordName
+        let answer = try await deliver("\(device.name) hands out keys of \(name) in \(place), epoch \(change.epoch)") {
+            let answer = try await Answer {
+                try await cloud.storeShareKeys(
+                    StoreShareKeysRequest(zoneID: zoneID(place, for: device), recordName: name, change: change),
+                    in: address(place, for: device), by: device.caller)
+            }
+            let tree = model[place].trees[name]
+            let mayStore =
+                device.person == place.owner
+                || tree.map {
+                    $0.isMember(device.person) && model.word("share", "store keys", $0.role(of: device.person)) == "yes"
+                }
+                    ?? false
+            switch answer {
+            case .done: try check(tree != nil && mayStore, "\(device.name) stored keys of \(name), which they may not")
+            case .refused(let failure):
+                note("    \(failure.code)")
+                let expected: Set<RequestFailure.Code> = [
+                    .staleShareKeyEpoch, .badRequest, .itemNotFound, .zoneNotFound, .accessDenied, .zonePurged,
+                    .zoneKeysReset,
+                ]
+                try check(expected.contains(failure.code), "handing out keys: \(failure.code) \(failure.reason)")
+            }
+            return answer
+        }
+        if case .done? = answer { _ = try await look(at: [name], in: place, on: index) }
+    }
+}
+
+// MARK: Access
+
+extension Simulation {
+    /// Everything that a device sees opens for it, and is what was sealed.
+    func checkOpening(on index: Int) throws {
+        let device = devices[index]
+        for place in People.zones {
+            guard let cache = device.zones[place] else { continue }
+            var keys = try keys(of: place, on: index)
+            for record in device.records(in: place) {
+                let expected = model[place].items[record.id.recordName]?.fields["secret"]
+                let found = opened(record, in: place, with: &keys, cache)
+                try check(
+                    found == expected,
+                    "\(device.name) opens \(record.id.recordName) in \(place) as \(found ?? "nothing"), the model says "
+                        + "\(expected ?? "nothing")")
+            }
+        }
+    }
+
+    /// Nobody opens what was written after they lost it, whatever the cloud shows them; and who never had a part in a zone opens
+    /// nothing of it.
+    ///
+    /// - Parameter fresh: What was sealed when all epochs that were due had begun.
+    func checkSecrecy(_ fresh: [Place: Set<String>]) throws {
+        for index in devices.indices {
+            for place in People.zones where place.owner != devices[index].person && model[place].state == .live {
+                try checkSecrecy(of: place, from: index, fresh[place] ?? [])
+            }
+        }
+    }
+
+    private func checkSecrecy(of place: Place, from index: Int, _ fresh: Set<String>) throws {
+        let device = devices[index]
+        let zone = model[place]
+        // A hostile cloud shows everything it has, as everybody sees it.
+        let all = devices.filter { $0.zones[place] != nil && $0.person != device.person }
+        var records = all.flatMap { $0.records(in: place) }.reduce(into: [String: Record]()) {
+            $0[$1.id.recordName] = $1
+        }
+        let shares = all.flatMap { $0.shares(in: place) }
+        records.merge(device.zones[place]?.records ?? [:]) { first, _ in first }
+        let cache = ZoneCache(records: records.filter { $0.value.sharing == nil })
+        var keys = try device.keys.withHostile(shares, zonePlace(place), cache)
+        for (name, record) in records.sorted(by: { $0.key < $1.key }) where record.sharing == nil {
+            guard let secret = zone.items[name]?.fields["secret"] else { continue }
+            let tree = zone.tree(of: name).flatMap { zone.trees[$0] }
+            if let tree, tree.seats[device.person] != nil || tree.openTo != .none { continue }
+            guard fresh.contains(name) || !known.contains(Acquaintance(person: device.person, place: place)) else {
+                continue
+            }
+            let found = opened(record, in: place, with: &keys, cache)
+            try check(found != secret, "\(device.name) opens \(name) in \(place), which is not for them")
+        }
+    }
+}
+
+extension DeviceKeys {
+    /// The keys that this device would have, if the cloud showed it these shares.
+    fileprivate func withHostile(_ shares: [Record], _ place: ZonePlace, _ cache: ZoneCache) throws -> ZoneKeys {
+        var copy = self
+        var keys = try copy.zone(place, cache)
+        for record in shares {
+            let share = RecordPlace(zone: place, name: record.id.recordName)
+            try? keys.shared.open(record, as: access, link: files.links[share]) {
+                invitation, seat throws(CallFailure) in
+                var (pins, epochs) = (files.pins, files.epochs)
+                do throws(EncryptionError) {
+                    return try invitation.open(as: seat, with: access.secret.identity(), pins: &pins, epochs: &epochs)
+                } catch {
+                    throw .tampered(error.description)
+                }
+            }
+        }
+        return keys
+    }
+}
