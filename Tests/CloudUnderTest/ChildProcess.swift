@@ -85,6 +85,17 @@ package final class ChildProcess {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// Bytes of memory that the process has now (Linux; 0 elsewhere).
+    package var residentBytes: Int {
+        guard let text = try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
+            let kibibytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({
+                Int($0)
+            })
+        else { return 0 }
+        return kibibytes * 1024
+    }
+
     private static func withStrings<Value>(
         _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Value
     ) -> Value {

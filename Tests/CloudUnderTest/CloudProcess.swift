@@ -7,6 +7,7 @@ package final class CloudProcess {
     package let port: UInt16
     private let binary: String
     private let logLevel: String
+    private let arguments: [String]
     private var process: ChildProcess?
 
     /// Starts a cloud on an empty folder.
@@ -15,12 +16,16 @@ package final class CloudProcess {
     ///   - binary: The `welkin` program; nil: the one `Self.program()` finds.
     ///   - parent: Where the folder goes; nil: the system's folder for temporary files.
     ///   - logLevel: How much the cloud says.
-    package init(binary: String? = nil, in parent: String? = nil, logLevel: String = "warning") throws {
+    ///   - arguments: Further options of `welkin serve`.
+    package init(
+        binary: String? = nil, in parent: String? = nil, logLevel: String = "warning", arguments: [String] = []
+    ) throws {
         guard let program = binary ?? Self.program() else {
             throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
         }
         self.binary = program
         self.logLevel = logLevel
+        self.arguments = arguments
         folder = (parent ?? NSTemporaryDirectory()) + "/welkin-under-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -55,7 +60,8 @@ package final class CloudProcess {
     package func restart(timeout seconds: Double = 30) throws {
         kill()
         let process = try ChildProcess(
-            [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel], variables: variables,
+            [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments,
+            variables: variables,
             output: log)
         self.process = process
         let deadline = Moment.now.advanced(bySeconds: seconds)
@@ -79,6 +85,9 @@ package final class CloudProcess {
 
     /// Processor time of the server since it was last started, in seconds.
     package var processorSeconds: Double { process?.processorSeconds ?? 0 }
+
+    /// Bytes of memory that the server has now.
+    package var residentBytes: Int { process?.residentBytes ?? 0 }
 
     /// Makes an account and an API token of the container, signs a device in, and gives its credentials.
     package func signIn(container: String, profile: String) throws -> SignedInUser {

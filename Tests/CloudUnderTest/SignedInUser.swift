@@ -17,9 +17,16 @@ package struct SignedInUser: Sendable {
         query = "?ckAPIToken=\(Self.percentEncoded(apiToken))&ckWebAuthToken=\(Self.percentEncoded(webAuthToken))"
     }
 
-    /// The request target of an endpoint of the private database.
-    package func path(_ endpoint: String, environment: String = "development") -> String {
-        "/database/1/\(container)/\(environment)/private/\(endpoint)\(query)"
+    /// The request target of an endpoint of a database.
+    package func path(
+        _ endpoint: String, in database: String = "private", environment: String = "development"
+    ) -> String {
+        "/database/1/\(container)/\(environment)/\(database)/\(endpoint)\(query)"
+    }
+
+    /// The request target of an endpoint for accounts and devices.
+    package func devicePath(_ endpoint: String, environment: String = "development") -> String {
+        "/device/1/\(container)/\(environment)/\(endpoint)?ckAPIToken=\(Self.percentEncoded(apiToken))"
     }
 
     package func post(_ endpoint: String, _ body: String) -> RawRequest {

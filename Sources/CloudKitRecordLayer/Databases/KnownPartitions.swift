@@ -17,6 +17,18 @@ extension Reading {
         }
     }
 
+    /// Up to `limit` private databases of anybody, after one, in the order of their names.
+    package func knownPrivateDatabases(after partition: Partition?, limit: Int) async throws -> [Partition] {
+        var key = KeyBuilder(.knownPartition)
+        key.appendStart(of: Partition.privatePrefix)
+        var range = key.range
+        if let partition { range.lower = Partition.knownKey(partition.name) + [0] }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .knownPartition)
+            return Partition(try key.readString())
+        }
+    }
+
     /// Partitions that were promised work, with when.
     package func pendingPartitions(limit: Int) async throws -> [(partition: Partition, promised: Int64)] {
         try await scan(Subspace.pendingOutbox.range, limit: limit).map { entry in
@@ -51,6 +63,8 @@ extension Partition {
     package static func privateDatabases(_ container: ContainerID, _ environment: Environment) -> String {
         "private/\(container.name)/\(environment.rawValue)/"
     }
+
+    fileprivate static let privatePrefix = "private/"
 
     fileprivate static func knownKey(_ name: String) -> Bytes { KeyBuilder(.knownPartition).adding(name).bytes }
     fileprivate static func pendingKey(_ name: String) -> Bytes { KeyBuilder(.pendingOutbox).adding(name).bytes }

@@ -8,8 +8,19 @@ package struct ShareMember: Hashable, Sendable {
     /// When the user came to have a first seat, after having none: tokens from before are of an earlier stay.
     package var since: UInt64
     package var seats: [Seat] = []
-    /// Versions at which a seat was lost while others stayed; what was lost is under `ShareLoss`.
-    package var losses: [UInt64] = []
+    /// When seats were lost while others stayed; what was lost is under `ShareLoss`.
+    package var losses: [Loss] = []
+
+    package struct Loss: Hashable, Sendable {
+        package var version: UInt64
+        /// Milliseconds since 1970.
+        package var timestamp: Int64
+
+        package init(version: UInt64, timestamp: Int64) {
+            self.version = version
+            self.timestamp = timestamp
+        }
+    }
 
     /// The user's place in one share of the zone.
     package struct Seat: Hashable, Sendable {
@@ -49,7 +60,8 @@ package struct ShareMember: Hashable, Sendable {
 }
 
 extension ShareMember {
-    private static let format: UInt8 = 1
+    /// 1: without the times of losses.
+    private static let format: UInt8 = 2
 
     var encoded: Bytes {
         var value = ValueWriter(capacity: 32 + seats.count * 64)
@@ -65,13 +77,17 @@ extension ShareMember {
             value.add(byte: UInt8(seat.permission.rawValue))
         }
         value.add(UInt16(clamping: losses.count))
-        for loss in losses { value.add(loss) }
+        for loss in losses {
+            value.add(loss.version)
+            value.add(loss.timestamp)
+        }
         return value.bytes
     }
 
     init(user: UserID, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .shareMember)
-        guard try value.byte() == Self.format else { throw DamagedValue(.shareMember) }
+        let format = try value.byte()
+        guard (1...Self.format).contains(format) else { throw DamagedValue(.shareMember) }
         self.init(user: user, since: try value.number())
         for _ in 0..<(try value.number(UInt16.self)) {
             seats.append(
@@ -80,7 +96,9 @@ extension ShareMember {
                     joined: try value.number(), role: try value.word(ParticipantRole.init(rawValue:)),
                     permission: try value.word(ParticipantPermission.init(rawValue:))))
         }
-        for _ in 0..<(try value.number(UInt16.self)) { losses.append(try value.number()) }
+        for _ in 0..<(try value.number(UInt16.self)) {
+            losses.append(Loss(version: try value.number(), timestamp: format >= 2 ? try value.number() : 0))
+        }
     }
 }
 

@@ -63,6 +63,38 @@ extension Reading {
         return try values.map { try $0.map(ShareLeaving.init(decoding:)) }
     }
 
+    /// Up to `limit` records of a zone that left trees, after a key: in no order of time.
+    package func shareLeavings(
+        zone: UInt32, after cursor: ShareLeavingCursor?, limit: Int
+    ) async throws -> [(cursor: ShareLeavingCursor, leaving: ShareLeaving)] {
+        var range = KeyRange(prefix: KeyBuilder(.shareLeaving, zone: zone).bytes)
+        if let cursor {
+            range.lower =
+                ShareFeedKey.leaving(zone: zone, share: cursor.share, recordName: cursor.recordName) + [0]
+        }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .shareLeaving)
+            try key.skip()
+            let share = try key.readVersion()
+            return (
+                ShareLeavingCursor(share: share, recordName: try key.readString()),
+                try ShareLeaving(decoding: entry.value)
+            )
+        }
+    }
+
+    /// The first version after another at which members of a zone lost records.
+    package func shareLossVersion(zone: UInt32, after version: UInt64) async throws -> UInt64? {
+        let prefix = KeyBuilder(.shareLoss, zone: zone)
+        var range = KeyRange(prefix: prefix.bytes)
+        range.lower = prefix.adding(version + 1).bytes
+        return try await scan(range, limit: 1).first.map { entry in
+            var key = KeyReader(entry.key, in: .shareLoss)
+            try key.skip()
+            return try key.readVersion()
+        }
+    }
+
     /// Up to `limit` records that members lost at a version, after a position.
     package func shareLosses(
         zone: UInt32, at version: UInt64, after position: UInt64, limit: Int
@@ -72,6 +104,12 @@ extension Reading {
         range.lower = prefix.adding(position + 1).bytes
         return try await scan(range, limit: limit).map(ShareLoss.init)
     }
+}
+
+/// Which record left which tree.
+package struct ShareLeavingCursor: Hashable, Sendable {
+    package var share: UInt64
+    package var recordName: String
 }
 
 /// That a record left a tree, or was deleted in it.
@@ -166,10 +204,15 @@ extension WriteTransaction {
         set(ShareFeedKey.leaving(zone: zone, share: share, recordName: recordName), value.bytes)
     }
 
-    /// Forgets that a record left.
-    package mutating func forgetLeaving(_ entry: FeedEntry, zone: UInt32, share: UInt64) {
-        clear(ShareFeedKey.bytes(zone: zone, share: share, version: entry.version))
-        clear(ShareFeedKey.leaving(zone: zone, share: share, recordName: entry.recordName))
+    /// Forgets that a record left a tree.
+    package mutating func forget(_ leaving: ShareLeaving, of record: ShareLeavingCursor, zone: UInt32) {
+        clear(ShareFeedKey.bytes(zone: zone, share: record.share, version: leaving.version))
+        clear(ShareFeedKey.leaving(zone: zone, share: record.share, recordName: record.recordName))
+    }
+
+    /// Forgets what members of a zone lost at a version.
+    package mutating func clearShareLosses(zone: UInt32, at version: UInt64) {
+        clear(KeyRange(prefix: KeyBuilder(.shareLoss, zone: zone).adding(version).bytes))
     }
 
     package mutating func clearShareMembership(zone: UInt32, recordName: String) {

@@ -25,6 +25,10 @@ package struct ZoneHeader: Hashable, Sendable {
     package var feedVersion: UInt64
     /// Tokens of the zone's feed before this version miss deletions that were forgotten (B-BKD-12).
     package var horizon: UInt64
+    /// The same for members of shared trees in the zone.
+    package var memberHorizon: UInt64
+    /// The feed up to this version holds no deletions that compaction would have to look at.
+    package var compacted: UInt64
     package var recordCount: UInt64
     package var recordBytes: UInt64
     /// What the last save sent along (B-BAT-11).
@@ -41,6 +45,8 @@ package struct ZoneHeader: Hashable, Sendable {
         latestVersion = 0
         self.feedVersion = feedVersion
         horizon = 0
+        memberHorizon = 0
+        compacted = 0
         recordCount = 0
         recordBytes = 0
         clientChangeToken = nil
@@ -96,8 +102,8 @@ extension ZoneHeader.State {
 }
 
 extension ZoneHeader {
-    /// 1: without key epoch.
-    private static let format: UInt8 = 2
+    /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted.
+    private static let format: UInt8 = 3
 
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 96)
@@ -114,6 +120,8 @@ extension ZoneHeader {
         value.add(clientChangeToken ?? [])
         value.add(keyEpoch)
         sharing.encode(into: &value)
+        value.add(memberHorizon)
+        value.add(compacted)
         return value.bytes
     }
 
@@ -135,6 +143,8 @@ extension ZoneHeader {
         clientChangeToken = hasToken ? token : nil
         keyEpoch = format >= 2 ? try value.number() : 0
         sharing = value.isAtEnd ? .none : try ZoneSharing(reading: &value)
+        memberHorizon = format >= 3 ? try value.number() : horizon
+        compacted = format >= 3 ? try value.number() : 0
     }
 }
 

@@ -82,9 +82,11 @@ struct MemberFeed {
     private static func isCurrent(
         _ token: SyncToken, _ zone: ZoneHeader, _ member: ShareMember, newest: UInt64
     ) -> Bool {
-        token.zone == zone.number && token.version <= newest && token.baseline <= newest
+        // Of a zone that is shared as a whole members read the zone's own feed.
+        let horizon = zone.sharing.wholeShare == nil ? zone.memberHorizon : zone.horizon
+        return token.zone == zone.number && token.version <= newest && token.baseline <= newest
             // A page that took nothing ends just before the place where the stay began.
-            && token.version + 1 >= member.since && max(token.version, token.baseline) >= zone.horizon
+            && token.version + 1 >= member.since && max(token.version, token.baseline) >= horizon
     }
 
     var bytesTaken: Int { page.bytesTaken }
@@ -117,7 +119,7 @@ struct MemberFeed {
     // MARK: Reading
 
     private mutating func fill(_ view: StorageReader) async throws {
-        let blocks = (member.seats.map(Block.joined) + member.losses.map(Block.lost))
+        let blocks = (member.seats.map(Block.joined) + member.losses.map { .lost($0.version) })
             .filter { $0.version > position.version || ($0.version == position.version && position.within > 0) }
             .sorted { $0.version < $1.version }
         for block in blocks {
@@ -238,7 +240,7 @@ private struct SeatStream {
 extension StorageView {
     /// The newest version of anything a member sees of a zone: a look at the end of each feed, however long.
     func newestVersion(for member: ShareMember, in zone: ZoneHeader) async throws -> UInt64 {
-        var newest = member.losses.max() ?? 0
+        var newest = member.losses.map(\.version).max() ?? 0
         for seat in member.seats {
             let latest =
                 zone.sharing.wholeShare == seat.share

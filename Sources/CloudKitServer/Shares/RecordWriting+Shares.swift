@@ -147,7 +147,7 @@ extension RecordWriting {
                 }
                 if !isLossTold { try await tellLoss(of: share, at: version, &transaction) }
                 isLossTold = true
-                member.losses.append(version)
+                member.losses.append(ShareMember.Loss(version: version, timestamp: batch.now))
             }
             transaction.set(member, zone: zone.number)
         }

@@ -41,6 +41,12 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "n"))
     var assetBytesMax: Int64?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long deletions are kept, in days: a device that was away for longer fetches everything anew. 0: for ever.",
+            valueName: "days"))
+    var keepDeletions: Int = 30
+
     private static let shutdownMax = Duration.seconds(10)
 
     func validate() throws {
@@ -49,6 +55,9 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--tls-certificate and --tls-key go together.")
         }
         if let assetBytesMax, assetBytesMax <= 0 { throw ValidationError("--asset-bytes-max is 1 or more.") }
+        guard (0...36_500).contains(keepDeletions) else {
+            throw ValidationError("--keep-deletions is 0 to 36500 days.")
+        }
         #if !TLS
             guard tlsCertificate == nil else {
                 throw ValidationError(
@@ -62,6 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        OpenFiles.raiseLimit()
         // Rules and store have threads of their own; a loop for every core would only take turns with them.
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
@@ -83,6 +93,10 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),
                 ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger))
+            if keepDeletions > 0 {
+                let worker = CompactionWorker(cloud: cloud, days: keepDeletions, logger: logger)
+                services.services.insert(.init(service: worker), at: 0)
+            }
             // A client that never finishes its request does not keep the cloud from stopping.
             services.maximumGracefulShutdownDuration = Self.shutdownMax
             do {

@@ -28,19 +28,43 @@ private struct Simulation {
     var chance: SplitMix64
     var model: [String: [String: String]] = [:]
     /// What a device knew when it got a token.
-    var devices: [(token: String?, known: [String: [String: String]])] = [(nil, [:])]
+    var devices: [Device] = [Device()]
+
+    struct Device {
+        var token: String?
+        var known: [String: [String: String]] = [:]
+        var made = Int64.min
+    }
 
     private let names = (0..<12).map { "R\($0)" }
 
     mutating func step() async throws {
         let chosen = Array(names.shuffled(using: &chance).prefix(Int.random(in: 1...5, using: &chance)))
+        test.time.advance(1000)
         switch Int.random(in: 0..<20, using: &chance) {
         case 0: try await remakeZone()
+        case 7: try await compact()
         case 1...6: try await delete(chosen)
         default: try await save(chosen)
         }
         let page = try await test.changes()
-        if !page.moreComing { devices.append((page.syncToken, model)) }
+        if !page.moreComing { devices.append(Device(token: page.syncToken, known: model, made: test.time.now)) }
+    }
+
+    /// Only what happened before the cutoff may be missed by a token: devices from after it go on.
+    private mutating func compact() async throws {
+        let cutoff = test.time.now - Int64.random(in: 0..<20_000, using: &chance)
+        try await test.compact(before: cutoff)
+        var kept: [Device] = []
+        for device in devices {
+            do {
+                if let token = device.token { _ = try await test.changes(since: token) }
+                kept.append(device)
+            } catch let failure as RequestFailure where failure.code == .changeTokenExpired {
+                #expect(device.made < cutoff)
+            }
+        }
+        devices = kept
     }
 
     private mutating func remakeZone() async throws {
@@ -52,7 +76,7 @@ private struct Simulation {
             await expect(.changeTokenExpired) { _ = try await test.changes(since: token) }
         }
         model = [:]
-        devices = [(nil, [:])]
+        devices = [Device()]
     }
 
     /// A deletion takes along whoever names the record, or one that goes, as its owner.

@@ -3,7 +3,7 @@ import CloudKitServer
 import SeededChance
 import Testing
 
-/// Random shares, moves, removals and writes by owner and members, against a model that is too simple to be wrong.
+/// Random shares, moves, removals, compaction and writes by owner and members, against a model that is too simple to be wrong.
 ///
 /// After every few steps each member sees what the model says and nothing else, and each member's feed, followed from any
 /// token ever given out onto what was known then, gives what is visible now.
@@ -82,7 +82,8 @@ private struct ShareSimulation {
     // MARK: Steps
 
     mutating func step() async throws {
-        switch Int.random(in: 0..<20, using: &chance) {
+        test.time.advance(1000)
+        switch Int.random(in: 0..<21, using: &chance) {
         case 0...4: try await ownerSaves()
         case 5...7: try await ownerMoves()
         case 8: try await ownerDeletes()
@@ -93,8 +94,14 @@ private struct ShareSimulation {
         case 15...16: try await memberSaves()
         case 17: try await memberMoves()
         case 18: try await memberDeletes()
+        case 19: try await compact()
         default: try await rememberDevices()
         }
+    }
+
+    /// Devices whose tokens expire with it begin anew; all others go on.
+    private mutating func compact() async throws {
+        try await test.compact(before: test.time.now - Int64.random(in: 0..<60_000, using: &chance))
     }
 
     private mutating func pick() -> String { names.randomElement(using: &chance) ?? "R0" }

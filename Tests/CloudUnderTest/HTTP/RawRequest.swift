@@ -16,8 +16,12 @@ package struct RawRequest: Hashable, Sendable {
         return RawRequest(bytes: Array(head.utf8) + body)
     }
 
-    package static func get(_ path: String, host: String = "127.0.0.1") -> RawRequest {
-        RawRequest(bytes: Array("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8))
+    package static func get(
+        _ path: String, host: String = "127.0.0.1", headers: [(String, String)] = []
+    ) -> RawRequest {
+        var head = "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n"
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        return RawRequest(bytes: Array((head + "\r\n").utf8))
     }
 }
 

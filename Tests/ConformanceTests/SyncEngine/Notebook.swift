@@ -27,6 +27,8 @@ actor Notebook: CKSyncEngineDelegate {
     private var lastKnown: [String: Data] = [:]
     private(set) var log: [String] = []
     private(set) var failures: [CKError.Code] = []
+    /// The zones that were told to be gone.
+    private(set) var deletions: [CKDatabase.DatabaseChange.Deletion] = []
     private var engine: CKSyncEngine?
     /// How many more events the process lives; nil: for ever.
     private var eventsLeft: Int?
@@ -97,6 +99,7 @@ actor Notebook: CKSyncEngineDelegate {
         case .accountChange(let event):
             handleAccountChange(event)
         case .fetchedDatabaseChanges(let event):
+            deletions += event.deletions
             for deletion in event.deletions where deletion.zoneID == Self.zone.zoneID {
                 notes = [:]
                 lastKnown = [:]

@@ -1,0 +1,72 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Compacts the feeds of all private databases once a day, while the cloud runs.
+package struct FeedCompactor: Sendable {
+    private let cloud: Cloud
+    private let kept: Int64
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// Before the first run: a cloud that has just started has better things to do.
+    package static let firstPause = Duration.seconds(600)
+    /// From the end of one run to the next.
+    package static let pause = Duration.seconds(86_400)
+    /// Between two databases, so that requests do not notice.
+    package static let breath = Duration.milliseconds(20)
+
+    /// - Parameters:
+    ///   - kept: Milliseconds for which deletions are kept: a device that was away no longer goes on where it was.
+    ///   - sleep: Waits; throws when it is time to stop.
+    package init(
+        cloud: Cloud, kept: Int64,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.cloud = cloud
+        self.kept = kept
+        self.sleep = sleep
+    }
+
+    /// Works until waiting throws.
+    ///
+    /// - Parameters:
+    ///   - done: Told of each run, with what it forgot.
+    ///   - failed: Told of what the store throws; the run goes on with the next database.
+    package func run(
+        done: @Sendable (FeedCompaction) -> Void, failed: @Sendable (any Error) -> Void
+    ) async {
+        do {
+            try await sleep(Self.firstPause)
+            while true {
+                done(try await runOnce(failed))
+                try await sleep(Self.pause)
+            }
+        } catch {}
+    }
+
+    private func runOnce(_ failed: @Sendable (any Error) -> Void) async throws -> FeedCompaction {
+        let cutoff = cloud.surroundings.now() - kept
+        var total = FeedCompaction()
+        var last: StoragePartition?
+        while true {
+            let databases: [StoragePartition]
+            do {
+                databases = try await cloud.databasesToCompact(after: last, limit: Self.databasesAtOnce)
+            } catch {
+                failed(error)
+                return total
+            }
+            for database in databases {
+                do {
+                    total.add(try await cloud.compactFeeds(of: database, before: cutoff))
+                } catch {
+                    failed(error)
+                }
+                try await sleep(Self.breath)
+            }
+            if databases.count < Self.databasesAtOnce { return total }
+            last = databases.last
+        }
+    }
+
+    private static let databasesAtOnce = 500
+}

@@ -1,0 +1,27 @@
+import CloudKitServer
+import Logging
+import ServiceLifecycle
+
+/// Keeps feeds short, while the cloud runs.
+struct CompactionWorker: Service {
+    var cloud: Cloud
+    /// Days for which deletions are kept.
+    var days: Int
+    var logger: Logger
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            await FeedCompactor(cloud: cloud, kept: Int64(days) * 86_400_000).run { compaction in
+                logger.info(
+                    "feeds compacted",
+                    metadata: [
+                        "deletions": .stringConvertible(compaction.deletions),
+                        "leavings": .stringConvertible(compaction.leavings),
+                        "zones": .stringConvertible(compaction.zones),
+                    ])
+            } failed: { error in
+                logger.warning("compacting feeds", metadata: ["error": .string(String(describing: error))])
+            }
+        }
+    }
+}
