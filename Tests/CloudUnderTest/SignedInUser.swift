@@ -24,9 +24,12 @@ package struct SignedInUser: Sendable {
         "/database/1/\(container)/\(environment)/\(database)/\(endpoint)\(query)"
     }
 
-    /// The request target of an endpoint for accounts and devices.
-    package func devicePath(_ endpoint: String, environment: String = "development") -> String {
-        "/device/1/\(container)/\(environment)/\(endpoint)?ckAPIToken=\(Self.percentEncoded(apiToken))"
+    /// The request target of an endpoint for accounts and devices; `isUser`: as this user.
+    package func devicePath(
+        _ endpoint: String, isUser: Bool = false, environment: String = "development"
+    ) -> String {
+        let query = isUser ? query : "?ckAPIToken=\(Self.percentEncoded(apiToken))"
+        return "/device/1/\(container)/\(environment)/\(endpoint)\(query)"
     }
 
     package func post(_ endpoint: String, _ body: String) -> RawRequest {

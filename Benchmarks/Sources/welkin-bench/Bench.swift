@@ -4,9 +4,9 @@ import Foundation
 /// The measurements, each interleaved with its yardstick, round by round.
 struct Bench {
     let options: BenchOptions
-    private let welkin: String
+    let welkin: String
     /// Server, yardstick and their data stand on the same disk.
-    private let folder: String
+    let folder: String
 
     static let container = "iCloud.org.welkin.benchmarks"
 
@@ -40,7 +40,7 @@ struct Bench {
         return (cloud, try cloud.signIn(container: Self.container, profile: "bench"))
     }
 
-    private func ask(_ exchange: RawExchange, _ request: RawRequest) throws -> RawResponse {
+    func ask(_ exchange: RawExchange, _ request: RawRequest) throws -> RawResponse {
         let answer = try exchange.ask(request, timeout: 120)
         guard answer.status == 200, !answer.text.contains("serverErrorCode") else {
             throw BenchError("HTTP \(answer.status): \(answer.text.prefix(500))")

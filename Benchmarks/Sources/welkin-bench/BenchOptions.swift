@@ -8,7 +8,7 @@ struct BenchOptions {
     var rounds: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,s,v] [--rounds N] [--welkin PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,s,v,p,n,w] [--rounds N] [--welkin PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (told, not judged)
@@ -18,6 +18,9 @@ struct BenchOptions {
           e  single saves of 64 clients against one client (at least 10)
           s  sealing an asset against the cipher alone (at least 0.50)
           v  records with encrypted values through the framework against plain ones (at most 1.50)
+          p  saves in a zone shared with 100 people against saves in one of the owner's own (at least 0.95)
+          n  from a save to another device's notification, 1,000 devices connected (p50 at most 5 ms, p99 50 ms)
+          w  memory of the server while 10,000 devices wait (at most 500 MB)
         """
 
     init(_ arguments: [String]) throws {

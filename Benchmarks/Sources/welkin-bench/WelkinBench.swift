@@ -10,6 +10,7 @@ struct WelkinBench {
         var system: String
         var quick: Bool
         var comparisons: [Comparison]
+        var figures: [Figure] = []
     }
 
     static func main() async throws {
@@ -27,11 +28,18 @@ struct WelkinBench {
             let measurements: [(String, () async throws -> Comparison)] = [
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
                 ("d", bench.saves), ("e", bench.clients), ("s", bench.assetSealing), ("v", bench.encryptedValues),
+                ("p", bench.participants),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
                 let comparison = try await measure()
                 report.comparisons.append(comparison)
                 print(comparison.lines.joined(separator: "\n") + "\n")
+            }
+            let bounds: [(String, () throws -> [Figure])] = [("n", bench.notifications), ("w", bench.idleConnections)]
+            for (id, measure) in bounds where options.only.isEmpty || options.only.contains(id) {
+                let figures = try measure()
+                report.figures += figures
+                print(figures.flatMap(\.lines).joined(separator: "\n") + "\n")
             }
             if let path = options.json { try write(report, to: path) }
         } catch {

@@ -1,0 +1,153 @@
+import CloudUnderTest
+import Foundation
+
+/// People with devices that wait for notifications, each on a connection of its own.
+final class Crowd {
+    /// One who saves on one device and listens on others.
+    struct Person {
+        var user: SignedInUser
+        /// The connections of the devices that are to hear of what the person saves.
+        var listeners: [Int] = []
+    }
+
+    private struct Device {
+        var path: String
+        var position: String
+    }
+
+    private(set) var people: [Person] = []
+    private(set) var exchange: RawExchange
+    private var devices: [Device] = []
+    /// The first connections are for saving, the others wait.
+    private let savers: Int
+    private static let native = ("X-Welkin-Client", "sdk/1")
+
+    /// Makes people, signs them in twice each, and gives them tokens.
+    ///
+    /// - Parameters:
+    ///   - listeners: Devices of each person that hear of what the person saves.
+    ///   - idle: Devices of each person that count as the one which saves, and hear nothing.
+    init(
+        on cloud: CloudProcess, people count: Int, listeners: Int, idle: Int, savers: Int
+    ) throws {
+        self.savers = savers
+        let first = try cloud.signIn(container: Bench.container, profile: "crowd")
+        let setup = try RawExchange(port: cloud.port, connections: 1)
+        for number in 0..<count {
+            let email = "person\(number)@example.com"
+            let proof = Data((0..<32).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }).base64EncodedString()
+            // Every sign-up comes from an address of its own: of one there would be too many.
+            let address = ("X-Forwarded-For", "10.1.\(number / 250).\(number % 250 + 1)")
+            _ = try Self.ask(
+                setup,
+                .post(
+                    first.devicePath("accounts/create"), headers: [address],
+                    body: Array(
+                        #"{"email":"\#(email)","proof":"\#(proof)","salt":"AAAAAAAAAAAAAAAAAAAAAA==","rounds":600000}"#
+                            .utf8)))
+            func session(_ name: String) throws -> SignedInUser {
+                let answer = try Self.ask(
+                    setup,
+                    .post(
+                        first.devicePath("sessions/create"), headers: [address],
+                        body: Array(
+                            #"{"email":"\#(email)","proof":"\#(proof)","deviceName":"\#(name)","lifetime":"device"}"#
+                                .utf8)))
+                let session = try JSONDecoder().decode(Session.self, from: Data(answer.body))
+                return SignedInUser(
+                    container: Bench.container, userRecordName: session.userRecordName, apiToken: first.apiToken,
+                    webAuthToken: session.ckWebAuthToken)
+            }
+            var person = Person(user: try session("saves"))
+            let other = try session("listens")
+            _ = try Self.ask(setup, person.user.makeZone("Z"))
+            _ = try Self.ask(
+                setup,
+                person.user.post(
+                    "subscriptions/modify",
+                    #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"D","subscriptionType":"database"}}]}"#
+                ))
+            for index in 0..<(listeners + idle) {
+                if index < listeners { person.listeners.append(savers + devices.count) }
+                let user = index < listeners ? other : person.user
+                let answer = try Self.ask(
+                    setup,
+                    .post(
+                        user.devicePath("tokens/create", isUser: true), headers: [Self.native],
+                        body: Array(#"{"apnsEnvironment":"development","clientId":"device-\#(index)"}"#.utf8)))
+                let token = try JSONDecoder().decode(Token.self, from: Data(answer.body))
+                guard let path = URL(string: token.webcourierURL)?.path else { throw BenchError("no courier URL") }
+                devices.append(Device(path: path, position: token.position))
+            }
+            people.append(person)
+        }
+        exchange = try RawExchange(port: cloud.port, connections: savers + devices.count)
+    }
+
+    var deviceCount: Int { devices.count }
+    var saverCount: Int { savers }
+
+    private struct Session: Decodable {
+        var ckWebAuthToken: String
+        var userRecordName: String
+    }
+
+    private struct Token: Decodable {
+        var webcourierURL: String
+        var position: String
+    }
+
+    private static func ask(_ exchange: RawExchange, _ request: RawRequest) throws -> RawResponse {
+        let answer = try exchange.ask(request, timeout: 60)
+        guard answer.status == 200, !answer.text.contains("serverErrorCode") else {
+            throw BenchError("HTTP \(answer.status): \(answer.text.prefix(500))")
+        }
+        return answer
+    }
+
+    // MARK: Waiting
+
+    /// Lets every device ask for its notifications.
+    func listen() {
+        for index in devices.indices { ask(savers + index) }
+    }
+
+    private func ask(_ connection: Int) {
+        let device = devices[connection - savers]
+        exchange.send(.get("\(device.path)?confirmed=\(device.position)", headers: [Self.native]), on: connection)
+    }
+
+    enum Event {
+        /// A save was answered on a connection.
+        case saved(Int)
+        /// A device was given notifications.
+        case notified(Int)
+        /// A device's time was over; it asks again.
+        case nothing
+    }
+
+    /// What happens next; nil: nothing until the deadline. Devices ask again by themselves.
+    func next(until deadline: Moment) throws -> Event? {
+        guard let event = exchange.next(until: deadline) else { return nil }
+        guard event.outcome == .answered(status: 200) else {
+            throw BenchError(
+                "a request failed: \(event.outcome) "
+                    + String(decoding: exchange.body(of: event.connection).prefix(300), as: UTF8.self))
+        }
+        if event.connection < savers { return .saved(event.connection) }
+        let body = String(decoding: exchange.body(of: event.connection), as: UTF8.self)
+        guard let mark = body.range(of: #""position":""#), let end = body[mark.upperBound...].firstIndex(of: "\"")
+        else {
+            throw BenchError("an answer without a position: \(body.prefix(300))")
+        }
+        devices[event.connection - savers].position = String(body[mark.upperBound..<end])
+        ask(event.connection)
+        return body.hasPrefix(#"{"notifications":[]"#) ? .nothing : .notified(event.connection)
+    }
+
+    /// Takes whatever happens for a while.
+    func idle(seconds: Double) throws {
+        let end = Moment.now.advanced(bySeconds: seconds)
+        while try next(until: end) != nil {}
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+
+/// A value held against a bound that is no ratio.
+struct Figure: Encodable {
+    var id: String
+    var title: String
+    var unit: String
+    /// The most that is wanted.
+    var target: Double
+    var value: Double
+    var remarks: [String] = []
+
+    var isMet: Bool { value <= target }
+
+    var lines: [String] {
+        func text(_ value: Double) -> String {
+            value >= 100 ? String(Int(value.rounded())) : String(format: "%.2f", value)
+        }
+        return [
+            "\(id)  \(title)",
+            "     \(text(value)) \(unit), wanted ≤ \(text(target)): \(isMet ? "met" : "NOT MET")",
+        ] + remarks.map { "     \($0)" }
+    }
+}
