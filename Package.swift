@@ -187,6 +187,9 @@ let package = Package(
             dependencies: ["CloudUnderTest", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "welkin"],
             swiftSettings: strict),
         .testTarget(
+            name: "WelkinTests", dependencies: ["CloudUnderTest", "CloudKit", "CloudKitDevice", "welkin"],
+            swiftSettings: strict),
+        .testTarget(
             name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),
     ]
 )

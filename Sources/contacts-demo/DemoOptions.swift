@@ -15,6 +15,8 @@ struct DemoOptions: Sendable {
         usage: contacts-demo --contacts FILE [--profile-a NAME] [--profile-b NAME] [--container ID]
                              [--welkin PROGRAM --data DIR] [--verbose]
 
+               contacts-demo sharing --welkin PROGRAM --ben EMAIL --cleo EMAIL; see contacts-demo sharing --help
+
         Plays an address book on two devices of one user against the cloud that CLOUDKIT_ENDPOINT (or cloudkit.json)
         names. Both profiles must be signed in to the same account: welkin login --email EMAIL --profile NAME
 
@@ -49,7 +51,7 @@ struct DemoOptions: Sendable {
         }
     }
 
-    private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(DemoFailure) -> String {
+    static func value(of option: String, _ rest: inout ArraySlice<String>) throws(DemoFailure) -> String {
         guard let value = rest.popFirst(), !value.hasPrefix("--") else {
             throw DemoFailure(.usage, "\(option) needs a value.")
         }

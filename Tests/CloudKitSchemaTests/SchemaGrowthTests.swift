@@ -136,6 +136,13 @@ import Testing
         #expect(Schema()["Users"]?.fields["roles"]?.type == FieldType.int64.list)
     }
 
+    @Test func `B-SHR-09 every schema has the type of shares, which production takes as it is`() throws {
+        #expect(Schema()["cloudkit.share"] == .shares)
+        var growth = SchemaGrowth(Schema(), environment: .production, fieldsMax: 10)
+        #expect(try growth.admit([field("cloudkit.title", .string, "\"x\"")], of: "cloudkit.share").count == 1)
+        #expect(!growth.isGrown)
+    }
+
     @Test func `a schema takes over what grew elsewhere, and keeps its own types`() throws {
         var growth = growth([note])
         _ = try growth.admit([field("a", .string, "\"x\""), field("b", .int64)], of: "Note")

@@ -8,8 +8,13 @@ package final class ChildProcess {
     /// - Parameters:
     ///   - arguments: The program's path first.
     ///   - variables: Set over those of this process.
+    ///   - input: The file that the program reads.
     ///   - output: The file that takes what the program prints; it is added to.
-    package init(_ arguments: [String], variables: [String: String], output: String) throws(ChildFailure) {
+    ///   - errors: The file that takes what goes to standard error; nil: the same.
+    package init(
+        _ arguments: [String], variables: [String: String], input: String = "/dev/null", output: String,
+        errors: String? = nil
+    ) throws(ChildFailure) {
         let environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }.map { "\($0)=\($1)" }
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
@@ -18,9 +23,13 @@ package final class ChildProcess {
         #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        if let errors {
+            posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        } else {
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        }
         var identifier: pid_t = 0
         let program = arguments[0]
         let outcome = Self.withStrings(arguments) { arguments in

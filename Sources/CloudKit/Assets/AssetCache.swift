@@ -4,18 +4,11 @@ import Foundation
 import Synchronization
 
 /// Fetched files of one profile on this machine: whole and checked, each once, shared by all processes (B-AST-03).
-///
-/// ```
-/// files/<ab>/<name>    whole files; the time of their contents says that nobody wrote into them
-/// partial/<name>       on their way; locked by whoever fetches
-/// staged/<id>/<n>      hard links handed out as `fileURL`; one folder a process, whose `<id>.lease` it keeps locked
-/// lock                 held while folders are made and cleaned
-/// ```
-/// Everything is readable by its owner only. Several processes may use a folder at once; one that was killed leaves
-/// nothing that the next cleaning does not take away.
+/// How the folder looks: `AssetCacheFolder`.
 final class AssetCache: Sendable {
     let settings: AssetCacheSettings
     private let isTemporary: Bool
+    private var folder: AssetCacheFolder { AssetCacheFolder(settings) }
     private let state = Mutex(State())
 
     private struct State {
@@ -108,10 +101,9 @@ final class AssetCache: Sendable {
     /// - Throws: `CallFailure.assetCacheUnusable`.
     func partial(_ name: AssetCacheName) throws(CallFailure) -> PartialFile {
         try unusable { () throws(FileFailure) in
-            let folder = settings.folder + "/partial"
-            try PrivateFile.makeFolder(folder)
+            try PrivateFile.makeFolder(folder.partial)
             // Someone else who fetches the same file has it locked; then this is a file of one's own.
-            let path = folder + "/" + name.text
+            let path = folder.partial + "/" + name.text
             if let partial = try PartialFile(path, isPassing: false) { return partial }
             let ownPath = path + "." + UUID().uuidString.lowercased()
             if let partial = try PartialFile(ownPath, isPassing: true) { return partial }
@@ -120,7 +112,7 @@ final class AssetCache: Sendable {
     }
 
     private func path(of name: AssetCacheName) -> String {
-        settings.folder + "/files/" + name.text.prefix(2) + "/" + name.text
+        folder.files + "/" + name.text.prefix(2) + "/" + name.text
     }
 
     // MARK: Staging
@@ -151,11 +143,11 @@ final class AssetCache: Sendable {
     }
 
     private func makeStaging() throws(FileFailure) -> StagingFolder {
-        let root = settings.folder + "/staged"
+        let root = folder.staged
         try PrivateFile.makeFolder(root)
-        return try locked { () throws(FileFailure) in
+        return try folder.locked { () throws(FileFailure) in
             let path = root + "/" + UUID().uuidString.lowercased()
-            let lease = open(path + Self.leaseSuffix, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            let lease = open(path + AssetCacheFolder.leaseSuffix, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard lease >= 0 else { throw FileFailure("make a lease", errno) }
             guard flock(lease, LOCK_EX | LOCK_NB) == 0, mkdir(path, 0o700) == 0 else {
                 let failure = FileFailure("make a folder for staged files", errno)
@@ -166,8 +158,6 @@ final class AssetCache: Sendable {
         }
     }
 
-    private static let leaseSuffix = ".lease"
-
     // MARK: Cleaning
 
     private func cleanIfDue(added: Int64) {
@@ -177,59 +167,7 @@ final class AssetCache: Sendable {
             return state.added == 0
         }
         // A cache that could not be cleaned is still good; the next fetch tries again.
-        if isDue { try? clean(now: Int64(Date().timeIntervalSince1970)) }
-    }
-
-    /// Takes away what is too old or too much, and what processes that are gone have left.
-    ///
-    /// A file that an asset stands for stays readable: the asset has a link of its own.
-    ///
-    /// - Parameter now: Seconds since 1970.
-    func clean(now: Int64) throws(FileFailure) {
-        try locked { () throws(FileFailure) in
-            removeAbandonedStaging()
-            removeAbandonedPartials(now: now)
-            for victim in settings.victims(of: files(), now: now) { unlink(victim.path) }
-        }
-    }
-
-    private func files() -> [CachedFile] {
-        let root = settings.folder + "/files"
-        return Self.names(in: root).flatMap { folder in
-            Self.names(in: root + "/" + folder).compactMap { CachedFile(path: root + "/" + folder + "/" + $0) }
-        }
-    }
-
-    private func removeAbandonedStaging() {
-        let root = settings.folder + "/staged"
-        for name in Self.names(in: root) where name.hasSuffix(Self.leaseSuffix) {
-            let path = root + "/" + name
-            let lease = open(path, O_RDWR | O_CLOEXEC)
-            guard lease >= 0 else { continue }
-            defer { close(lease) }
-            guard flock(lease, LOCK_EX | LOCK_NB) == 0 else { continue }
-            try? FileManager.default.removeItem(atPath: String(path.dropLast(Self.leaseSuffix.count)))
-            unlink(path)
-        }
-    }
-
-    private func removeAbandonedPartials(now: Int64) {
-        let root = settings.folder + "/partial"
-        for name in Self.names(in: root) {
-            let path = root + "/" + name
-            guard let stamp = FileStamp(path: path), stamp.seconds < now - Self.partialAgeMax else { continue }
-            let descriptor = open(path, O_RDWR | O_CLOEXEC)
-            guard descriptor >= 0 else { continue }
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
-            close(descriptor)
-        }
-    }
-
-    /// A day.
-    private static let partialAgeMax: Int64 = 86_400
-
-    private static func names(in folder: String) -> [String] {
-        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        if isDue { try? folder.clean(now: Int64(Date().timeIntervalSince1970)) }
     }
 
     // MARK: -
@@ -250,16 +188,6 @@ final class AssetCache: Sendable {
     private static func markUsed(_ path: String) {
         let times = [timespec(tv_sec: 0, tv_nsec: now), timespec(tv_sec: 0, tv_nsec: unchanged)]
         _ = utimensat(AT_FDCWD, path, times, 0)
-    }
-
-    private func locked<Value>(_ body: () throws(FileFailure) -> Value) throws(FileFailure) -> Value {
-        do {
-            return try FileLock.hold(settings.folder + "/lock", body)
-        } catch let failure as FileFailure {
-            throw failure
-        } catch {
-            throw FileFailure("use the cache of files", EIO)
-        }
     }
 
     private func unusable<Value>(_ body: () throws(FileFailure) -> Value) throws(CallFailure) -> Value {
@@ -305,36 +233,4 @@ final class StagedFile: Sendable, Hashable {
 
     static func == (left: StagedFile, right: StagedFile) -> Bool { left === right }
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-/// A whole file of the cache, as far as cleaning goes.
-struct CachedFile: Hashable, Sendable {
-    var path: String
-    var size: Int64
-    /// Seconds since 1970.
-    var used: Int64
-
-    init(path: String, size: Int64, used: Int64) {
-        self.path = path
-        self.size = size
-        self.used = used
-    }
-
-    init?(path: String) {
-        var info = stat()
-        guard stat(path, &info) == 0 else { return nil }
-        self.init(path: path, size: Int64(info.st_size), used: Int64(info.st_atim.tv_sec))
-    }
-}
-
-extension AssetCacheSettings {
-    /// The files that have to go: those not used for too long, then the least recently used ones until the rest fits.
-    func victims(of files: [CachedFile], now: Int64) -> [CachedFile] {
-        var sum = files.reduce(0) { $0 + $1.size }
-        return files.sorted { ($0.used, $0.path) < ($1.used, $1.path) }.filter { file in
-            guard file.used < now - ageMax || sum > bytesMax else { return false }
-            sum -= file.size
-            return true
-        }
-    }
 }

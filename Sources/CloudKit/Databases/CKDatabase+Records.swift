@@ -48,6 +48,7 @@ extension CKDatabase {
     /// - Parameter atomically: Whether each zone's items take effect together or not at all (B-BAT-01).
     /// - Returns: What became of each item, also when an atomic batch failed (OPEN-13).
     /// - Throws: What concerns the request as a whole.
+    @discardableResult
     nonisolated(nonsending) public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true

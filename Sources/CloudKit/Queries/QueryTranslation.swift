@@ -74,7 +74,9 @@ struct QueryTranslation {
     static func key(_ name: String) throws(CKError) -> QueryKey {
         if let system = systemFields[name] { return .system(system) }
         guard !name.isEmpty else { throw refused("a key is missing") }
-        guard !name.contains(".") else { throw refused("key paths are not supported: '\(name)'") }
+        guard !name.contains(".") || Validity.shareFieldNames.contains(name) else {
+            throw refused("key paths are not supported: '\(name)'")
+        }
         guard !name.hasPrefix("@") else { throw refused("collection operators are not supported: '\(name)'") }
         return .field(name)
     }

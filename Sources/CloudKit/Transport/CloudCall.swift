@@ -153,7 +153,7 @@ extension CallFailure {
             self = .notSignedIn
         case .keysMissing:
             self = .accountToBeVerified(error.description)
-        case .emailMalformed, .keychainForged, .passwordTooCheap:
+        case .emailMalformed, .keychainForged, .passwordTooCheap, .filesRemain:
             self = .accountUnusable(error.description)
         case .refused(let refusal):
             switch (refusal.trouble, refusal.status) {

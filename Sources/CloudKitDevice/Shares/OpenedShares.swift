@@ -49,6 +49,9 @@ package struct OpenedShares: Sendable {
         return taken
     }
 
+    /// Forgets every link: they are for the account that opened them.
+    package func removeAll() throws(FileFailure) { try PrivateFile.remove(file) }
+
     private func change(_ body: (inout [Entry]) -> Void) throws {
         try FileLock.hold(file + ".lock") {
             var entries = try read()

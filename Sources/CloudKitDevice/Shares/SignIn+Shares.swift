@@ -21,6 +21,8 @@ package enum LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     case notALink(String)
     case otherCloud(String)
     case unknown
+    /// More than one profile could open it.
+    case severalProfiles([String])
 
     package var description: String {
         switch self {
@@ -28,6 +30,8 @@ package enum LinkError: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherCloud(let endpoint):
             "the link leads to the cloud at \(endpoint): give that with --endpoint, or sign in there"
         case .unknown: "the link leads nowhere, or you were not invited with this account"
+        case .severalProfiles(let names):
+            "several profiles are signed in there (\(names.joined(separator: ", "))): choose one with --profile"
         }
     }
 }
@@ -37,13 +41,15 @@ extension SignIn {
     ///
     /// - Throws: `LinkError`, `SignInError`, and what sending throws.
     package func linkedShare(_ link: String) async throws -> LinkedShare {
-        let guid = try shortGUID(of: link)
+        let address = try ShareAddress(link)
+        guard address.endpoint == configuration.endpoint else { throw LinkError.otherCloud(address.endpoint) }
+        let guid = address.shortGUID
         let place: LinkPlace = try await ask(
             DeviceRequest(
                 method: "GET", url: configuration.endpoint + "/share/" + guid.percentEncoded,
                 headers: ["Accept": "application/json", "X-Welkin-Client": "sdk/1"], body: []))
         var share = LinkedShare(
-            link: link, container: place.containerIdentifier, environment: place.environment, permission: "",
+            link: address.link, container: place.containerIdentifier, environment: place.environment, permission: "",
             isAccepted: false, isOwner: false, shortGUID: guid)
         let found = try await invitation("resolve", share)
         share.title = found.share?.fields?["cloudkit.title"]?.value?.text
@@ -61,17 +67,6 @@ extension SignIn {
         if !share.isOwner { _ = try await invitation("accept", share) }
         try OpenedShares(profileFolder: configuration.deviceProfile.folder).put(
             OpenedShares.Entry(link: share.link, container: share.container, environment: share.environment))
-    }
-
-    private func shortGUID(of link: String) throws(LinkError) -> String {
-        guard link.utf8.count <= 2048, let parts = URLComponents(string: link), let host = parts.host,
-            let scheme = parts.scheme, parts.path.hasPrefix("/share/")
-        else { throw .notALink(link) }
-        let endpoint = "\(scheme)://\(host)" + (parts.port.map { ":\($0)" } ?? "")
-        guard endpoint == configuration.endpoint else { throw .otherCloud(endpoint) }
-        let guid = String(parts.path.dropFirst("/share/".count))
-        guard !guid.isEmpty, !guid.contains("/") else { throw .notALink(link) }
-        return guid
     }
 
     private func invitation(_ action: String, _ share: LinkedShare) async throws -> InvitationAnswer {

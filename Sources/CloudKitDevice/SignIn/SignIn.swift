@@ -68,6 +68,9 @@ package struct SignIn: Sendable {
             credentials[container, configuration.environment] = try entry(session.answer, container)
             credentials.trouble = keys.keychain == nil ? .keysLocked : nil
             try profile.store(credentials, keychain: keys.keychain)
+            if before?.email != credentials.email || before?.endpoint != credentials.endpoint {
+                try removeOpenedFiles()
+            }
             if let before, before.endpoint == configuration.endpoint { try? await end(before.proof, container) }
             return Outcome(credentials: credentials, keys: keys.outcome)
         }
@@ -127,18 +130,36 @@ package struct SignIn: Sendable {
         return session.ckWebAuthToken
     }
 
-    /// Ends the session at the cloud, so that its tokens are worth nothing, and forgets it and the keys here.
+    /// Ends the session at the cloud, so that its tokens are worth nothing, and forgets it and the keys here, with the files
+    /// that were fetched and the links that were opened.
     ///
-    /// The device is signed out here even when the cloud cannot be reached; the error then says so.
+    /// The device is signed out here even when the cloud cannot be reached, or a file does not go; the error then says so. Files that a
+    /// running app holds go when it ends.
     package func signOut(container: String) async throws {
         let profile = configuration.deviceProfile
         guard let credentials = try profile.credentials() else { return }
         try profile.signOut()
-        guard credentials.endpoint == configuration.endpoint else { return }
-        do {
-            try await end(credentials.proof, container)
-        } catch SignInError.refused(let refusal) where refusal.trouble == .sessionEnded {
-            // It was over already.
+        let cleaning = Result { try removeOpenedFiles() }
+        if credentials.endpoint == configuration.endpoint {
+            do {
+                try await end(credentials.proof, container)
+            } catch SignInError.refused(let refusal) where refusal.trouble == .sessionEnded {
+                // It was over already.
+            }
+        }
+        try cleaning.get()
+    }
+
+    /// Takes away what the account that was signed in had fetched and opened in the profile.
+    ///
+    /// - Throws: `SignInError.filesRemain`.
+    private func removeOpenedFiles() throws(SignInError) {
+        let cache = configuration.assetCache?.folder(of: configuration.profile)
+        do throws(FileFailure) {
+            try OpenedShares(profileFolder: configuration.deviceProfile.folder).removeAll()
+            if let cache { try AssetCacheFolder(cache).empty() }
+        } catch {
+            throw .filesRemain(cache?.folder ?? configuration.deviceProfile.folder, error)
         }
     }
 

@@ -12,6 +12,8 @@ package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
     case keychainForged
     /// The cloud asks for a proof from which the password could be guessed.
     case passwordTooCheap(rounds: Int)
+    /// Files of an account that is not signed in any more could not be removed.
+    case filesRemain(String, FileFailure)
 
     package var description: String {
         switch self {
@@ -30,6 +32,8 @@ package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
         case .keysMissing: "This device does not have the account's keys. \(AccountTrouble.keysLocked.explanation)"
         case .keychainForged:
             "The cloud's keychain does not fit the account's public identity: someone changed it. Do not use this cloud."
+        case .filesRemain(let folder, let failure):
+            "Files of the account that was signed in remain in \(folder): \(failure). Remove the folder by hand."
         case .passwordTooCheap(let rounds):
             "The cloud asks for a proof of only \(rounds) rounds, from which your password could be guessed. "
                 + "Do not use it, or change the account's password at its operator."

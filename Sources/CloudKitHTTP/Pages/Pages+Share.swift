@@ -5,22 +5,27 @@ extension Pages {
     ///
     /// - Parameter thumbnail: Base 64 of an image; shown only if it begins as one.
     static func share(container: ContainerID, title: String?, owner: String?, thumbnail: String?) -> Answer {
+        let title = title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil }
         let name = title.map(HTML.escape) ?? "Something is shared with you"
-        let from = owner.map { "<p>Shared by \(HTML.escape($0)).</p>" } ?? ""
-        let image = thumbnail.flatMap(imageSource).map { "<p><img src=\"\($0)\" alt=\"\" width=\"128\"></p>" } ?? ""
+        let from = owner.map { "<p>Shared by <bdi>\(HTML.escape($0))</bdi></p>" } ?? ""
+        let image =
+            thumbnail.flatMap(imageSource).map { "<p><img class=\"thumbnail\" src=\"\($0)\" alt=\"\"></p>" } ?? ""
         return html(
-            title: title ?? "Shared", allowsImages: true,
+            title: title ?? "Shared with you", allowsImages: true,
             body: """
                 <main>
                 \(image)
-                <h1>\(name)</h1>
+                <h1 dir="auto">\(name)</h1>
                 \(from)
-                <p>It belongs to the app <strong>\(HTML.escape(container.name))</strong>. To open it, copy this page's
-                whole address, from <code>http</code> to its end, and give it to the app, or run</p>
-                <pre>welkin open <em>address</em></pre>
-                <p>on a device that is signed in to this cloud.</p>
+                <div id="open" hidden>
+                <p><a class="button">Open</a></p>
+                <p class="quiet">The button works on devices where <code>welkin link-handler install</code> was run.</p>
+                </div>
+                <p>To open it, give this page's whole address, from <code>http</code> to its end, to the app
+                <strong>\(HTML.escape(container.name))</strong>, or run on a device that is signed in to this cloud:</p>
+                <pre id="command">welkin open '<em>address</em>'</pre>
                 </main>
-                """)
+                """, script: "/share.js")
     }
 
     static func shareNotFound() -> Answer {

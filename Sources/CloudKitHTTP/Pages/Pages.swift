@@ -132,8 +132,8 @@ struct Pages {
         return answer
     }
 
-    static func signInScript() -> Answer {
-        Answer(contentType: "text/javascript; charset=UTF-8", body: Array(SignInScript.text.utf8), headers: headers)
+    static func script(_ text: String) -> Answer {
+        Answer(contentType: "text/javascript; charset=UTF-8", body: Array(text.utf8), headers: headers)
     }
 
     static func styleSheet() -> Answer {
@@ -170,6 +170,13 @@ struct Pages {
         label.check { grid-template-columns: auto 1fr; align-items: center; }
         input:not([type=checkbox]), button { font: inherit; padding: 0.5rem 0.75rem; }
         dd { margin: 0 0 0.75rem 1rem; }
+        h1, pre { overflow-wrap: anywhere; }
+        h1 { line-height: 1.2; }
+        pre { white-space: pre-wrap; padding: 0.75rem; border: 1px solid #8886; border-radius: 0.5rem; }
+        a.button { display: inline-block; padding: 0.6rem 1.2rem; border-radius: 0.5rem; background: #0a58ca; color: #fff;
+          text-decoration: none; }
+        img.thumbnail { width: 8rem; height: 8rem; object-fit: cover; border-radius: 1rem; }
+        .quiet { opacity: 0.75; font-size: 0.9rem; }
         #message { min-height: 1.5em; }
 
         """

@@ -246,7 +246,8 @@ package struct CloudResponder: HTTPResponder {
     private func page(_ endpoint: Endpoint, _ exchange: Exchange) async throws -> Answer {
         switch endpoint {
         case .landingPage: return Pages.landing()
-        case .signInScript: return Pages.signInScript()
+        case .signInScript: return Pages.script(SignInScript.text)
+        case .shareScript: return Pages.script(ShareScript.text)
         case .styleSheet: return Pages.styleSheet()
         case .signInPage:
             return await forApp(exchange.query) { Pages.signIn($0, signUpURL: devices.isSignUpOpen ? $1 : nil) }

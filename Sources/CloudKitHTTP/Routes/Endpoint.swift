@@ -62,6 +62,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case signInScript = "page/sign-in.js"
     case styleSheet = "page/style.css"
     case sharePage = "page/share"
+    case shareScript = "page/share.js"
     case health
     case metrics
     case unknown
@@ -87,8 +88,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
             .adminFaultsList:
             .getOrPost
         case .assetUpload: .upload
-        case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .health,
-            .metrics, .courier, .unknown:
+        case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage,
+            .shareScript,
+            .health, .metrics, .courier, .unknown:
             .get
         default: .post
         }

@@ -68,7 +68,7 @@ struct Route: Hashable {
 
     private static let pages: [Substring: Endpoint] = [
         "/": .landingPage, "": .landingPage, "/sign-in": .signInPage, "/sign-up": .signUpPage,
-        "/sign-in.js": .signInScript,
+        "/sign-in.js": .signInScript, "/share.js": .shareScript,
         "/style.css": .styleSheet, "/health": .health, "/metrics": .metrics,
     ]
 

@@ -84,7 +84,8 @@ package enum Validity {
         "lastModifiedUserRecordID", "recordChangeTag", "etag", "modifiedByDevice",
     ]
 
-    private static let shareFieldNames: Set<String> = [
+    /// The names by which a share introduces itself; the only ones with a dot.
+    package static let shareFieldNames: Set<String> = [
         "cloudkit.title", "cloudkit.type", "cloudkit.thumbnailImageData",
     ]
 }

@@ -26,6 +26,18 @@ package struct RecordTypeDefinition: Hashable, Sendable {
 
     package static let users = RecordTypeDefinition(
         name: usersName, fields: ["roles": FieldDefinition(type: FieldType.int64.list)], grants: Grant.userDefaults)
+
+    /// The type of shares; every container has it, so that shares can be asked for before there is one (B-SHR-09).
+    package static let shares = RecordTypeDefinition(
+        name: Validity.shareRecordType,
+        fields: [
+            "cloudkit.title": FieldDefinition(justInTime: .string),
+            "cloudkit.type": FieldDefinition(justInTime: .string),
+            "cloudkit.thumbnailImageData": FieldDefinition(justInTime: .bytes),
+        ], systemIndexes: [.recordName: .queryable])
+
+    /// The types that no app defines.
+    static let ofTheSystem = [users, shares]
 }
 
 extension QueryKey.SystemField {
@@ -47,9 +59,7 @@ package struct Schema: Hashable, Sendable {
     package init(version: UInt64 = 0, types: [String: RecordTypeDefinition] = [:]) {
         self.version = version
         self.types = types
-        if self.types[RecordTypeDefinition.usersName] == nil {
-            self.types[RecordTypeDefinition.usersName] = .users
-        }
+        for type in RecordTypeDefinition.ofTheSystem where self.types[type.name] == nil { self.types[type.name] = type }
     }
 
     package subscript(name: String) -> RecordTypeDefinition? { types[name] }

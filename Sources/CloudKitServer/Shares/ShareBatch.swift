@@ -192,6 +192,7 @@ extension ShareBatch {
         guard isActive else { return }
         plan = SharePlan()
         plan.left = left
+        spareWhatIsLeft(&drafts)
         for index in drafts.indices { drafts[index].resetShare(batch.items[index]) }
         noteEnded(drafts)
         for index in drafts.indices { drafts[index].leaveShares(plan.ended) }
@@ -204,6 +205,17 @@ extension ShareBatch {
         plan.after = trees.after
         plan.moves = trees.moves
         try await loadLeavings(view)
+    }
+
+    /// Rule B-ACP-06: whoever gives up their seat deletes nothing of the owner's in the same request. For them it is gone with
+    /// the seat; an app that deletes the share and all it has of it means no more than that.
+    private func spareWhatIsLeft(_ drafts: inout [RecordDraft]) {
+        let leftNumbers = Set(left.compactMap { shares[$0]?.number })
+        if leftNumbers.isEmpty { return }
+        for case (let index, .delete(let deletion)) in zip(drafts.indices, drafts) {
+            let tree = memberships[deletion.held.name]?.share ?? zone.sharing.wholeShare
+            if let tree, leftNumbers.contains(tree) { drafts[index] = .alreadyGone }
+        }
     }
 
     private mutating func noteEnded(_ drafts: [RecordDraft]) {

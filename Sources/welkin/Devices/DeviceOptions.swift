@@ -15,15 +15,18 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: "Whose credentials to use. [env: CLOUDKIT_PROFILE]")
     var profile: String?
 
-    func configuration() throws -> DeviceConfiguration {
-        var variables = ProcessInfo.processInfo.environment
+    /// Those of this process, with the options over them.
+    var variables: [String: String] {
+        var variables = EnvironmentVariables.all
         if let endpoint { variables["CLOUDKIT_ENDPOINT"] = endpoint }
         if let container { variables["CLOUDKIT_CONTAINER"] = container }
         if let environment { variables["CLOUDKIT_ENVIRONMENT"] = environment }
         if let apiToken { variables["CLOUDKIT_API_TOKEN"] = apiToken }
         if let profile { variables["CLOUDKIT_PROFILE"] = profile }
-        return try DeviceConfiguration.resolve(variables: variables)
+        return variables
     }
+
+    func configuration() throws -> DeviceConfiguration { try DeviceConfiguration.resolve(variables: variables) }
 
     /// The settings and the container they name, which a sign-in needs.
     func signIn() throws -> (configuration: DeviceConfiguration, container: String) {

@@ -4,7 +4,8 @@ import CloudKitDevice
 /// Signs this device out.
 struct LogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Sign this device out, here and at the cloud.")
+        commandName: "logout", abstract: "Sign this device out, here and at the cloud.",
+        discussion: "Files that apps fetched for the account go, too; those that a running app holds go when it ends.")
 
     @OptionGroup var device: DeviceOptions
 
@@ -16,9 +17,16 @@ struct LogoutCommand: AsyncParsableCommand {
         do {
             try await SignIn(configuration: configuration, send: WebSend.send).signOut(container: container)
             Output.result("Signed out.")
+        } catch let error as SignInError where error.isAboutFiles {
+            Output.result("Signed out.")
+            Output.remark(error.description)
         } catch {
             Output.result("Signed out on this machine.")
             Output.remark("The cloud could not be told: \(error)")
         }
     }
+}
+
+extension SignInError {
+    fileprivate var isAboutFiles: Bool { if case .filesRemain = self { true } else { false } }
 }

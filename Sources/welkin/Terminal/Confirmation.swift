@@ -8,4 +8,11 @@ enum Confirmation {
         Output.write(text, to: 2)
         return readLine()?.trimmingCharacters(in: .whitespaces).lowercased() == "yes"
     }
+
+    /// Lets whoever is at the terminal read on; does nothing where nobody is.
+    static func waitForReturn() {
+        guard isatty(STDIN_FILENO) == 1 else { return }
+        Output.write("Press Return to close. ", to: 2)
+        _ = readLine()
+    }
 }

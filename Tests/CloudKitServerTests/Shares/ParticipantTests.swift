@@ -247,6 +247,27 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-ACP-06 whoever leaves and deletes in one request takes nothing along`(_ engine: Engine) async throws {
+        for isZoneWide in [false, true] {
+            try await withCloud(engine) { test in
+                try await test.makeZone()
+                try await test.modify([create("Root"), create("In", parent: .set(recordName: "Root"))])
+                let share =
+                    isZoneWide
+                    ? try await test.shareZone(with: [invite(TestCloud.bob)])
+                    : try await test.shareTree("Root", with: [invite(TestCloud.bob)])
+                try await test.accept(share.shortGUID, by: TestCloud.bob)
+                let outcomes = try await test.modify(
+                    [delete("In"), delete(share.id.recordName)], of: TestCloud.ada, atomic: true, by: TestCloud.bob)
+                #expect(outcomes.map(\.isDeleted) == [true, true])
+                await expect(.zoneNotFound) { _ = try await test.sharedLookup(["In"], by: TestCloud.bob) }
+                #expect(try await test.record("In") != nil)
+                #expect(try await test.share(share.id.recordName)?.participants.count == 1)
+            }
+        }
+    }
+
     @Test func `B-PRT-12, B-PRT-13 members reach nothing outside, by no road`() async throws {
         try await withShare(with: [invite(TestCloud.bob)]) { test, share in
             try await test.modify([

@@ -150,6 +150,35 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-SHR-09 shares are found by queries, in both environments, also where there is none`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            func names(_ filters: [QueryFilter], _ environment: CloudKitModel.Environment = .development) async throws
+                -> [String]
+            {
+                let request = QueryRecordsRequest(
+                    query: Query(recordType: "cloudkit.share", filters: filters),
+                    zoneID: environment == .development ? ZoneID(zoneName: "Z") : nil)
+                let address = DatabaseAddress(
+                    container: TestCloud.container, environment: environment, scope: .private)
+                return try await test.cloud.queryRecords(request, in: address, by: Caller(user: TestCloud.ada))
+                    .records.map(\.id.recordName)
+            }
+            let titled = QueryFilter(key: .field("cloudkit.title"), comparator: .equals, value: .string("Trip"))
+            for filters in [[], [titled]] {
+                #expect(try await names(filters).isEmpty)
+                #expect(try await names(filters, .production).isEmpty)
+            }
+            try await test.modify([create("Root")])
+            try await test.shareTree("Root")
+            #expect(try await names([]) == ["Share-Root"])
+            #expect(try await names([titled]).isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-ACP-08 ending a share leaves its records, with another tag for the root`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()

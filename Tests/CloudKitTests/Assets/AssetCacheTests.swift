@@ -39,7 +39,7 @@ import Testing
         #expect(read(file) == "hello")
         #expect(try mode(path) == 0o600)
         #expect(try mode(settings.folder) == 0o700)
-        try cache.clean(now: Int64(Date().timeIntervalSince1970) + 40 * 86_400)
+        try AssetCacheFolder(cache.settings).clean(now: Int64(Date().timeIntervalSince1970) + 40 * 86_400)
         #expect(try cache.staged(name("hello").0) == nil)
         #expect(read(file) == "hello")
         file = nil
@@ -79,7 +79,7 @@ import Testing
         // Another process of the same profile.
         let other = AssetCache(settings)
         let copy = try #require(try other.staged(name("hello").0))
-        try cache.clean(now: Int64(Date().timeIntervalSince1970))
+        try AssetCacheFolder(cache.settings).clean(now: Int64(Date().timeIntervalSince1970))
         #expect(!FileManager.default.fileExists(atPath: left))
         #expect(!FileManager.default.fileExists(atPath: left + ".lease"))
         #expect(read(file) == "hello" && read(copy) == "hello")

@@ -1,0 +1,118 @@
+import CloudKitDevice
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+/// Opening links to shares with the built program.
+@Suite struct ShareCommandTests {
+    /// A zone of Ada's with a note, shared with Ben.
+    private func share(_ name: String, _ ada: CKContainer) async throws -> CKShare {
+        let database = ada.privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: name)).zoneID
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Note", zoneID: zone))
+        note.encryptedValues["text"] = "text of \(name)"
+        let share = CKShare(rootRecord: note)
+        share[CKShare.SystemFieldKey.title] = name
+        share.addParticipant(try await ada.shareParticipant(forEmailAddress: "ben@example.com"))
+        try await database.modifyRecords(saving: [note, share], deleting: [])
+        return share
+    }
+
+    private func text(of metadata: CKShare.Metadata?, _ app: CKContainer) async throws -> String? {
+        guard let root = metadata?.hierarchicalRootRecordID else { return nil }
+        return try await app.sharedCloudDatabase.record(for: root).encryptedValues["text"] as? String
+    }
+
+    @Test func `B-ACP-01 an opened link is accepted and reaches the running app, and one that starts later`()
+        async throws
+    {
+        try await Town.run { town in
+            let ada = try await town.newcomer("ada").app()
+            var ben = try await town.newcomer("ben")
+            let running = try ben.app()
+            // Where the cloud is, is in the link; a desktop sets nothing.
+            let configuration = try ben.configuration()
+            for name in ["CLOUDKIT_ENDPOINT", "CLOUDKIT_CONTAINER", "CLOUDKIT_API_TOKEN"] { ben.variables[name] = "" }
+
+            let first = try #require(try await share("First", ada).url?.absoluteString)
+            async let delivered = running.openedShares().first { _ in true }
+            let opened = try await ben.welkin("open", "--yes", first)
+            #expect(opened.status == 0, "\(opened.remarks)")
+            #expect(opened.output.contains("First"))
+            #expect(opened.output.contains(Town.container))
+            let metadata = await delivered
+            #expect(metadata?.participantStatus == .accepted)
+            #expect(try await text(of: metadata, running) == "text of First")
+
+            let second = try #require(try await share("Second", ada).url?.absoluteString)
+            // As the page's button has it.
+            #expect(try await ben.welkin("open", "--yes", "welkin:" + second).status == 0)
+            let started = CKContainer(configuration: configuration)
+            let later = await started.openedShares().first { _ in true }
+            #expect(later?.share[CKShare.SystemFieldKey.title] as? String == "Second")
+            #expect(try await text(of: later, started) == "text of Second")
+        }
+    }
+
+    @Test func `B-ACP-02 nothing is accepted unasked, and what cannot be opened is told`() async throws {
+        try await Town.run { town in
+            let ada = try await town.newcomer("ada").app()
+            let ben = try await town.newcomer("ben")
+            let cat = try await town.newcomer("cat")
+            let link = try #require(try await share("Secret", ada).url?.absoluteString)
+            // Without a terminal nobody can say yes.
+            let asked = try await ben.welkin("open", link, input: ["yes"])
+            #expect(asked.status == 1)
+            #expect(asked.output.contains("Secret"))
+            #expect(try await ben.app().sharedCloudDatabase.allRecordZones().isEmpty)
+            let stranger = try await cat.welkin("open", "--yes", link)
+            #expect(stranger.status == 1)
+            #expect(!(stranger.output + stranger.remarks).contains("Secret"))
+            #expect(stranger.remarks.contains("leads nowhere"))
+            let endpoint = try #require(ben.variables["CLOUDKIT_ENDPOINT"])
+            #expect(
+                try await ben.welkin("open", "--yes", endpoint + "/share/nothing").remarks.contains("leads nowhere"))
+            #expect(try await ben.welkin("open", "--yes", "hello").remarks.contains("is no link to a share"))
+            let elsewhere = try await ben.welkin("open", "--yes", "https://127.0.0.1:9/share/abc")
+            #expect(elsewhere.status == 1)
+            #expect(elsewhere.remarks.contains("cannot be reached") || elsewhere.remarks.contains("signed in"))
+            let named = try await ben.welkin("open", "--yes", "--endpoint", "https://cloud.example.com", link)
+            #expect(named.remarks.contains("leads to the cloud at " + endpoint))
+            let nobody = try town.machine("nobody")
+            #expect(try await nobody.welkin("open", "--yes", link).remarks.contains("not signed in"))
+        }
+    }
+
+    @Test func `a handler is installed for the desktop, shown, and taken away`() async throws {
+        try await Town.run { town in
+            let ben = try town.machine("ben")
+            #expect(try await ben.welkin("link-handler").status == 1)
+            try FileManager.default.createDirectory(atPath: ben.home + "/config", withIntermediateDirectories: true)
+            let preferences = URL(fileURLWithPath: ben.home + "/config/mimeapps.list")
+            let mine = "[Default Applications]\ntext/html=browser.desktop;\n"
+            try Data(mine.utf8).write(to: preferences)
+            let installed = try await ben.welkin("link-handler", "install", "--profile", "work")
+            #expect(installed.status == 0, "\(installed.remarks)")
+            #expect(installed.remarks.contains(ben.home + "/data/applications/org.welkin.open.desktop"))
+            let shown = try await ben.welkin("link-handler")
+            #expect(shown.status == 0)
+            #expect(shown.output.contains("\"open\" \"--hold\" \"--profile\" \"work\" %u"))
+            // The desktop's own tool agrees, where there is one.
+            let tool = "/usr/bin/xdg-mime"
+            if FileManager.default.isExecutableFile(atPath: tool) {
+                var variables = ben.variables
+                variables["XDG_DATA_DIRS"] = ben.home + "/nothing"
+                let asked = try await Machine.run(
+                    [tool, "query", "default", "x-scheme-handler/welkin"], variables: variables, in: ben.home)
+                #expect(asked.output == "org.welkin.open.desktop\n")
+            }
+            let removed = try await ben.welkin("link-handler", "remove")
+            #expect(removed.status == 0)
+            #expect(try Data(contentsOf: preferences) == Data(mine.utf8))
+            #expect(!ben.exists("data/applications/org.welkin.open.desktop"))
+            #expect(try await ben.welkin("link-handler", "remove").remarks.contains("not installed"))
+            #expect(try await ben.welkin("link-handler", "install", "--profile", "a/b").status == 64)
+        }
+    }
+}
