@@ -34,7 +34,7 @@ import Testing
             #expect(try await town.operate("fault", "remove", listed[0].id).status == 0)
             #expect(try await town.operate("fault", "remove", listed[0].id).status == 1)
             #expect(try await town.operate("fault", "list", "--json").decoded([Ordered].self).isEmpty)
-            #expect(try await town.operate("fault", "order", "quota", Town.container).status == 64)
+            #expect(try await town.operate("fault", "order", "quota", Town.container).status != 0)
         }
     }
 }
