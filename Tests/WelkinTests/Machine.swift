@@ -50,8 +50,15 @@ struct Machine: Sendable {
         try await Self.run([program] + arguments, input: input, variables: variables, in: home)
     }
 
+    /// Runs `welkin` with somebody at a terminal.
+    func welkin(_ arguments: String..., at terminal: PseudoTerminal) async throws -> Outcome {
+        try await Self.run([program] + arguments, at: terminal.path, variables: variables, in: home)
+    }
+
+    /// - Parameter terminal: What the program reads instead of `input`.
     static func run(
-        _ command: [String], input: [String] = [], variables: [String: String], in folder: String
+        _ command: [String], input: [String] = [], at terminal: String? = nil, variables: [String: String],
+        in folder: String
     ) async throws -> Outcome {
         // A thread of its own: waiting for a process would keep other tests from running.
         try await withCheckedThrowingContinuation { continuation in
@@ -64,7 +71,8 @@ struct Machine: Sendable {
                         let lines = input.map { $0 + "\n" }.joined()
                         try Data(lines.utf8).write(to: URL(fileURLWithPath: scratch + "/input"))
                         let process = try ChildProcess(
-                            command, variables: variables, input: scratch + "/input", output: scratch + "/output",
+                            command, variables: variables, input: terminal ?? scratch + "/input",
+                            output: scratch + "/output",
                             errors: scratch + "/errors")
                         let status = process.wait()
                         func text(_ name: String) -> String {

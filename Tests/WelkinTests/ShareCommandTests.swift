@@ -84,6 +84,28 @@ import Testing
         }
     }
 
+    @Test func `B-ACP-02 at a terminal the person is asked, and says no or yes`() async throws {
+        try await Town.run { town in
+            let ada = try await town.newcomer("ada").app()
+            let ben = try await town.newcomer("ben")
+            let link = try #require(try await share("Asked", ada).url?.absoluteString)
+            let terminal = try PseudoTerminal()
+            defer { terminal.close() }
+            terminal.type("no")
+            let declined = try await ben.welkin("open", link, at: terminal)
+            #expect(declined.status == 1)
+            #expect(declined.remarks.contains("Take part in this share?"))
+            #expect(try await ben.app().sharedCloudDatabase.allRecordZones().isEmpty)
+            terminal.type("yes")
+            terminal.type("")
+            // As the desktop starts it, in a window of its own.
+            let agreed = try await ben.welkin("open", "--hold", link, at: terminal)
+            #expect(agreed.status == 0, "\(agreed.remarks)")
+            #expect(agreed.remarks.contains("Press Return to close"))
+            #expect(try await ben.app().sharedCloudDatabase.allRecordZones().count == 1)
+        }
+    }
+
     @Test func `a handler is installed for the desktop, shown, and taken away`() async throws {
         try await Town.run { town in
             let ben = try town.machine("ben")

@@ -171,7 +171,7 @@ struct Pages {
         input:not([type=checkbox]), button { font: inherit; padding: 0.5rem 0.75rem; }
         dd { margin: 0 0 0.75rem 1rem; }
         h1, pre { overflow-wrap: anywhere; }
-        h1 { line-height: 1.2; }
+        h1 { line-height: 1.2; max-height: 4.8em; overflow: hidden; }
         pre { white-space: pre-wrap; padding: 0.75rem; border: 1px solid #8886; border-radius: 0.5rem; }
         a.button { display: inline-block; padding: 0.6rem 1.2rem; border-radius: 0.5rem; background: #0a58ca; color: #fff;
           text-decoration: none; }
