@@ -79,8 +79,14 @@ struct BatchSealing {
         for (index, answer) in zip(pending, answers) {
             if isStale(answer, index) { stale.append(index) }
         }
+        let staleNames = Set(stale.compactMap { batch.request.operations[$0].change.recordName })
+        // A share that begins with such a root was refused for want of it.
+        let waiting = pending.filter { index in
+            let root = batch.request.operations[index].change.share?.root?.recordName
+            return root.map(staleNames.contains) ?? false
+        }
         // In a batch that is all or nothing the others were not saved either.
-        let unsettled = isAtomic && !stale.isEmpty ? pending : stale
+        let unsettled = isAtomic && !stale.isEmpty ? pending : pending.filter { stale.contains($0) || waiting.contains($0) }
         for (index, answer) in zip(pending, answers) where !unsettled.contains(index) {
             settled[index] = .success(answer)
         }
