@@ -2,13 +2,15 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension Cloud {
-    /// Carries notifications that were written down in a partition into the queues of their receivers; false if none waited.
+    /// Carries notifications that were written down in a partition into the queues of their receivers.
     ///
     /// Each receiver's queue is written before the job is done, so that a crash between the two delivers again rather than
     /// never; the queue takes the second for a newer one of the same.
+    ///
+    /// - Returns: How many were queued; nil if none waited.
     @discardableResult
-    func carryNotifications(from partition: StoragePartition) async throws -> Bool {
-        guard let place = DatabasePlace(partition: partition) else { return false }
+    func carryNotifications(from partition: StoragePartition) async throws -> Int? {
+        guard let place = DatabasePlace(partition: partition) else { return nil }
         // Two at once would deliver twice what a subscription meets once.
         return try await carrying.take(partition) {
             let (waiting, mail) = try await store.read(partition) { view in
@@ -17,13 +19,13 @@ extension Cloud {
                 for zone in CarriedMail.zones(of: waiting) { members[zone] = try await view.shareMembers(zone: zone) }
                 return (waiting, CarriedMail(waiting, from: partition, members: members))
             }
-            if waiting.isEmpty { return false }
+            if waiting.isEmpty { return nil }
             let counts = try await deliver(mail, in: place.address)
             try await store.write(partition) { transaction in
                 for carried in waiting { transaction.clear(carried) }
             }
             tell(counts, place)
-            return true
+            return counts.drafts.queued + counts.news.queued
         }
     }
 

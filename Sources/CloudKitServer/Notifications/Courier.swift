@@ -60,8 +60,8 @@ package struct NotificationDelivery: Sendable {
         do {
             while true {
                 let began = ContinuousClock.now
-                if try await cloud.carryNotifications(from: partition) {
-                    try await Task.sleep(for: CarryingPace.rest(after: .now - began))
+                if let count = try await cloud.carryNotifications(from: partition) {
+                    try await Task.sleep(for: CarryingPace.rest(after: .now - began, queued: count))
                 } else if pace.end(partition) {
                     return
                 }
@@ -103,5 +103,8 @@ final class CarryingPace: Sendable {
 
     func stop(_ partition: StoragePartition) { busy.withLock { $0[partition] = nil } }
 
-    static func rest(after work: Duration) -> Duration { min(work * 20, .seconds(1)) }
+    /// What follows on carrying, waking devices and answering them, costs more than carrying: each counts for it.
+    static func rest(after work: Duration, queued count: Int) -> Duration {
+        min(max(work * 20, .milliseconds(20) * count), .seconds(2))
+    }
 }

@@ -16,7 +16,7 @@ extension Cloud {
         var mayBeMore = false
         let pending = try await store.read(.registry) { try await $0.pendingPartitions(limit: 100) }
         for (partition, promised) in pending {
-            let hasCarried = try await carryNotifications(from: partition)
+            let hasCarried = try await carryNotifications(from: partition) != nil
             if try await runCascade(in: partition) || hasCarried {
                 mayBeMore = true
             } else if promised + Self.promiseLifetime < now {
