@@ -56,6 +56,23 @@ struct PushNotificationTests {
             ))
     }
 
+    @Test func `B-PSH-03 an alert, a badge or a sound makes a push visible, without them it wakes the app silently`() throws {
+        let changes: [(inout NotificationInfo) -> Void] = [
+            { $0.alertBody = "hello" }, { $0.alertLocalizationKey = "KEY" }, { $0.shouldBadge = true },
+            { $0.soundName = "default" },
+        ]
+        for change in changes {
+            var info = NotificationInfo()
+            change(&info)
+            #expect(info.isVisible)
+            let text = String(decoding: try Self.notification(info).payload(), as: UTF8.self)
+            #expect(!text.contains("content-available"))
+        }
+        #expect(!NotificationInfo().isVisible)
+        let silent = String(decoding: try Self.notification().payload(), as: UTF8.self)
+        #expect(silent.hasPrefix(#"{"aps":{"content-available":1},"#))
+    }
+
     @Test func `B-PSH-04 a push may show something and wake the app`() throws {
         var info = NotificationInfo()
         info.alertBody = "hello"

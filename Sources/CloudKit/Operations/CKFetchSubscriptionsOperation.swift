@@ -29,6 +29,10 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         return operation
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .fetchSubscriptions(subscriptionIDs ?? [], isForAll: isForAll)
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let ids = subscriptionIDs ?? []

@@ -29,6 +29,11 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
+    override var longLivedArguments: LongLivedArguments? {
+        .modifySubscriptions(
+            saves: (subscriptionsToSave ?? []).map { .init($0) }, deletes: subscriptionIDsToDelete ?? [])
+    }
+
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let plan = try SubscriptionModification(

@@ -181,6 +181,10 @@ import Testing
             CKFetchRecordZonesOperation.fetchAllRecordZonesOperation(),
             CKFetchDatabaseChangesOperation(previousServerChangeToken: CKServerChangeToken("t")),
             CKFetchRecordZoneChangesOperation(recordZoneIDs: [zone]),
+            CKModifySubscriptionsOperation(
+                subscriptionsToSave: [CKDatabaseSubscription(subscriptionID: "d")], subscriptionIDsToDelete: ["e"]),
+            CKFetchSubscriptionsOperation(subscriptionIDs: ["d"]),
+            CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation(),
         ]
         for operation in operations {
             let bytes = try JSONEncoder().encode(try #require(operation.longLivedArguments))
@@ -188,11 +192,36 @@ import Testing
             #expect(type(of: again) == type(of: operation))
             let encoder = JSONEncoder()
             encoder.outputFormatting = .sortedKeys
-            if !(operation is CKModifyRecordsOperation), !(operation is CKQueryOperation) {
+            // Archives are not the same bytes twice.
+            let holdsArchives =
+                operation is CKModifyRecordsOperation || operation is CKQueryOperation
+                || operation is CKModifySubscriptionsOperation
+            if !holdsArchives {
                 let second = try encoder.encode(again.longLivedArguments)
                 let first = try encoder.encode(operation.longLivedArguments)
                 #expect(first == second)
             }
+        }
+    }
+
+    @Test func `B-OPS-06 subscriptions of every kind go on as they were`() async throws {
+        try await withFolder { (folder: String) async throws in
+            let query = CKQuerySubscription(
+                recordType: "Note", predicate: NSPredicate(format: "n > 5"), subscriptionID: "q",
+                options: [.firesOnRecordCreation])
+            query.notificationInfo = CKSubscription.NotificationInfo(alertBody: "new")
+            let zone = CKRecordZoneSubscription(zoneID: .init(zoneName: "Z"), subscriptionID: "z")
+            let lost = CKModifySubscriptionsOperation(
+                subscriptionsToSave: [query, zone, CKDatabaseSubscription(subscriptionID: "d")],
+                subscriptionIDsToDelete: ["gone"])
+            longLived(lost)
+            let id = try leaveBehind(lost, in: folder)
+            let container = Self.container(ScriptedTransport(ScriptedTransport.isNotThere), folder)
+            let found = try #require(
+                try await container.longLivedOperation(for: id) as? CKModifySubscriptionsOperation)
+            let expected = try [query, zone, CKDatabaseSubscription(subscriptionID: "d")].map { try $0.model() }
+            #expect(try found.subscriptionsToSave?.map { try $0.model() } == expected)
+            #expect(found.subscriptionIDsToDelete == ["gone"])
         }
     }
 

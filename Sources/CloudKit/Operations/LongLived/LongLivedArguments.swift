@@ -10,6 +10,31 @@ enum LongLivedArguments: Codable, Sendable {
     case fetchZones([CKRecordZoneID.Content], isForAll: Bool)
     case databaseChanges(token: String?, limit: Int, fetchesAll: Bool)
     case zoneChanges([ZoneStart], fetchesAll: Bool)
+    case modifySubscriptions(saves: [KeptSubscription], deletes: [String])
+    case fetchSubscriptions([String], isForAll: Bool)
+
+    /// A subscription in the archive of its own class.
+    struct KeptSubscription: Codable, Sendable {
+        var type: Int
+        var archive: Data
+
+        init(_ subscription: CKSubscription) {
+            type = subscription.subscriptionType.rawValue
+            archive = LongLivedArchive.write { subscription.encode(with: $0) }
+        }
+
+        /// nil: what is stored cannot be read.
+        var subscription: CKSubscription? {
+            LongLivedArchive.read(archive) { coder in
+                switch CKSubscription.SubscriptionType(rawValue: type) {
+                case .query: CKQuerySubscription(coder: coder)
+                case .recordZone: CKRecordZoneSubscription(coder: coder)
+                case .database: CKDatabaseSubscription(coder: coder)
+                default: nil
+                }
+            }
+        }
+    }
 
     struct ZoneStart: Codable, Sendable {
         var zone: CKRecordZoneID.Content
@@ -74,6 +99,15 @@ enum LongLivedArguments: Codable, Sendable {
             operation.configurationsByRecordZoneID = configurations
             operation.fetchAllChanges = fetchesAll
             return operation
+        case .modifySubscriptions(let saves, let deletes):
+            let subscriptions = saves.compactMap(\.subscription)
+            guard subscriptions.count == saves.count else { return nil }
+            return CKModifySubscriptionsOperation(
+                subscriptionsToSave: subscriptions, subscriptionIDsToDelete: deletes)
+        case .fetchSubscriptions(let ids, let isForAll):
+            return isForAll
+                ? CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
+                : CKFetchSubscriptionsOperation(subscriptionIDs: ids)
         }
     }
 }
