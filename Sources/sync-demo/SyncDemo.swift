@@ -33,7 +33,7 @@ struct SyncDemo {
                 laptop: Device("laptop", profile: profiles["--profile-b"] ?? "", container: container)
             ).run()
         } catch {
-            Narrator.complain((error as? Unexpected)?.description ?? "Unexpected: \(error)")
+            Narrator.complain((error as? Unexpected)?.description ?? error.localizedDescription)
             exit(1)
         }
     }

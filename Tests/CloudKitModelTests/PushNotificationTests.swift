@@ -56,7 +56,9 @@ struct PushNotificationTests {
             ))
     }
 
-    @Test func `B-PSH-03 an alert, a badge or a sound makes a push visible, without them it wakes the app silently`() throws {
+    @Test func `B-PSH-03 an alert, a badge or a sound makes a push visible, without them it wakes the app silently`()
+        throws
+    {
         let changes: [(inout NotificationInfo) -> Void] = [
             { $0.alertBody = "hello" }, { $0.alertLocalizationKey = "KEY" }, { $0.shouldBadge = true },
             { $0.soundName = "default" },
