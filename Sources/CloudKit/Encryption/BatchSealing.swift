@@ -86,7 +86,8 @@ struct BatchSealing {
             return root.map(staleNames.contains) ?? false
         }
         // In a batch that is all or nothing the others were not saved either.
-        let unsettled = isAtomic && !stale.isEmpty ? pending : pending.filter { stale.contains($0) || waiting.contains($0) }
+        let unsettled =
+            isAtomic && !stale.isEmpty ? pending : pending.filter { stale.contains($0) || waiting.contains($0) }
         for (index, answer) in zip(pending, answers) where !unsettled.contains(index) {
             settled[index] = .success(answer)
         }
