@@ -7,30 +7,6 @@ import Testing
 
 /// Files of records, from one device to another through a running cloud.
 @Suite struct AssetsTests {
-    /// Files of a test, in a folder that goes with it.
-    private final class Files: Sendable {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("files-" + UUID().uuidString)
-
-        init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
-
-        deinit { try? FileManager.default.removeItem(at: folder) }
-
-        func asset(_ name: String, _ count: Int) throws -> CKAsset {
-            let url = folder.appendingPathComponent(name)
-            try Data(Self.bytes(name, count)).write(to: url)
-            return CKAsset(fileURL: url)
-        }
-
-        static func bytes(_ name: String, _ count: Int) -> [UInt8] {
-            let seed = name.utf8.reduce(0) { $0 &* 31 &+ Int($1) }
-            return (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 7) ^ ($0 >> 8) ^ seed) }
-        }
-    }
-
-    private func contents(_ value: Any?) throws -> [UInt8] {
-        Array(try Data(contentsOf: try #require((value as? CKAsset)?.fileURL)))
-    }
-
     private func allContents(_ record: CKRecord?) throws -> [[UInt8]] {
         let record = try #require(record)
         return try [contents(record["photo"])] + (record["pages"] as? [CKAsset] ?? []).map(contents)
@@ -47,7 +23,7 @@ import Testing
 
     @Test func `B-AST-01 every way of reading brings the files of a record`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let a = try await cloud.device(of: user, named: "a", pieceBytes: 50_000).privateCloudDatabase
             let b = try await cloud.device(of: user, named: "b", pieceBytes: 50_000).privateCloudDatabase
@@ -59,7 +35,7 @@ import Testing
             try await a.save(record)
 
             let whole = [
-                Files.bytes("photo", 200_000), Files.bytes("one", 10), [], Files.bytes("two", 70_000),
+                TestFiles.bytes("photo", 200_000), TestFiles.bytes("one", 10), [], TestFiles.bytes("two", 70_000),
             ]
             #expect(try allContents(try await b.record(for: record.recordID)) == whole)
             let query = CKQuery(recordType: "Photo", predicate: NSPredicate(format: "title == %@", "sea"))
@@ -98,23 +74,24 @@ import Testing
 
     @Test func `B-AST-01 in the public database somebody else reads the file`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let a = try await cloud.device(of: cloud.addUser("ada")).publicCloudDatabase
             let record = CKRecord(recordType: "Photo", recordID: .init(recordName: "p"))
             record["photo"] = try files.asset("photo", 100_000)
             try await a.save(record)
             let b = try await cloud.device(of: cloud.addUser("eve")).publicCloudDatabase
-            #expect(try contents(try await b.record(for: record.recordID)["photo"]) == Files.bytes("photo", 100_000))
+            #expect(
+                try contents(try await b.record(for: record.recordID)["photo"]) == TestFiles.bytes("photo", 100_000))
             let stranger = cloud.strangersDevice().publicCloudDatabase
             #expect(
                 try contents(try await stranger.record(for: record.recordID)["photo"])
-                    == Files.bytes("photo", 100_000))
+                    == TestFiles.bytes("photo", 100_000))
         }
     }
 
     @Test func `Files get there over a network that breaks all the time`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let clock = Timekeeping(now: { .zero }, sleep: { _ in }, random: { 0.5 })
             let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock)
@@ -150,7 +127,7 @@ import Testing
                     }
                 }
                 let read = try await database.record(for: record.recordID)
-                #expect(try contents(read["photo"]) == Files.bytes("photo", 150_000))
+                #expect(try contents(read["photo"]) == TestFiles.bytes("photo", 150_000))
             }
             #expect(network.happened.count > 8)
         }
@@ -158,7 +135,7 @@ import Testing
 
     @Test func `A save that is cancelled in the middle of a file saves nothing, and can be made again`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let database = try await cloud.device(of: cloud.addUser("ada"), pieceBytes: 20_000).privateCloudDatabase
             let record = CKRecord(recordType: "Photo")
             record["photo"] = try files.asset("photo", 200_000)
@@ -177,13 +154,14 @@ import Testing
             #expect(await self.code { _ = try await database.record(for: record.recordID) } == .unknownItem)
             try await database.save(record)
             #expect(
-                try contents(try await database.record(for: record.recordID)["photo"]) == Files.bytes("photo", 200_000))
+                try contents(try await database.record(for: record.recordID)["photo"])
+                    == TestFiles.bytes("photo", 200_000))
         }
     }
 
     @Test func `B-AST-02 B-AST-03 an asset goes on in another record when the first one is gone`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let database = try await cloud.device(of: user).privateCloudDatabase
             let other = try await cloud.device(of: user, named: "other").privateCloudDatabase
@@ -195,20 +173,20 @@ import Testing
             try await database.save(second)
             try await database.deleteRecord(withID: first.recordID)
             let read = try await other.record(for: second.recordID)
-            #expect(try contents(read["cover"]) == Files.bytes("photo", 1000))
+            #expect(try contents(read["cover"]) == TestFiles.bytes("photo", 1000))
             // Into another field of the same record, and out of the first.
             read["photo"] = read["cover"]
             read["cover"] = nil
             try await other.save(read)
             let again = try await database.record(for: second.recordID)
             #expect(again["cover"] == nil)
-            #expect(try contents(again["photo"]) == Files.bytes("photo", 1000))
+            #expect(try contents(again["photo"]) == TestFiles.bytes("photo", 1000))
         }
     }
 
     @Test func `B-SAV-08 a conflict's record has assets without files, and the merged one is saved`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let a = try await cloud.device(of: user, named: "a").privateCloudDatabase
             let b = try await cloud.device(of: user, named: "b").privateCloudDatabase
@@ -230,13 +208,13 @@ import Testing
             }
             let final = try await a.record(for: record.recordID)
             #expect(final["title"] as? String == "a")
-            #expect(try contents(final["photo"]) == Files.bytes("other", 500))
+            #expect(try contents(final["photo"]) == TestFiles.bytes("other", 500))
         }
     }
 
     @Test func `B-TM-05 a new key epoch takes the keys of files along`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let a = try await cloud.device(of: user, named: "a").privateCloudDatabase
             let b = try await cloud.device(of: user, named: "b").privateCloudDatabase
@@ -252,14 +230,14 @@ import Testing
             #expect(read.encryptedValues["note"] as? String == "secret")
             #expect(
                 try allContents(read) == [
-                    Files.bytes("photo", 1000), Files.bytes("one", 10), Files.bytes("two", 20),
+                    TestFiles.bytes("photo", 1000), TestFiles.bytes("one", 10), TestFiles.bytes("two", 20),
                 ])
         }
     }
 
     @Test func `B-AST-05 B-BAT-04 a missing file is the matter of one record`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
             let missing = CKRecord(recordType: "Photo")
             missing["photo"] = CKAsset(fileURL: files.folder.appendingPathComponent("nowhere"))
@@ -272,7 +250,7 @@ import Testing
             }
             #expect(error.code == .assetFileNotFound)
             #expect(
-                try contents(try await database.record(for: good.recordID)["photo"]) == Files.bytes("photo", 10))
+                try contents(try await database.record(for: good.recordID)["photo"]) == TestFiles.bytes("photo", 10))
         }
     }
 }

@@ -71,9 +71,9 @@ struct AccessScene: Sendable {
     let role: AccessTable.Role
     let zone: String
     private var guid = ""
-    private let publicName: String
+    let publicName: String
 
-    private var zoneID: [String: any Sendable] { ["zoneName": zone, "ownerRecordName": people.name(.owner)] }
+    var zoneID: [String: any Sendable] { ["zoneName": zone, "ownerRecordName": people.name(.owner)] }
 
     init(
         _ people: AccessPeople, role: AccessTable.Role, zone: String, of cell: AccessTable.Cell
@@ -82,7 +82,7 @@ struct AccessScene: Sendable {
         self.role = role
         self.zone = zone
         publicName = "P" + zone
-        if cell.database == "public", cell.object == "record" {
+        if cell.database == "public", ["record", "file", "subscription"].contains(cell.object) {
             let record: [String: any Sendable] = [
                 "recordName": publicName, "recordType": "Leaflet", "fields": ["n": ["value": publicName]],
             ]
@@ -180,6 +180,8 @@ extension AccessScene {
         case "zone": return try await attemptZone(cell)
         case "link": return try await attemptLink(cell)
         case "record": return try await attemptPublic(cell)
+        case "file", "file outside": return try await attemptFile(cell)
+        case "subscription": return try await attemptSubscription(cell)
         case "share" where cell.database == "public": return try await saveShareInPublic()
         default: break
         }
@@ -223,7 +225,7 @@ extension AccessScene {
             .merging(more) { $1 }
     }
 
-    private func post(
+    func post(
         _ endpoint: String, _ cell: AccessTable.Cell, _ body: [String: any Sendable]
     ) async throws -> RawClient.Answer {
         try await people.post(endpoint, cell.database, as: role, body)
@@ -342,7 +344,7 @@ extension AccessScene {
 
     // MARK: Answers
 
-    private func names(in answer: RawClient.Answer, _ list: String) -> [String] {
+    func names(in answer: RawClient.Answer, _ list: String) -> [String] {
         (answer[list] as? [[String: Any]] ?? []).compactMap { item in
             if item["deleted"] as? Bool == true { return nil }
             return item["recordName"] as? String ?? (item["zoneID"] as? [String: Any])?["zoneName"] as? String
@@ -350,7 +352,7 @@ extension AccessScene {
     }
 
     /// The table's word for an answer, or for the one item in its list.
-    private func word(of answer: RawClient.Answer, _ list: String?) throws -> String {
+    func word(of answer: RawClient.Answer, _ list: String?) throws -> String {
         var code = answer["serverErrorCode"] as? String
         if answer.status == 200, let list { code = answer[list, "0", "serverErrorCode"] as? String }
         switch code {

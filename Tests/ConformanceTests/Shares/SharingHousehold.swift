@@ -1,3 +1,4 @@
+import CloudKitModel
 import Foundation
 
 @testable import CloudKit
@@ -91,6 +92,22 @@ struct SharingHousehold: Sendable {
         return try await device.accept(try await device.shareMetadata(for: url))
     }
 
+    /// Takes somebody off a share, on a device of its owner or of an administrator.
+    func remove(_ name: String, from share: CKRecord.ID, by host: CKContainer) async throws {
+        let database = database(of: host, for: share.zoneID)
+        let current = try asShare(try await database.record(for: share))
+        let participant = current.participants.first {
+            $0.userIdentity.lookupInfo?.emailAddress == name + "@example.com"
+        }
+        guard let participant else { throw CancellationError() }
+        current.removeParticipant(participant)
+        try await database.save(current)
+    }
+
+    private func database(of host: CKContainer, for zone: CKRecordZone.ID) -> CKDatabase {
+        zone.ownerName == CKCurrentUserDefaultName ? host.privateCloudDatabase : host.sharedCloudDatabase
+    }
+
     /// The zone as those see it who take part.
     func shared(_ zone: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         CKRecordZone.ID(zoneName: zone.zoneName, ownerName: try await ada.userRecordID().recordName)
@@ -101,4 +118,37 @@ struct SharingHousehold: Sendable {
 func asShare(_ record: CKRecord) throws -> CKShare {
     guard let share = record as? CKShare else { throw CocoaError(.coderReadCorrupt) }
     return share
+}
+
+/// Somebody who was removed from a share and has all the keys they ever had, with a server that hides nothing.
+struct Spy {
+    private let requests: DatabaseRequests
+    private var keys: ZoneKeys
+
+    init(_ device: CKContainer, zone: CKRecordZone.ID) async throws {
+        requests = device.sharedCloudDatabase.requests()
+        keys = try await requests.zoneKeys(zone.model)
+    }
+
+    /// Takes in all that records say about keys, other members' wraps and rings included.
+    mutating func take(_ records: [Record]) {
+        for record in records where record.sharing != nil {
+            keys = (try? requests.opened(record, with: keys)) ?? keys
+        }
+        keys.learn(records)
+    }
+
+    /// The names of the records whose values and files open.
+    mutating func opened(_ records: [Record]) -> Set<String> {
+        var opened: Set<String> = []
+        for record in records where record.isSealed {
+            guard let cipher = try? keys.cipher(opening: record) else { continue }
+            let fields = record.fields.filter(\.type.isEncrypted)
+            guard (try? fields.map { try cipher.open($0) }) != nil,
+                (try? record.assetSecrets(cipher.sealer)) != nil
+            else { continue }
+            opened.insert(record.id.recordName)
+        }
+        return opened
+    }
 }
