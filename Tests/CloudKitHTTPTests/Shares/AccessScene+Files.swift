@@ -1,3 +1,5 @@
+import AccessTable
+
 /// The cells about files of records.
 extension AccessScene {
     private static let content = "the bytes of a file"
