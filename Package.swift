@@ -17,6 +17,7 @@ let hummingbirdTLS = Target.Dependency.product(
     name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"]))
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"]))
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -54,6 +55,8 @@ let package = Package(
         .target(name: "FileStore", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "OrderedStoreSQLite", dependencies: ["OrderedStore", "CSQLite"], swiftSettings: strict),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
 
         // Floor 1: values and what makes them valid.
         .target(name: "CloudKitModel", dependencies: ["JSONBytes"], swiftSettings: strict),
@@ -75,7 +78,8 @@ let package = Package(
         .target(
             name: "CloudKit",
             dependencies: [
-                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", crypto,
+                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", "HTTPTransfer",
+                crypto,
             ], swiftSettings: strict),
 
         // Floor 4: the cloud over HTTP.
@@ -91,7 +95,8 @@ let package = Package(
             name: "welkin",
             dependencies: [
                 "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
-                "OrderedStoreSQLite", "FileStore", hummingbird, hummingbirdCore, hummingbirdTLS, nioCore, nioSSL,
+                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", hummingbird, hummingbirdCore, hummingbirdTLS,
+                nioCore, nioSSL,
                 arguments,
                 lifecycle,
                 logging,
@@ -109,7 +114,11 @@ let package = Package(
         // Proof, from pure rules up to a process that is killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
-        .target(name: "FaultyNetwork", dependencies: ["CloudKit"], path: "Tests/FaultyNetwork", swiftSettings: strict),
+        .target(
+            name: "FaultyNetwork", dependencies: ["CloudKit", nioCore, nioPosix, nioSSL], path: "Tests/FaultyNetwork",
+            swiftSettings: strict),
+        .testTarget(
+            name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],

@@ -1,0 +1,9 @@
+extension HTTPClient {
+    /// One HTTP answer.
+    package struct Answer: Hashable, Sendable {
+        package var status: Int
+        /// Keys in lower case; values of the same name are joined by commas.
+        package var headers: [String: String]
+        package var body: [UInt8]
+    }
+}

@@ -1,0 +1,69 @@
+import CCurl
+
+extension HTTPClient {
+    /// Why no answer came.
+    package struct Failure: Error, Hashable, Sendable {
+        package enum Kind: Hashable, Sendable {
+            /// The request cannot be written down as HTTP. Nothing was sent.
+            case requestUnusable
+            /// No connection was made. The request has had no effect.
+            case unreachable
+            /// The other side could not prove who it is. The request has had no effect.
+            case notTrusted
+            /// The connection broke while the request was written. Whether it had an effect is unknown.
+            case connectionLost
+            /// The request was written as a whole, then no answer came, or not all of one. Whether it had an effect is unknown.
+            case answerLost
+            /// Nothing moved for too long. Whether the request had an effect is unknown.
+            case timedOut
+            /// There is more of the answer than was asked for at most.
+            case answerTooLarge
+        }
+
+        package var kind: Kind
+        /// A fixed sentence for people.
+        package var reason: String
+
+        package init(_ kind: Kind, reason: String) {
+            self.kind = kind
+            self.reason = reason
+        }
+    }
+}
+
+extension HTTPClient.Failure: CustomStringConvertible {
+    package var description: String { reason }
+}
+
+/// How far a request had come when it failed.
+enum RequestProgress: Hashable {
+    /// No byte of it was written.
+    case notBegun
+    case begun
+    /// The last byte of it was written.
+    case written
+}
+
+extension HTTPClient.Failure {
+    /// Puts a name to libcurl's.
+    init(_ code: CURLcode, at progress: RequestProgress) {
+        let kind: Kind =
+            switch (code, progress) {
+            case (CURLE_PEER_FAILED_VERIFICATION, _), (CURLE_SSL_CACERT_BADFILE, _), (CURLE_SSL_ISSUER_ERROR, _),
+                (CURLE_SSL_INVALIDCERTSTATUS, _), (CURLE_SSL_CERTPROBLEM, _), (CURLE_SSL_CRL_BADFILE, _):
+                .notTrusted
+            case (CURLE_URL_MALFORMAT, .notBegun), (CURLE_UNSUPPORTED_PROTOCOL, .notBegun):
+                .requestUnusable
+            case (_, .notBegun): .unreachable
+            case (CURLE_OPERATION_TIMEDOUT, _): .timedOut
+            case (_, .begun): .connectionLost
+            case (_, .written): .answerLost
+            }
+        self.init(kind, reason: String(cString: curl_easy_strerror(code)))
+    }
+
+    /// Nothing moved for as long as the request allows.
+    init(overdueAt progress: RequestProgress) {
+        self.init(progress == .notBegun ? .unreachable : .timedOut, reason: "Nothing came for too long")
+    }
+}

@@ -1,0 +1,42 @@
+/// Sends HTTP requests with libcurl.
+///
+/// Connections are kept and used again, HTTP/2 is spoken where the server offers it, certificates are always verified with the
+/// system's authorities. Nothing is followed, stored or added: no redirects, cookies, cache or `.netrc`. Proxies are those of the
+/// usual environment variables (`https_proxy`, `no_proxy`…), but never for this machine's own addresses. Whatever the other
+/// side does, the worst that comes of it is a `Failure`.
+package final class HTTPClient: Sendable {
+    /// One for the process, so that everything in it shares connections.
+    package static let shared = HTTPClient()
+
+    /// Requests that are under way at one origin at a time, long polls apart; others wait their turn.
+    package static let requestsPerOriginMax = 6
+
+    private let mailbox: Mailbox
+    private let loop: LoopThread
+
+    /// - Parameter authoritiesFile: Certificates, in PEM, that are trusted instead of the system's; nil: the system's.
+    package init(authoritiesFile: String? = nil) {
+        mailbox = Mailbox()
+        loop = LoopThread(mailbox: mailbox, authoritiesFile: authoritiesFile)
+    }
+
+    deinit { mailbox.close() }
+
+    /// Sends a request and waits for the whole answer, whatever its status.
+    ///
+    /// - Throws: `Failure`; `CancellationError` as soon as the task is cancelled.
+    package func send(_ request: Request) async throws -> Answer {
+        try request.check()
+        guard loop.isRunning else {
+            throw Failure(.unreachable, reason: "This process can start no thread, or libcurl not at all")
+        }
+        let id = mailbox.nextID()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                mailbox.post(Order(id: id, request: request, continuation: continuation))
+            }
+        } onCancel: {
+            mailbox.cancel(id)
+        }
+    }
+}

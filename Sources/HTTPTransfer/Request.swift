@@ -1,0 +1,82 @@
+extension HTTPClient {
+    /// One HTTP request.
+    package struct Request: Sendable {
+        package var method: String
+        /// Absolute, of scheme `http` or `https`, percent-encoded.
+        package var url: String
+        package var headers: [String: String]
+        package var body: [UInt8]
+        /// How long nothing may move, neither way, from the moment the request's turn has come.
+        package var patience: Duration
+        /// Whether it does no harm when the other side gets the request twice.
+        ///
+        /// A connection that was used before may turn out to be dead only when the request was already written to it. What is
+        /// repeatable is then sent once more by itself; of anything else, the failure is told.
+        package var isRepeatable: Bool
+        /// Whether the server takes its time to answer: such a request does not keep others from being sent.
+        package var isLongPoll: Bool
+        /// An answer with a larger body fails.
+        package var answerBytesMax: Int
+
+        /// The largest answer anybody should need: 400 records of 1 MB (B-LIM-01, B-LIM-05), with room for how they are written.
+        package static let answerBytesMaxDefault = 512 << 20
+
+        /// - Parameter isRepeatable: nil: by the method, as RFC 9110 §9.2.2 has it.
+        package init(
+            method: String, url: String, headers: [String: String] = [:], body: [UInt8] = [],
+            patience: Duration = .seconds(60), isRepeatable: Bool? = nil, isLongPoll: Bool = false,
+            answerBytesMax: Int = answerBytesMaxDefault
+        ) {
+            self.method = method
+            self.url = url
+            self.headers = headers
+            self.body = body
+            self.patience = patience
+            self.isRepeatable = isRepeatable ?? (method == "GET" || method == "HEAD")
+            self.isLongPoll = isLongPoll
+            self.answerBytesMax = answerBytesMax
+        }
+    }
+}
+
+extension HTTPClient.Request {
+    /// Scheme, host and port: what connections are shared by.
+    package var origin: Substring {
+        var slashes = 0
+        return url.prefix { character in
+            if character == "/" { slashes += 1 }
+            return slashes < 3 && character != "?"
+        }
+    }
+
+    /// Whether the request stays on this machine: then no proxy has any part in it.
+    var isLocal: Bool {
+        let host = origin.drop { $0 != "/" }.drop { $0 == "/" }
+        return ["127.0.0.1", "localhost", "[::1]"].contains { host == $0 || host.hasPrefix($0 + ":") }
+    }
+
+    /// Refuses what would be another request once it is written down.
+    func check() throws(HTTPClient.Failure) {
+        guard url.hasPrefix("http://") || url.hasPrefix("https://"), url.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
+            throw HTTPClient.Failure(.requestUnusable, reason: "The address is not one of the web")
+        }
+        let words = [method] + headers.keys
+        guard words.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isOfToken) }),
+            headers.values.allSatisfy({ $0.utf8.allSatisfy { $0 >= 32 && $0 != 127 || $0 == 9 } })
+        else {
+            throw HTTPClient.Failure(.requestUnusable, reason: "A header has characters that no header can have")
+        }
+    }
+}
+
+extension UInt8 {
+    /// Whether a name of a method or header may have this byte (RFC 9110 §5.6.2).
+    fileprivate var isOfToken: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
+    }
+}
