@@ -70,7 +70,7 @@ struct People {
         return Person(
             container: CKContainer(configuration: configuration),
             signIn: SignIn(
-                configuration: configuration, sendingBy: URLSessionTransport.shared, rounds: rounds),
+                configuration: configuration, sendingBy: HTTPTransport.shared, rounds: rounds),
             configuration: configuration)
     }
 }

@@ -158,7 +158,8 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
             let database = try await device.container(notes).privateCloudDatabase
             let record = CKRecord(recordType: "Note", recordID: .init(recordName: "n"))
             device.network.fail(with: .losesAnswer, to: "records/modify")
-            await #expect(throws: CKError.self) { _ = try await database.save(record) }
+            let error = await #expect(throws: CKError.self) { _ = try await database.save(record) }
+            #expect(error?.code == .serverResponseLost)
             let server = try await database.record(for: record.recordID)
             #expect(server.recordChangeTag != nil)
             #expect(device.network.exchanges.filter { $0.endpoint == "records/modify" }.map(\.status) == [nil])

@@ -94,7 +94,7 @@ import Testing
             let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let clock = Timekeeping(now: { .zero }, sleep: { _ in }, random: { 0.5 })
-            let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock)
+            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock)
             let count = Mutex(0)
             network.decide { request in
                 guard request.url.path.hasPrefix("/assets") else { return nil }

@@ -27,7 +27,7 @@ final class SigningDevice: Sendable {
         signIn = SignIn(configuration: configuration, rounds: Self.rounds) { request in
             log.bodies.withLock { $0.append(request.body) }
             guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
-            let response = try await URLSessionTransport.shared.send(message)
+            let response = try await HTTPTransport.shared.send(message)
             return DeviceResponse(status: response.status, body: response.body)
         }
         container = CKContainer(configuration: configuration)

@@ -71,7 +71,7 @@ public final class CKContainer: NSObject, Sendable {
     /// - Parameter identifier: nil: the configuration's container.
     package convenience init(
         identifier: String? = nil, configuration: DeviceConfiguration,
-        transport: any Transport = URLSessionTransport.shared, timekeeping: Timekeeping = .system
+        transport: any Transport = HTTPTransport.shared, timekeeping: Timekeeping = .system
     ) {
         self.init(
             connection: ContainerConnection(

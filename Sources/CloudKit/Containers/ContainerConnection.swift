@@ -69,7 +69,7 @@ final class ContainerConnection: Sendable {
     ///   - identifier: nil: the configured container.
     ///   - profile: nil: the configured profile.
     static func configured(
-        identifier: String?, profile: String?, transport: any Transport = URLSessionTransport.shared
+        identifier: String?, profile: String?, transport: any Transport = HTTPTransport.shared
     ) -> ContainerConnection {
         do throws(DeviceConfigurationError) {
             var configuration = try DeviceConfiguration.resolve()

@@ -99,7 +99,7 @@ struct CloudCall: Sendable {
         if endpoint.method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
         return TransportRequest(
             method: endpoint.method, url: url, headers: headers, body: body, timeout: settings.requestTimeout,
-            allowsCellularAccess: settings.allowsCellularAccess)
+            allowsCellularAccess: settings.allowsCellularAccess, isRepeatable: endpoint.isRepeatable)
     }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Carries one request to the cloud and brings back its answer.
 ///
-/// The framework's own is `URLSessionTransport`; tests script theirs.
+/// The framework's own is `HTTPTransport`; tests script theirs.
 package protocol Transport: Sendable {
     /// Sends a request and waits for the whole answer, whatever its status.
     ///
@@ -28,12 +28,16 @@ package struct TransportRequest: Hashable, Sendable {
     package var timeout: TimeInterval
     /// Whether the request may travel over a cellular network. Linux has no such notion and ignores it.
     package var allowsCellularAccess: Bool
+    /// Whether it does no harm when the cloud gets the request twice; a transport may then send it again by itself, once a
+    /// connection that it kept turns out to be dead (B-THR-07).
+    package var isRepeatable: Bool
     /// Whether the server takes its time to answer: such a request must not keep others from being sent.
     package var isLongPoll: Bool
 
+    /// - Parameter isRepeatable: nil: as the method has it.
     package init(
         method: Method, url: URL, headers: [String: String] = [:], body: [UInt8] = [], timeout: TimeInterval = 60,
-        allowsCellularAccess: Bool = true, isLongPoll: Bool = false
+        allowsCellularAccess: Bool = true, isRepeatable: Bool? = nil, isLongPoll: Bool = false
     ) {
         self.method = method
         self.url = url
@@ -41,6 +45,7 @@ package struct TransportRequest: Hashable, Sendable {
         self.body = body
         self.timeout = timeout
         self.allowsCellularAccess = allowsCellularAccess
+        self.isRepeatable = isRepeatable ?? (method == .get || method == .head)
         self.isLongPoll = isLongPoll
     }
 }

@@ -114,7 +114,7 @@ struct NetworkTransport: Transport {
             throw network.isDown ? TransportFailure.unreachable : .connectionLost
         case .losesAnswer:
             _ = try await pass(request)
-            throw TransportFailure.connectionLost
+            throw TransportFailure.answerLost
         case .sendsTwice:
             _ = try await pass(request)
             return try await pass(request)

@@ -81,7 +81,7 @@ public final class TestDevice: Sendable {
     }
 
     private var transport: NetworkTransport {
-        NetworkTransport(network: network, clock: cloud.clock, address: address, real: URLSessionTransport.shared)
+        NetworkTransport(network: network, clock: cloud.clock, address: address, real: HTTPTransport.shared)
     }
 
     private func configuration(for container: String) async throws -> DeviceConfiguration {

@@ -1,33 +1,36 @@
 import CloudKitDevice
-import Foundation
-import FoundationNetworking
+import HTTPTransfer
 
-/// Sends the requests of a sign-in with the system's HTTP client.
+/// Sends the requests of a sign-in.
 enum WebSend {
     static let send: DeviceSend = { request in
-        guard let url = URL(string: request.url) else { throw SignInError.answerMalformed }
-        var web = URLRequest(url: url, timeoutInterval: 30)
-        web.httpMethod = request.method
-        web.httpBody = Data(request.body)
-        for (name, value) in request.headers { web.setValue(value, forHTTPHeaderField: name) }
+        let message = HTTPClient.Request(
+            method: request.method, url: request.url, headers: request.headers, body: request.body,
+            patience: .seconds(30))
         do {
-            let (data, response) = try await URLSession.shared.data(for: web)
-            guard let http = response as? HTTPURLResponse else { throw SignInError.answerMalformed }
-            return DeviceResponse(status: http.statusCode, body: Array(data))
-        } catch let error as URLError {
-            throw UnreachableError(
-                endpoint: "\(url.scheme ?? "")://\(url.host ?? ""):\(url.port.map(String.init) ?? "")",
-                code: error.code.rawValue)
+            let answer = try await HTTPClient.shared.send(message)
+            return DeviceResponse(status: answer.status, body: answer.body)
+        } catch let failure as HTTPClient.Failure {
+            throw NoAnswerError(endpoint: String(message.origin), failure: failure)
         }
     }
 }
 
-/// Nothing answers at the endpoint.
-struct UnreachableError: Error, CustomStringConvertible {
+/// The cloud did not answer.
+struct NoAnswerError: Error, CustomStringConvertible {
     var endpoint: String
-    var code: Int
+    var failure: HTTPClient.Failure
 
     var description: String {
-        "The cloud at \(endpoint) cannot be reached (code \(code)). Is it running? Start one with: welkin serve"
+        switch failure.kind {
+        case .unreachable:
+            "The cloud at \(endpoint) cannot be reached (\(failure.reason)). Is it running? Start one with: welkin serve"
+        case .notTrusted:
+            "The cloud at \(endpoint) could not prove who it is (\(failure.reason)). Check its certificate and the address"
+        case .requestUnusable:
+            "The cloud at \(endpoint) cannot be asked (\(failure.reason)). Check the address"
+        case .connectionLost, .answerLost, .timedOut, .answerTooLarge:
+            "The cloud at \(endpoint) did not answer (\(failure.reason)). Try again"
+        }
     }
 }

@@ -1,4 +1,5 @@
 import CloudKitModel
+import FaultyNetwork
 import Foundation
 import Testing
 
@@ -118,15 +119,45 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Type: appl",
+        "HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"rec",
+        "garbage\r\n\r\n",
+    ])
+    func `B-THR-07 a server that hangs up within its answer costs the answer, never the process`(
+        answer: String
+    ) async throws {
+        let code = try await RawServer.run { stream, _ in
+            guard try await stream.request() != nil else { return }
+            try await stream.send(answer)
+        } body: { server in
+            let container = CKContainer(
+                identifier: "iCloud.com.example.app", endpoint: "http://127.0.0.1:\(server.port)",
+                account: ScriptedAccount(), transport: HTTPTransport.shared)
+            let error = await #expect(throws: CKError.self) {
+                _ = try await container.privateCloudDatabase.modifyRecords(
+                    saving: [CKRecord(recordType: "Note")], deleting: [])
+            }
+            return error?.code
+        }
+        #expect(code == .serverResponseLost)
+    }
+
+    @Test func `B-OPS-04 whatever an app sets as its timeout is a time`() {
+        let patience = [30, 0, -1, .nan, .infinity, 1e300, 0.5].map(HTTPTransport.patience(seconds:))
+        let week = Duration.seconds(7 * 86_400)
+        #expect(patience == [.seconds(30), .seconds(60), .seconds(60), .seconds(60), week, week, .milliseconds(500)])
+    }
+
     @Test func `With nobody listening, a request fails with a network error`() async throws {
         let container = CKContainer(
             identifier: "iCloud.com.example.app", endpoint: "http://127.0.0.1:9", account: ScriptedAccount(),
-            transport: URLSessionTransport.shared)
+            transport: HTTPTransport.shared)
         let error = await #expect(throws: CKError.self) {
             _ = try await container.privateCloudDatabase.modifyRecords(
                 saving: [CKRecord(recordType: "Note")], deleting: [])
         }
-        #expect(error?.code == .networkUnavailable || error?.code == .networkFailure)
+        #expect(error?.code == .networkUnavailable)
     }
 
     @Test func `A cancelled task ends with operationCancelled`() async throws {

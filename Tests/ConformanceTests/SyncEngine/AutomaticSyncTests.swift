@@ -14,7 +14,7 @@ import Testing
 
         init(_ cloud: ThrowawayCloud, _ user: ThrowawayCloud.User) async throws {
             clock = TestClock()
-            network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping)
+            network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping)
             let container = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
             app = try Notebook(container.privateCloudDatabase, automaticallySync: true)
         }

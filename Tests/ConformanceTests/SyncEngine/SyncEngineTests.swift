@@ -95,7 +95,7 @@ import Testing
 
     @Test func `B-SYN-08 what the network kept from happening stays pending and is told`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: .system)
+            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: .system)
             let device = try await cloud.device(of: cloud.addUser("ada"), over: network)
             let app = try Notebook(device.privateCloudDatabase)
             try await app.syncEngine.sendChanges()
@@ -301,7 +301,7 @@ import Testing
             let account = SwitchingAccount(ada)
             let database = CKContainer(
                 identifier: cloud.container, endpoint: cloud.endpoint, account: account,
-                transport: URLSessionTransport.shared
+                transport: HTTPTransport.shared
             ).privateCloudDatabase
             let app = try Notebook(database)
             await app.write("n", "one", edit: 1)
@@ -354,7 +354,7 @@ import Testing
     @Test func `B-SYN-05 an edit made while its record is being sent is sent as well`() async throws {
         try await ThrowawayCloud.run { cloud in
             let clock = TestClock()
-            let slow = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { request in
+            let slow = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { request in
                 request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
             }
             let app = try Notebook(await cloud.device(of: cloud.addUser("ada"), over: slow).privateCloudDatabase)
@@ -375,7 +375,7 @@ import Testing
     @Test func `Cancelling ends what runs and what waits, and loses nothing`() async throws {
         try await ThrowawayCloud.run { cloud in
             let clock = TestClock()
-            let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { request in
+            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { request in
                 request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
             }
             let app = try Notebook(await cloud.device(of: cloud.addUser("ada"), over: network).privateCloudDatabase)

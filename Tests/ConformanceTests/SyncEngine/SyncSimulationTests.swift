@@ -61,7 +61,7 @@ private struct SyncSimulation {
         for number in 0..<count {
             let weather = Shared(0.0)
             let dice = Mutex(SplitMix64(seed: seed &* 31 &+ UInt64(number)))
-            let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { _ in
+            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { _ in
                 dice.withLock { dice in
                     guard Double.random(in: 0..<1, using: &dice) < weather.value else { return nil }
                     return Self.faults.randomElement(using: &dice)

@@ -1,0 +1,43 @@
+import HTTPTransfer
+
+/// The framework's own way to the cloud (`HTTPClient`).
+package struct HTTPTransport: Transport {
+    /// One for the process, so that all containers share its connections.
+    package static let shared = HTTPTransport(client: .shared)
+
+    private let client: HTTPClient
+
+    package init(client: HTTPClient) { self.client = client }
+
+    package func send(_ request: TransportRequest) async throws -> TransportResponse {
+        do {
+            let answer = try await client.send(
+                HTTPClient.Request(
+                    method: request.method.rawValue, url: request.url.absoluteString, headers: request.headers,
+                    body: request.body, patience: Self.patience(seconds: request.timeout),
+                    isRepeatable: request.isRepeatable,
+                    isLongPoll: request.isLongPoll))
+            return TransportResponse(status: answer.status, headers: answer.headers, body: answer.body)
+        } catch let failure as HTTPClient.Failure {
+            throw Self.failure(failure)
+        }
+    }
+
+    /// Seven days is as long as anything takes (B-OPS-04); what is no time at all means the default.
+    static func patience(seconds: Double) -> Duration {
+        seconds > 0 ? .seconds(min(seconds, 7 * 86_400)) : .seconds(60)
+    }
+
+    private static func failure(_ failure: HTTPClient.Failure) -> any Error {
+        switch failure.kind {
+        case .requestUnusable: CallFailure.invalidArguments("The request cannot be sent: \(failure.reason)")
+        case .unreachable: TransportFailure.unreachable
+        case .notTrusted: TransportFailure.notTrusted
+        case .connectionLost: TransportFailure.connectionLost
+        case .answerLost: TransportFailure.answerLost
+        case .timedOut: TransportFailure.timedOut
+        // No cloud says so much at once.
+        case .answerTooLarge: CallFailure.answerMalformed(status: 200)
+        }
+    }
+}
