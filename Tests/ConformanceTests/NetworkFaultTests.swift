@@ -7,7 +7,8 @@ import Testing
 /// Plain calls over a network that does each of the things networks do.
 @Suite struct NetworkFaultTests {
     static let faults: [NetworkFault] = [
-        .unreachable, .requestLost, .answerLost, .doubled, .cut(after: 0), .cut(after: 30), .cut(after: 300),
+        .unreachable, .requestLost, .requestCut(after: 0), .requestCut(after: 30), .answerLost, .doubled,
+        .cut(after: 0), .cut(after: 30), .cut(after: 300),
         .delayed(.seconds(30)), .refused(status: 429, retryAfter: nil), .refused(status: 429, retryAfter: 20),
         .refused(status: 503, retryAfter: nil), .refused(status: 503, retryAfter: 20),
         .refused(status: 502, retryAfter: nil), .refused(status: 500, retryAfter: nil),
@@ -18,13 +19,59 @@ import Testing
     func `B-THR-07 B-SAV-02 every mark that was acknowledged is there, and each only once`(fault: NetworkFault)
         async throws
     {
+        try await Self.countTogether { id, device, cloud, user in
+            let clock = TestClock()
+            let network = FaultyTransport(
+                over: HTTPTransport.shared, timekeeping: clock.timekeeping, decide: Self.dice(device, fault))
+            let database = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
+                .privateCloudDatabase
+            try await Self.count(in: id, device, database, clock)
+            #expect(!network.happened.isEmpty)
+        }
+    }
+
+    /// The same with connections that break, or carry too much.
+    @Test(arguments: faults)
+    func `B-THR-07 B-SAV-02 so it is when it goes wrong between the sockets`(fault: NetworkFault) async throws {
+        try await Self.countTogether { id, device, cloud, user in
+            let clock = TestClock()
+            try await FaultyProxy.run(
+                before: cloud.port, timekeeping: clock.timekeeping, decide: Self.dice(device, fault)
+            ) { proxy, endpoint in
+                let database = try await cloud.device(of: user, at: endpoint, timekeeping: clock.timekeeping)
+                    .privateCloudDatabase
+                try await Self.count(in: id, device, database, clock)
+                #expect(!proxy.happened.isEmpty)
+            }
+        }
+    }
+
+    /// Every other request has the fault; which ones, the device's number says.
+    private static func dice<Request>(
+        _ device: Int, _ fault: NetworkFault
+    ) -> @Sendable (Request) -> NetworkFault? {
+        let dice = Dice(seed: UInt64(device))
+        return { _ in dice.isUnlucky ? fault : nil }
+    }
+
+    private final class Dice: Sendable {
+        private let generator: Mutex<SplitMix64>
+
+        init(seed: UInt64) { generator = Mutex(SplitMix64(seed: seed)) }
+
+        var isUnlucky: Bool { generator.withLock { Bool.random(using: &$0) } }
+    }
+
+    private static func countTogether(
+        _ count: @escaping @Sendable (CKRecord.ID, Int, ThrowawayCloud, ThrowawayCloud.User) async throws -> Void
+    ) async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")
             let id = CKRecord.ID(recordName: "tally", zoneID: CKRecordZone.ID(zoneName: "Z"))
             try await cloud.device(of: user).privateCloudDatabase.save(CKRecordZone(zoneID: id.zoneID))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for device in 0..<2 {
-                    group.addTask { try await Self.count(in: id, device, fault, cloud, user) }
+                    group.addTask { try await count(id, device, cloud, user) }
                 }
                 try await group.waitForAll()
             }
@@ -35,15 +82,8 @@ import Testing
     }
 
     private static func count(
-        in id: CKRecord.ID, _ device: Int, _ fault: NetworkFault, _ cloud: ThrowawayCloud, _ user: ThrowawayCloud.User
+        in id: CKRecord.ID, _ device: Int, _ database: CKDatabase, _ clock: TestClock
     ) async throws {
-        let clock = TestClock()
-        let dice = Mutex(SplitMix64(seed: UInt64(device)))
-        let network = FaultyTransport(over: URLSessionTransport.shared, timekeeping: clock.timekeeping) { _ in
-            dice.withLock { Bool.random(using: &$0) } ? fault : nil
-        }
-        let database = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
-            .privateCloudDatabase
         for number in 0..<6 {
             let mark = "\(device)-\(number)"
             let configuration = CKOperation.Configuration()
@@ -55,7 +95,6 @@ import Testing
                 }
             }
         }
-        #expect(!network.happened.isEmpty)
     }
 
     /// - Returns: Whether the mark is known to be there.

@@ -18,11 +18,13 @@ import ServiceLifecycle
 
 /// A whole cloud inside the test process, on a port of the system's choosing, gone when the test ends.
 struct ThrowawayCloud: Sendable {
-    let endpoint: String
+    let port: Int
     let cloud: Cloud
     let container: String
     private let apiToken: String
     private let book: Book
+
+    var endpoint: String { "http://127.0.0.1:\(port)" }
 
     /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
     ///
@@ -48,7 +50,7 @@ struct ThrowawayCloud: Sendable {
         let (token, _) = try await APITokens(book: book, surroundings: surroundings).create(
             container: ContainerID(container), environment: .development, name: "tests")
         let throwaway = ThrowawayCloud(
-            endpoint: "http://127.0.0.1:\(number)", cloud: cloud, container: container, apiToken: token, book: book)
+            port: number, cloud: cloud, container: container, apiToken: token, book: book)
         do {
             let value = try await body(throwaway)
             await group.triggerGracefulShutdown()
@@ -76,12 +78,14 @@ struct ThrowawayCloud: Sendable {
     }
 
     /// Signs a new device of a user in and gives its container.
+    ///
+    /// - Parameter endpoint: Where the device finds the cloud; nil: where it is.
     func device(
-        of user: User, named name: String = "device", over transport: any Transport = URLSessionTransport.shared,
-        timekeeping: Timekeeping = .system, keys: Keys = .own, pieceBytes: Int? = nil
+        of user: User, named name: String = "device", over transport: any Transport = HTTPTransport.shared,
+        at endpoint: String? = nil, timekeeping: Timekeeping = .system, keys: Keys = .own, pieceBytes: Int? = nil
     ) async throws -> CKContainer {
         CKContainer(
-            identifier: container, endpoint: endpoint,
+            identifier: container, endpoint: endpoint ?? self.endpoint,
             account: try await credentials(of: user, named: name, keys: keys), transport: transport,
             timekeeping: timekeeping, pieceBytes: pieceBytes)
     }
@@ -179,7 +183,7 @@ struct ThrowawayCloud: Sendable {
 
     private func container(_ account: SignedInDevice) -> CKContainer {
         CKContainer(
-            identifier: container, endpoint: endpoint, account: account, transport: URLSessionTransport.shared)
+            identifier: container, endpoint: endpoint, account: account, transport: HTTPTransport.shared)
     }
 
     struct User: Sendable {

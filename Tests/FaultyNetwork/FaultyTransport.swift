@@ -7,11 +7,13 @@ package enum NetworkFault: Hashable, Sendable {
     case unreachable
     /// The connection breaks before the server has the request.
     case requestLost
+    /// The connection breaks after so many bytes of the request's body.
+    case requestCut(after: Int)
     /// The server does its work, and its answer is lost.
     case answerLost
     /// The server gets the request twice; the answer to the second comes back.
     case doubled
-    /// The server does its work, and its answer ends after so many bytes.
+    /// The server does its work, and the body of its answer ends after so many bytes.
     case cut(after: Int)
     /// The request waits so long before it is sent.
     case delayed(Duration)
@@ -51,7 +53,7 @@ package final class FaultyTransport: Transport {
         switch fault {
         case .unreachable:
             throw TransportFailure.unreachable
-        case .requestLost:
+        case .requestLost, .requestCut:
             throw TransportFailure.connectionLost
         case .answerLost:
             _ = try await base.send(request)
