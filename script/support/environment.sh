@@ -31,6 +31,13 @@ welkin_install() {
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
+# Installs what a build needs beside Swift.
+welkin_install_libraries() {
+    welkin_install libsqlite3-dev pkg-config
+    # Any of libcurl's variants will do, and they exclude each other.
+    pkg-config --exists libcurl || welkin_install libcurl4-openssl-dev
+}
+
 welkin_require_swift() {
     command -v swift >/dev/null 2>&1 ||
         welkin_fail "Swift 6.2 or newer is needed: https://www.swift.org/install/linux"
