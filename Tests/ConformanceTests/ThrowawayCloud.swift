@@ -12,10 +12,6 @@ import ServiceLifecycle
 
 @testable import CloudKit
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// A whole cloud inside the test process, on a port of the system's choosing, gone when the test ends.
 struct ThrowawayCloud: Sendable {
     let port: Int
@@ -119,14 +115,14 @@ struct ThrowawayCloud: Sendable {
 
         /// - Parameter body: JSON.
         func order(_ action: String, _ body: String) async throws {
-            guard let url = URL(string: "\(endpoint)/\(action)") else { throw URLError(.badURL) }
-            var request = URLRequest(url: url)
-            request.httpMethod = "POST"
-            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
-            request.httpBody = Data(body.utf8)
-            let (answer, response) = try await URLSession.shared.data(for: request)
-            guard (response as? HTTPURLResponse)?.statusCode == 200 else {
-                throw OrderRefused(answer: String(decoding: answer, as: UTF8.self))
+            guard let url = URL(string: "\(endpoint)/\(action)") else { throw OrderRefused(answer: "no address") }
+            let answer = try await HTTPTransport.shared.send(
+                TransportRequest(
+                    method: .post, url: url,
+                    headers: ["Authorization": "Bearer \(token)", "Content-Type": "application/json"],
+                    body: Array(body.utf8)))
+            guard answer.status == 200 else {
+                throw OrderRefused(answer: String(decoding: answer.body, as: UTF8.self))
             }
         }
 
