@@ -133,6 +133,58 @@ import Testing
         }
     }
 
+    /// As above, with real connections and every fault there is.
+    @Test(arguments: 0..<3)
+    func `B-THR-07 files and records get there by way of a proxy that does everything a network can do`(seed: Int)
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let files = try Files()
+            let user = try await cloud.addUser("ada")
+            let clock = TestClock()
+            let dice = FaultDice(seed: UInt64(seed), faults: NetworkFaultTests.faults, oneIn: 3)
+            try await FaultyProxy.run(
+                before: cloud.port, timekeeping: clock.timekeeping, decide: { _ in dice.roll() }
+            ) { proxy, endpoint in
+                let phone = try await cloud.device(
+                    of: user, at: endpoint, timekeeping: clock.timekeeping, pieceBytes: 20_000
+                ).privateCloudDatabase
+                try await clock.running {
+                    for number in 0..<5 {
+                        try await insist(clock) {
+                            let record = CKRecord(recordType: "Photo", recordID: .init(recordName: "p\(number)"))
+                            record["photo"] = try files.asset("photo\(number)", 90_000)
+                            // Whether an earlier try was the one that got through makes no difference.
+                            try await phone.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
+                                .saveResults[record.recordID]?.get()
+                        }
+                    }
+                    for number in 0..<5 {
+                        try await insist(clock) {
+                            let photo = try await phone.record(for: .init(recordName: "p\(number)"))["photo"]
+                            #expect(try contents(photo) == Files.bytes("photo\(number)", 90_000))
+                        }
+                    }
+                }
+                #expect(proxy.happened.count > 10)
+            }
+        }
+    }
+
+    /// Tries until it works, as an app does that has all the time of this clock.
+    private func insist(_ clock: TestClock, _ body: () async throws -> Void) async throws {
+        var last: (any Error)?
+        for _ in 0..<200 {
+            do {
+                return try await body()
+            } catch {
+                last = error
+                try await clock.timekeeping.sleep(.seconds(5))
+            }
+        }
+        if let last { throw last }
+    }
+
     @Test func `A save that is cancelled in the middle of a file saves nothing, and can be made again`() async throws {
         try await ThrowawayCloud.run { cloud in
             let files = try TestFiles()

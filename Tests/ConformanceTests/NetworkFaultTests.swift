@@ -1,7 +1,5 @@
 import CloudKit
 import FaultyNetwork
-import SeededChance
-import Synchronization
 import Testing
 
 /// Plain calls over a network that does each of the things networks do.
@@ -50,16 +48,8 @@ import Testing
     private static func dice<Request>(
         _ device: Int, _ fault: NetworkFault
     ) -> @Sendable (Request) -> NetworkFault? {
-        let dice = Dice(seed: UInt64(device))
-        return { _ in dice.isUnlucky ? fault : nil }
-    }
-
-    private final class Dice: Sendable {
-        private let generator: Mutex<SplitMix64>
-
-        init(seed: UInt64) { generator = Mutex(SplitMix64(seed: seed)) }
-
-        var isUnlucky: Bool { generator.withLock { Bool.random(using: &$0) } }
+        let dice = FaultDice(seed: UInt64(device), faults: [fault], oneIn: 2)
+        return { _ in dice.roll() }
     }
 
     private static func countTogether(
