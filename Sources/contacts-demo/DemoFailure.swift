@@ -28,7 +28,7 @@ extension DemoFailure {
             return
         }
         switch error.code {
-        case .networkUnavailable, .networkFailure, .serviceUnavailable:
+        case .networkUnavailable, .networkFailure, .serverResponseLost, .serviceUnavailable:
             self.init(
                 .unreachable,
                 "No cloud answers (\(error.localizedDescription)). Start one with script/serve and set "
