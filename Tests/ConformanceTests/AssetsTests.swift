@@ -155,7 +155,7 @@ import Testing
                             let record = CKRecord(recordType: "Photo", recordID: .init(recordName: "p\(number)"))
                             record["photo"] = try files.asset("photo\(number)", 90_000)
                             // Whether an earlier try was the one that got through makes no difference.
-                            try await phone.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
+                            _ = try await phone.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
                                 .saveResults[record.recordID]?.get()
                         }
                     }
