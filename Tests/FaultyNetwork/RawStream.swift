@@ -24,7 +24,9 @@ package struct RawStream {
         return try await channel.executeThenClose { inbound, _ in
             var stream = RawStream(
                 inbound: inbound.makeAsyncIterator(), channel: raw)
-            return try await body(&stream)
+            let value = try await body(&stream)
+            await stream.sayGoodbye()
+            return value
         }
     }
 
@@ -116,7 +118,13 @@ package struct RawStream {
     }
 
     /// Closes; when this returns, the other side can know.
-    package func close() async throws { try? await channel.close().get() }
+    package func close() async throws {
+        await sayGoodbye()
+        try? await channel.close().get()
+    }
+
+    /// A process that another test starts at this moment may have inherited the socket: closing alone then ends nothing.
+    private func sayGoodbye() async { try? await channel.close(mode: .output).get() }
 
     /// Closes in a way that the other side cannot take for an orderly end.
     package func reset() async throws {
