@@ -30,10 +30,8 @@ package final class ChildProcess {
         } else {
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
         }
-        #if canImport(Glibc)
-            // Sockets of other tests in this process: with a copy of one left in a child, closing it would end nothing.
-            posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        #endif
+        // Sockets of other tests in this process: with a copy of one left in a child, closing it would end nothing.
+        for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var identifier: pid_t = 0
         let program = arguments[0]
         let outcome = Self.withStrings(arguments) { arguments in
