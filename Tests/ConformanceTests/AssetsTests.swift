@@ -139,7 +139,7 @@ import Testing
         async throws
     {
         try await ThrowawayCloud.run { cloud in
-            let files = try Files()
+            let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let clock = TestClock()
             let dice = FaultDice(seed: UInt64(seed), faults: NetworkFaultTests.faults, oneIn: 3)
@@ -162,7 +162,7 @@ import Testing
                     for number in 0..<5 {
                         try await insist(clock) {
                             let photo = try await phone.record(for: .init(recordName: "p\(number)"))["photo"]
-                            #expect(try contents(photo) == Files.bytes("photo\(number)", 90_000))
+                            #expect(try contents(photo) == TestFiles.bytes("photo\(number)", 90_000))
                         }
                     }
                 }
