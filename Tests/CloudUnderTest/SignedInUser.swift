@@ -1,6 +1,6 @@
 import Foundation
 
-/// A user who calls a container's private database with plain requests.
+/// A user who calls a container's databases with plain requests.
 package struct SignedInUser: Sendable {
     package let container: String
     package let userRecordName: String
@@ -32,8 +32,8 @@ package struct SignedInUser: Sendable {
         return "/device/1/\(container)/\(environment)/\(endpoint)\(query)"
     }
 
-    package func post(_ endpoint: String, _ body: String) -> RawRequest {
-        RawRequest.post(path(endpoint), body: Array(body.utf8))
+    package func post(_ endpoint: String, _ body: String, database: String = "private") -> RawRequest {
+        RawRequest.post(path(endpoint, in: database), body: Array(body.utf8))
     }
 
     package func makeZone(_ zone: String) -> RawRequest {

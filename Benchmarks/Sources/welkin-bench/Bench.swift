@@ -233,8 +233,10 @@ struct Bench {
     }
 
     /// - Returns: Seconds.
-    private func timeOfSave(_ user: SignedInUser, _ exchange: RawExchange, _ record: Int) throws -> Double {
-        let request = user.modify([Payload.operation(record)], zone: "Saves")
+    func timeOfSave(
+        _ user: SignedInUser, _ exchange: RawExchange, _ record: Int, zone: String = "Saves"
+    ) throws -> Double {
+        let request = user.modify([Payload.operation(record)], zone: zone)
         let sent = Moment.now
         _ = try ask(exchange, request)
         return Moment.now.seconds(since: sent)
@@ -275,7 +277,7 @@ struct Bench {
         return comparison
     }
 
-    private func expectZone(_ zone: String, on cloud: CloudProcess, _ user: SignedInUser) throws {
+    func expectZone(_ zone: String, on cloud: CloudProcess, _ user: SignedInUser) throws {
         _ = try ask(try RawExchange(port: cloud.port, connections: 1), user.makeZone(zone))
     }
 }

@@ -8,7 +8,7 @@ struct BenchOptions {
     var rounds: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,s,v,p,n,w] [--rounds N] [--welkin PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,s,v,p,n,w,t,f,h,h+] [--rounds N] [--welkin PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (told, not judged)
@@ -21,6 +21,10 @@ struct BenchOptions {
           p  saves in a zone shared with 100 people against saves in one of the owner's own (at least 0.95)
           n  from a save to another device's notification, 1,000 devices connected (p50 at most 5 ms, p99 50 ms)
           w  memory of the server while 10,000 devices wait (at most 500 MB)
+          t  sharing a tree of 10,000 records through the framework (at most 2 s)
+          f  a participant's first fetch of that tree against the owner's (at least 0.70)
+          h  saving one record in a zone with 100 participants against one that is not shared (at most 1.05)
+          h+ the same while each participant is subscribed to the shared database (told, not judged)
         """
 
     init(_ arguments: [String]) throws {

@@ -37,15 +37,16 @@ extension Bench {
         return comparison
     }
 
-    private func container(of cloud: CloudProcess) throws -> CKContainer {
+    /// The container as a device with a profile of its own knows it; each is a new process's.
+    func container(of cloud: CloudProcess, profile name: String = "bench") throws -> CKContainer {
         let profiles = DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": cloud.folder + "/share"])
-        let profile = DeviceProfile(name: "bench", in: profiles)
+        let profile = DeviceProfile(name: name, in: profiles)
         let entry = try profile.credentials()?[Self.container, DeviceConfiguration.environmentDefault]
         guard let entry else { throw BenchError("the device is not signed in") }
         return CKContainer(
             configuration: DeviceConfiguration(
                 endpoint: "http://127.0.0.1:\(cloud.port)", container: Self.container, apiToken: entry.apiToken,
-                profile: "bench", profilesFolder: profiles))
+                profile: name, profilesFolder: profiles))
     }
 
     private func milliseconds(

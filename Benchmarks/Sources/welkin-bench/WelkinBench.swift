@@ -29,6 +29,8 @@ struct WelkinBench {
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
                 ("d", bench.saves), ("e", bench.clients), ("s", bench.assetSealing), ("v", bench.encryptedValues),
                 ("p", bench.participants),
+                ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
+                ("h+", bench.subscribedHundred),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
                 let comparison = try await measure()
