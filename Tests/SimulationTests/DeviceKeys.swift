@@ -53,14 +53,17 @@ struct DeviceKeys {
     private func open(_ record: Record, with keys: inout ZoneKeys) throws {
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
         let link = keys.isOwn ? nil : files.links[share] ?? keys.shared.links[share.name]
-        try keys.shared.open(record, as: access, link: link) { invitation, seat throws(CallFailure) in
-            do throws(EncryptionError) {
-                return try invitation.open(
-                    as: seat, with: access.secret.identity(), pins: &files.pins, epochs: &files.epochs)
-            } catch {
-                throw .tampered(error.description)
-            }
-        }
+        let owner = IdentityPins.name(of: share.zone.owner, in: share.zone)
+        try keys.shared.open(
+            record, as: access, link: link, isOwner: { files.pins.fingerprint(of: owner) == $0.fingerprint },
+            trust: { invitation, seat throws(CallFailure) in
+                do throws(EncryptionError) {
+                    return try invitation.open(
+                        as: seat, with: access.secret.identity(), pins: &files.pins, epochs: &files.epochs)
+                } catch {
+                    throw .tampered(error.description)
+                }
+            })
     }
 
     /// The secret part of the link of a share that the account owns.

@@ -356,17 +356,19 @@ extension DeviceKeys {
     fileprivate func withHostile(_ shares: [Record], _ place: ZonePlace, _ cache: ZoneCache) throws -> ZoneKeys {
         var copy = self
         var keys = try copy.zone(place, cache)
-        for record in shares {
+        for record in shares.sorted(by: { $0.sharing?.keys?.epoch ?? 0 < $1.sharing?.keys?.epoch ?? 0 }) {
             let share = RecordPlace(zone: place, name: record.id.recordName)
-            try? keys.shared.open(record, as: access, link: files.links[share]) {
-                invitation, seat throws(CallFailure) in
-                var (pins, epochs) = (files.pins, files.epochs)
-                do throws(EncryptionError) {
-                    return try invitation.open(as: seat, with: access.secret.identity(), pins: &pins, epochs: &epochs)
-                } catch {
-                    throw .tampered(error.description)
-                }
-            }
+            try? keys.shared.open(
+                record, as: access, link: files.links[share], isOwner: { _ in false },
+                trust: { invitation, seat throws(CallFailure) in
+                    var (pins, epochs) = (files.pins, files.epochs)
+                    do throws(EncryptionError) {
+                        return try invitation.open(
+                            as: seat, with: access.secret.identity(), pins: &pins, epochs: &epochs)
+                    } catch {
+                        throw .tampered(error.description)
+                    }
+                })
         }
         return keys
     }

@@ -7,9 +7,9 @@ extension DatabaseRequests {
     /// The records, with the keys of shares among them brought up to date where that falls to this device; what fails is left to
     /// the next device or time.
     func tended(_ records: [Record]) async -> [Record] {
-        guard scope != .public, records.contains(where: { $0.sharing?.keys != nil }) else { return records }
+        guard scope != .public, records.contains(where: { $0.sharing != nil }) else { return records }
         var records = records
-        for index in records.indices where records[index].sharing?.keys != nil {
+        for index in records.indices where records[index].sharing != nil {
             if let tended = try? await tended(records[index]) { records[index] = tended }
         }
         return records
@@ -21,7 +21,14 @@ extension DatabaseRequests {
         var keys = try await zoneKeys(zone)
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
         guard let sharing = record.sharing, let duty = ShareDuty(sharing, of: share, by: keys) else { return nil }
+        // Saving a share looks at it, too.
+        guard connection.keys.beginTending(share) else { return nil }
+        defer { connection.keys.endTending(share) }
         keys = try opened(record, with: keys)
+        if duty.isFirstDue {
+            try await begin(record, sharing, keys)
+            return try await looked(at: [share.name], in: zone).first
+        }
         let change: ShareKeyChange
         if duty.isNewEpochDue {
             change = try await nextEpoch(of: share, sharing, in: zone, &keys)
@@ -56,6 +63,33 @@ extension DatabaseRequests {
         return change
     }
 
+    /// Gives keys to a share of one's own that a client without keys began, and puts its root within their reach, in one save:
+    /// what lies below the root is wrapped under the root's key already.
+    private func begin(_ record: Record, _ sharing: Share, _ known: ZoneKeys) async throws {
+        let zone = record.id.zoneID
+        var keys = try await newestKeys(of: zone)
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
+        let isWhole = share.name == Share.zoneWideName
+        let change = try making(keys, key).next(
+            sharing, earlier: nil, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+        var operations = [record.update(ShareChange(keys: change))]
+        var secrets: [Int: RecordSecrets] = [:]
+        if let name = sharing.root, let root = try await looked(at: [name], in: zone).first {
+            operations.append(root.update())
+            secrets[1] = RecordSecrets(
+                fields: [], recordType: root.recordType, parent: root.parent, share: share.name, isMoved: true,
+                held: root.protection)
+        }
+        keys.shared.add(key)
+        connection.keys.keep(keys)
+        let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: true)
+        let outcomes = try? await modify(
+            ModifyPlan.Batch(items: operations.indices.map { .save($0) }, request: request, secrets: secrets))
+        // Where another device was faster, or the save failed, the share has other keys, or none.
+        guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
+    }
+
     private func making(_ keys: ZoneKeys, _ key: ShareKey) -> ShareKeyMaking {
         let identities = connection.keys.identities
         let place = keys.place
@@ -74,9 +108,12 @@ extension DatabaseRequests {
         let place = RecordPlace(zone: keys.place, name: record.id.recordName)
         let link = keys.isOwn ? nil : connection.keys.link(of: place) ?? keys.shared.links[place.name]
         let access = keys.access
-        try keys.shared.open(record, as: access, link: link) { invitation, seat throws(CallFailure) in
-            try connection.keys.open(invitation, seat: seat, as: access)
-        }
+        try keys.shared.open(
+            record, as: access, link: link, isOwner: { connection.keys.isOwner($0, of: place.zone) },
+            trust: { invitation, seat throws(CallFailure) in
+                try connection.keys.open(invitation, seat: seat, as: access)
+            })
+        if let key = keys.shared.newestKey(of: place.name) { try connection.keys.see(key.epoch, of: place) }
         return keys
     }
 
@@ -123,6 +160,16 @@ extension DatabaseRequests {
             }
         }
         return link
+    }
+}
+
+extension Record {
+    /// A save that changes nothing of the record itself.
+    fileprivate func update(_ share: ShareChange? = nil) -> RecordOperation {
+        RecordOperation(
+            .update,
+            RecordChange(
+                recordName: id.recordName, recordType: recordType, changeTag: changeTag, share: share, desiredKeys: []))
     }
 }
 

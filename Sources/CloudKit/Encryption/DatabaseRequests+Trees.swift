@@ -29,7 +29,8 @@ extension DatabaseRequests {
 
     /// The keys with all that sealing a batch needs: the trees of its records, the keys of their shares and of their parents.
     ///
-    /// In a zone of the user's own nothing is looked up where nothing of the batch has a parent or is shared.
+    /// In a zone of the user's own nothing is looked up where nothing of the batch has a parent or is shared. Shares that are
+    /// looked at get what they need of this device, so that nothing is sealed for those who are gone.
     func placed(_ known: ZoneKeys, _ batch: ModifyPlan.Batch) async throws -> ZoneKeys {
         let zone = batch.request.zoneID
         var keys = known
@@ -46,7 +47,9 @@ extension DatabaseRequests {
         let shares = Set(keys.trees.values).subtracting(begun.values).filter {
             !isFresh || keys.shared.newestKey(of: $0) == nil
         }
-        if !shares.isEmpty { take(try await looked(at: shares.sorted(), in: zone, desiredKeys: []), into: &keys) }
+        if !shares.isEmpty {
+            take(await tended(try await looked(at: shares.sorted(), in: zone, desiredKeys: [])), into: &keys)
+        }
         // Parents whose keys members made open through their own parents, or through shares.
         let made = batch.secrets.values.compactMap(\.parent).filter { keys.shared.protections[$0]?.origin == .made }
         if !made.isEmpty {
@@ -68,7 +71,7 @@ extension DatabaseRequests {
         for _ in 0..<TreeKeys.depthMax {
             let unknown = frontier.filter { keys.shared.standings[$0] == nil }.sorted().prefix(RequestLimits.itemsMax)
             if !unknown.isEmpty {
-                take(try await looked(at: unknown, in: zone, desiredKeys: []), into: &keys)
+                take(await tended(try await looked(at: unknown, in: zone, desiredKeys: [])), into: &keys)
                 for name in unknown where keys.shared.standings[name] == nil { keys.shared.learnAbsence(of: name) }
             }
             frontier = Set(

@@ -18,6 +18,10 @@ final class KeyRing: Sendable {
     private let zones = Mutex<[ZonePlace: SharedKeys]>([:])
     /// When the trees of zones to be written to were looked at.
     private let looks = Mutex<[ZonePlace: Look]>([:])
+    /// Shares whose keys this device is bringing up to date.
+    private let tending = Mutex<Set<RecordPlace>>([])
+    /// The epochs of shares that the profile's pins are known to have.
+    private let pinned = Mutex<[RecordPlace: UInt32]>([:])
     private let user = Mutex<(account: AccountState, name: String)?>(nil)
 
     /// Another account's secret gives another root.
@@ -91,6 +95,32 @@ final class KeyRing: Sendable {
     /// Another device may share a tree, or move one; this one takes note a little later.
     private static let lookLifetime = Duration.seconds(30)
 
+    /// - Returns: false: it is being done already.
+    func beginTending(_ share: RecordPlace) -> Bool { tending.withLock { $0.insert(share).inserted } }
+
+    func endTending(_ share: RecordPlace) { tending.withLock { _ = $0.remove(share) } }
+
+    /// Whether an identity is the one that this device knows of a zone's owner.
+    func isOwner(_ identity: PublicIdentity, of zone: ZonePlace) -> Bool {
+        let known = try? identities.known
+        return known?.fingerprint(of: IdentityPins.name(of: zone.owner, in: zone)) == identity.fingerprint
+    }
+
+    /// Remembers an epoch of a share whose key is at hand.
+    ///
+    /// - Throws: `CallFailure.tampered` when it is lower than one seen before: those who are gone have its key.
+    func see(_ epoch: UInt32, of share: RecordPlace) throws(CallFailure) {
+        if pinned.withLock({ $0[share] == epoch }) { return }
+        do {
+            try epochs.change { try $0.see(epoch, ofShare: share) }
+        } catch let error as EncryptionError {
+            throw .tampered(error.description)
+        } catch {
+            throw .accountUnusable("The files of the profile cannot be written")
+        }
+        pinned.withLock { $0[share] = epoch }
+    }
+
     /// Opens an invitation, and remembers whose keys it is signed with (B-TM-08).
     ///
     /// - Throws: `CallFailure.tampered` where somebody's keys are not the ones known, a signature is not theirs, or an epoch lies
@@ -99,9 +129,13 @@ final class KeyRing: Sendable {
         _ invitation: CloudKitEncryption.ShareInvitation, seat: String, as access: ShareAccess
     ) throws(CallFailure) -> ShareKey {
         do {
+            let own = try access.secret.identity()
             return try identities.change { pins in
-                try epochs.change { epochs in
-                    try invitation.open(as: seat, with: access.secret.identity(), pins: &pins, epochs: &epochs)
+                // One's own identity is never a matter of what the cloud says.
+                pins.replace(
+                    with: own.publicIdentity, of: IdentityPins.name(of: access.user, in: invitation.share.zone))
+                return try epochs.change { epochs in
+                    try invitation.open(as: seat, with: own, pins: &pins, epochs: &epochs)
                 }
             }
         } catch let error as EncryptionError {

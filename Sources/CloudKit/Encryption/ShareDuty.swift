@@ -3,27 +3,38 @@ import CloudKitModel
 
 /// What a share needs of a device of its owner or of an administrator, decided from what the cloud says of it (B-TM-05, B-TM-06).
 struct ShareDuty: Hashable, Sendable {
+    /// The share has no keys at all: a client without keys began it.
+    var isFirstDue = false
     /// Somebody is gone who had the newest key.
-    var isNewEpochDue: Bool
-    /// Participants with a public identity and without the newest key.
-    var unserved: [ShareParticipant]
+    var isNewEpochDue = false
+    /// Participants with a public identity and without the newest key; for the owner, also administrators who were not given
+    /// the right to invite in the newest epoch.
+    var unserved: [ShareParticipant] = []
     /// One-time links without the newest key, by participant.
-    var seats: [String]
+    var seats: [String] = []
     /// Whether the link that anyone may use does not open the newest epoch.
-    var isLinkMissing: Bool
+    var isLinkMissing = false
     /// Whether members of the whole zone are not given the zone's newest key.
-    var isRingBehind: Bool
+    var isRingBehind = false
 
     /// nil: nothing is to be done, or not by this user.
     init?(_ sharing: Share, of share: RecordPlace, by zoneKeys: ZoneKeys) {
         let isOwner = zoneKeys.isOwn
-        guard let keys = sharing.keys, keys.epoch > 0, let user = sharing.currentParticipant,
-            user.role == .owner || user.role == .administrator, user.acceptance == .accepted
+        guard let user = sharing.currentParticipant, user.role == .owner || user.role == .administrator,
+            user.acceptance == .accepted
         else { return nil }
+        guard let keys = sharing.keys, keys.epoch > 0 else {
+            guard isOwner else { return nil }
+            isFirstDue = true
+            return
+        }
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
         let without = others.filter { ($0.keyEpoch ?? 0) < keys.epoch }
         isNewEpochDue = isOwner && keys.needsNewEpoch
-        unserved = without.filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
+        let ungranted = others.filter {
+            isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && $0.keyEpoch == keys.epoch
+        }
+        unserved = (without + ungranted).filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
         seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
         let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
         let newest = keys.epochs.first { $0.epoch == keys.epoch }

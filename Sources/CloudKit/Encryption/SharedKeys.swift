@@ -27,6 +27,8 @@ struct SharedKeys: Sendable {
     private(set) var authorities: [String: ShareAuthority] = [:]
     /// The newest key epoch of each share, as the cloud says.
     private(set) var newest: [String: UInt32] = [:]
+    /// The highest epoch that the cloud ever said a share had, also one that has ended: a later share of its name begins above.
+    private var highest: [String: UInt32] = [:]
     private(set) var protections: [String: RecordProtection] = [:]
     private(set) var standings: [String: Standing] = [:]
     /// Why keys that the cloud offered were not taken.
@@ -58,8 +60,6 @@ struct SharedKeys: Sendable {
 
     mutating func add(_ link: ShareLinkSecret, of share: String) { links[share] = link }
 
-    mutating func add(_ authority: ShareAuthority, for share: String) { authorities[share] = authority }
-
     func zoneKey(_ epoch: UInt32) -> ZoneKey? { zoneKeys[epoch] }
 
     func key(of share: String, epoch: UInt32) -> ShareKey? { shareKeys[share]?[epoch] }
@@ -70,8 +70,18 @@ struct SharedKeys: Sendable {
     /// Whether the zone has shares with keys of which the account has none.
     var isWaiting: Bool { newest.keys.contains { shareKeys[$0] == nil } }
 
-    mutating func see(_ epoch: Int, of share: String) {
-        if epoch > 0 { newest[share] = UInt32(clamping: epoch) }
+    /// Takes note of the epoch that the cloud says a share has now.
+    ///
+    /// - Throws: `tampered` for one below those seen: what is sealed under its key is open to those who are gone.
+    mutating func see(_ epoch: Int, of share: String) throws(CallFailure) {
+        guard epoch > 0 else { return }
+        let epoch = UInt32(clamping: epoch)
+        if let seen = highest[share], epoch < seen {
+            throw .tampered(
+                EncryptionError.epochWentBack(.shareKey(share: share), offered: epoch, seen: seen).description)
+        }
+        highest[share] = epoch
+        newest[share] = epoch
     }
 
     // MARK: Records
@@ -83,6 +93,8 @@ struct SharedKeys: Sendable {
     }
 
     mutating func learn(_ protection: RecordProtection?, of name: String) {
+        // What is known is not written again: two halves of a page share it while they are opened.
+        if let protection, protections[name] == protection { return }
         protections[name] = protection
         tree.learn(protection, of: name)
     }
@@ -90,6 +102,8 @@ struct SharedKeys: Sendable {
     /// There is no such record, or the account does not see it.
     mutating func learnAbsence(of name: String) {
         standings[name] = Standing()
+        // Nothing is sealed for a share that has ended.
+        newest[name] = nil
         learn(nil, of: name)
     }
 
@@ -97,6 +111,14 @@ struct SharedKeys: Sendable {
     mutating func forgetStandings() { standings = [:] }
 
     mutating func key(of record: String) throws(EncryptionError) -> TreeKeys.Outcome { try tree.key(of: record) }
+
+    /// The records above one that are known, perhaps as they were before they were shared or sealed anew.
+    func ancestors(of record: String) -> Set<String> {
+        var ancestors: Set<String> = []
+        var name = record
+        while let parent = protections[name]?.parentName, ancestors.insert(parent).inserted { name = parent }
+        return ancestors
+    }
 
     /// Shares that protections name and whose key is not at hand.
     var unopenedShares: Set<String> {
@@ -108,17 +130,26 @@ struct SharedKeys: Sendable {
         return names
     }
 
-    /// Forgets records when there are many of them: they can be fetched again.
+    /// Forgets records when there are many of them, those last that lie above others: they can be fetched again.
     mutating func trim() {
         guard protections.count + standings.count > Self.recordsMax else { return }
-        protections = [:]
-        standings = [:]
-        tree = TreeKeys(zone: place)
-        for key in zoneKeys.values { tree.add(key) }
-        for keys in shareKeys.values { for key in keys.values { tree.add(key) } }
+        var openers = Set(protections.values.compactMap(\.parentName))
+        if openers.count > Self.openersMax { openers = [] }
+        protections = protections.filter { openers.contains($0.key) }
+        standings = standings.filter { openers.contains($0.key) }
+        tree.keep(only: openers)
     }
 
-    private static let recordsMax = 4000
+    private static let recordsMax = 2000
+    private static let openersMax = 500
+}
+
+extension RecordProtection {
+    /// The record under whose key this one's is wrapped.
+    fileprivate var parentName: String? {
+        for case .parent(let name, _) in wraps.map(\.opener) { return name }
+        return nil
+    }
 }
 
 // MARK: - Opening
@@ -130,13 +161,14 @@ extension SharedKeys {
     /// - Parameters:
     ///   - trust: Opens an invitation after its signatures were compared with what this device knows.
     ///   - link: The secret of the link by which the account came, if this device knows one.
+    ///   - isOwner: Whether an identity is the one that this device knows of the zone's owner.
     mutating func open(
-        _ record: Record, as access: ShareAccess, link: ShareLinkSecret?,
+        _ record: Record, as access: ShareAccess, link: ShareLinkSecret?, isOwner: (PublicIdentity) -> Bool,
         trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) {
         guard let sharing = record.sharing, let keys = sharing.keys else { return }
         let share = RecordPlace(zone: place, name: record.id.recordName)
-        see(keys.epoch, of: share.name)
+        try see(keys.epoch, of: share.name)
         for epoch in keys.epochs {
             // Below a key at hand only its ring leads: an older invitation is worth nothing any more.
             if shareKeys[share.name]?.keys.contains(where: { $0 >= epoch.epoch }) != true {
@@ -145,7 +177,6 @@ extension SharedKeys {
                     continue
                 }
                 add(key)
-                noteAuthority(epoch, share, access)
             }
             guard let key = key(of: share.name, epoch: UInt32(clamping: epoch.epoch)), let blob = epoch.blob else {
                 continue
@@ -156,6 +187,7 @@ extension SharedKeys {
                 throw .tampered(error.description)
             }
         }
+        noteAuthority(keys.epochs, share, access, isOwner)
     }
 
     private mutating func addRing(_ ring: ShareKeyring, _ key: ShareKey) throws(EncryptionError) {
@@ -165,13 +197,20 @@ extension SharedKeys {
         if let link = try ring.linkSecret(key) { add(link, of: key.place.name) }
     }
 
-    private mutating func noteAuthority(_ epoch: ShareKeyEpoch, _ share: RecordPlace, _ access: ShareAccess) {
-        guard let wrap = epoch.wrap, !ShareLinkSecret.isLinkWrap(wrap),
-            let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
-            let identity = try? access.secret.identity(),
-            let authority = invitation.authority(for: identity.publicIdentity)
-        else { return }
-        add(authority, for: share.name)
+    /// The right to invite that the owner's newest invitation gives the account, or does not.
+    private mutating func noteAuthority(
+        _ epochs: [ShareKeyEpoch], _ share: RecordPlace, _ access: ShareAccess,
+        _ isOwner: (PublicIdentity) -> Bool
+    ) {
+        guard share.zone.owner != access.user, let identity = try? access.secret.identity() else { return }
+        for epoch in epochs {
+            guard let wrap = epoch.wrap, !ShareLinkSecret.isLinkWrap(wrap),
+                let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
+                invitation.authority == nil, isOwner(invitation.inviterIdentity)
+            else { continue }
+            authorities[share.name] = invitation.authority(for: identity.publicIdentity)
+            return
+        }
     }
 
     private static func openedKey(

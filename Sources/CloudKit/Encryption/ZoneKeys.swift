@@ -65,6 +65,7 @@ struct ZoneKeys: Sendable {
             } catch {
                 guard case .noKey = error else { continue }
                 missing.formUnion(shared.unopenedShares)
+                missing.formUnion(shared.ancestors(of: record.id.recordName))
                 if !isOwn { missing.insert(Share.zoneWideName) }
             }
         }
@@ -159,7 +160,15 @@ struct ZoneKeys: Sendable {
             guard case .present(let earlier) = wrap.opener else { continue }
             try protection.keep(try known.earlierKey(earlier, key: last), under: key)
         }
+        // Children written in between are wrapped under keys that were derived for the record without its being written.
+        guard isOwn, known.epoch + 1 < epoch else { return }
+        for between in max(known.epoch + 1, epoch - min(epoch, Self.betweenMax))..<epoch {
+            if let zoneKey = zoneKey(between) { try protection.keep(zoneKey.recordKey(name), under: key) }
+        }
     }
+
+    /// Epochs in which a record was not written whose keys it keeps.
+    private static let betweenMax: UInt32 = 24
 
     // MARK: -
 

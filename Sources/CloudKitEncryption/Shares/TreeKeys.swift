@@ -42,6 +42,12 @@ package struct TreeKeys: Sendable {
         protections[record] = .some(protection)
     }
 
+    /// Forgets all other records.
+    package mutating func keep(only records: Set<String>) {
+        protections = protections.filter { records.contains($0.key) }
+        found = found.filter { records.contains($0.key.record) }
+    }
+
     /// The key in which the record is sealed now.
     /// - Throws: `noKey` if nothing at hand opens it; `doesNotOpen` if what should open it does not; `malformed` for parents in a
     ///   circle; `tooMany` beyond `depthMax` parents.

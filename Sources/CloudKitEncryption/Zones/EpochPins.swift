@@ -37,6 +37,17 @@ package struct EpochPins: Hashable, Codable, Sendable {
     /// For a share that ended.
     package mutating func forget(share: RecordPlace) { shares[share] = nil }
 
+    /// Remembers an epoch of a share whose key is at hand.
+    /// - Throws: `epochWentBack` if it is lower than one seen.
+    package mutating func see(_ epoch: UInt32, ofShare share: RecordPlace) throws(EncryptionError) {
+        var seen = shares[share] ?? ShareEpochs(highest: 0, ofOwner: 0)
+        guard epoch >= seen.highest else {
+            throw .epochWentBack(.shareKey(share: share.name), offered: epoch, seen: seen.highest)
+        }
+        seen.highest = epoch
+        shares[share] = seen
+    }
+
     /// Remembers an invitation whose signatures were verified.
     /// - Throws: `epochWentBack` for a lower epoch than one seen, and for an administrator whose right is older than the owner's
     ///   latest epoch.

@@ -82,6 +82,9 @@ package struct ShareParticipant: Hashable, Codable, Sendable {
     package var added: Int64?
     /// The newest key epoch for which a wrap of this participant is stored; nil: none.
     package var keyEpoch: Int?
+    /// The newest key epoch in which the owner wrapped the key for this participant as an administrator; nil: none. The owner
+    /// is told, who alone gives that right.
+    package var grantEpoch: Int?
 
     package init(
         id: String, role: ParticipantRole, permission: ParticipantPermission, acceptance: ParticipantAcceptance,

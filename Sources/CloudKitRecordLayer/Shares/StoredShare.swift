@@ -76,6 +76,8 @@ package struct StoredParticipant: Hashable, Sendable {
     package var added: Int64
     /// The newest key epoch with a wrap; 0: none.
     package var keyEpoch: UInt32 = 0
+    /// The newest key epoch in which the owner stored a wrap for them as an administrator; 0: none.
+    package var grantEpoch: UInt32 = 0
 
     package init(
         id: String, role: ParticipantRole, permission: ParticipantPermission, acceptance: ParticipantAcceptance,
@@ -94,7 +96,8 @@ package struct StoredParticipant: Hashable, Sendable {
 }
 
 extension StoredShare {
-    private static let format: UInt8 = 1
+    /// 2: with `grantEpoch`.
+    private static let format: UInt8 = 2
 
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 128 + participants.count * 128)
@@ -121,7 +124,8 @@ extension StoredShare {
 
     package init(name: String, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .share)
-        guard try value.byte() == Self.format else { throw DamagedValue(.share) }
+        let format = try value.byte()
+        guard (1...Self.format).contains(format) else { throw DamagedValue(.share) }
         let number: UInt64 = try value.number()
         let root = try value.optionalText()
         self.init(
@@ -133,7 +137,9 @@ extension StoredShare {
         hasLink = flags & 4 != 0
         keyEpoch = try value.number()
         ownerKeyEpoch = try value.number()
-        for _ in 0..<(try value.number(UInt16.self)) { participants.append(try StoredParticipant(reading: &value)) }
+        for _ in 0..<(try value.number(UInt16.self)) {
+            participants.append(try StoredParticipant(reading: &value, format: format))
+        }
         requesters = try StoredPerson.list(reading: &value)
         blocked = try StoredPerson.list(reading: &value)
     }
@@ -162,9 +168,10 @@ extension StoredParticipant {
         value.add(oneTimeGUID)
         value.add(added)
         value.add(keyEpoch)
+        value.add(grantEpoch)
     }
 
-    fileprivate init(reading value: inout ValueReader) throws {
+    fileprivate init(reading value: inout ValueReader, format: UInt8) throws {
         let id = try value.text()
         let role = try value.word(ParticipantRole.init(rawValue:))
         let permission = try value.word(ParticipantPermission.init(rawValue:))
@@ -176,6 +183,7 @@ extension StoredParticipant {
             phone: try value.optionalText(), oneTimeGUID: try value.optionalText(), added: try value.number())
         isApprovedRequester = isApproved
         keyEpoch = try value.number()
+        if format >= 2 { grantEpoch = try value.number() }
     }
 }
 

@@ -52,8 +52,8 @@ extension Cloud {
             case .refuse, .leave: throw RequestFailure.writeNotPermitted
             }
             let decision = try ShareDecision(
-                ShareChange(keys: request.change), of: share, ownedBy: place.owner, zoneEpoch: reach.zone.keyEpoch,
-                now: now)
+                ShareChange(keys: request.change), of: share, ownedBy: place.owner, by: caller.user,
+                zoneEpoch: reach.zone.keyEpoch, now: now)
             return (
                 [share],
                 { writing, transaction in

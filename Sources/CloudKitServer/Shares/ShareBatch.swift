@@ -158,7 +158,7 @@ extension ShareBatch {
         }
         guard let held else { throw .shareWithoutRoot }
         return try ShareDecision(
-            change, of: held, ownedBy: batch.place.owner, zoneEpoch: zone.keyEpoch,
+            change, of: held, ownedBy: batch.place.owner, by: batch.place.caller.user, zoneEpoch: zone.keyEpoch,
             oneTimeGUIDs: item.share?.oneTimeGUIDs ?? [:],
             now: batch.now)
     }

@@ -9,6 +9,7 @@ package struct ShareDecision: Sendable {
     /// New one-time links, with the participants they seat.
     package private(set) var links: [String: String] = [:]
     private let owner: UserID
+    private let actor: UserID?
     private let zoneEpoch: UInt32
     private let now: Int64
 
@@ -25,15 +26,17 @@ package struct ShareDecision: Sendable {
     /// - Parameters:
     ///   - held: The share as it is; for one that begins, as it would be without participants.
     ///   - owner: Whose database it is in.
+    ///   - actor: Who changes it; nil: nobody in particular.
     ///   - zoneEpoch: The key epoch of its zone.
     /// - Throws: `badRequest`, `tooManyParticipants`, `staleShareKeyEpoch`, `staleKeyEpoch`, `sizeLimitExceeded`.
     package init(
-        _ change: ShareChange, of held: StoredShare, ownedBy owner: UserID, zoneEpoch: UInt32,
+        _ change: ShareChange, of held: StoredShare, ownedBy owner: UserID, by actor: UserID? = nil, zoneEpoch: UInt32,
         oneTimeGUIDs: [String: String] = [:], now: Int64
     ) throws(RequestFailure) {
         share = held
         self.zoneEpoch = zoneEpoch
         self.owner = owner
+        self.actor = actor
         self.now = now
         try apply(change.publicPermission)
         apply(denied: change.denied, blocked: change.blocked, unblocked: change.unblocked)
@@ -120,8 +123,8 @@ package struct ShareDecision: Sendable {
         case .publicUser?, .unknown?, nil: break
         }
         if let permission = change.permission, permission != .unknown { result.permission = permission }
-        // Whoever looks after a share can write in it.
-        if result.role == .administrator { result.permission = .readWrite }
+        // Whoever looks after a share can write in it; who does no longer has to be given the right anew.
+        if result.role == .administrator { result.permission = .readWrite } else { result.grantEpoch = 0 }
         return result
     }
 
@@ -227,6 +230,9 @@ package struct ShareDecision: Sendable {
             share.ownerKeyEpoch = share.keyEpoch
         } else if let index = share.participants.firstIndex(where: { $0.id == wrap.participantID }) {
             share.participants[index].keyEpoch = share.keyEpoch
+            if actor == owner, share.participants[index].role == .administrator {
+                share.participants[index].grantEpoch = share.keyEpoch
+            }
         } else {
             throw RequestFailure(
                 .badRequest, "a key is wrapped for somebody who does not take part",

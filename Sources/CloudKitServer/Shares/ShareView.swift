@@ -56,12 +56,14 @@ struct ShareView: Sendable {
     ) -> ShareParticipant {
         var lookup = LookupInfo(emailAddress: participant.email, phoneNumber: participant.phone)
         if lookup.isEmpty { lookup.user = participant.user }
-        return ShareParticipant(
+        var entry = ShareParticipant(
             id: participant.id, role: participant.role, permission: stored.permission(of: participant),
             acceptance: participant.acceptance,
             identity: PersonIdentity(user: participant.user, lookup: isFull && !lookup.isEmpty ? lookup : nil),
             oneTimeGUID: isFull ? participant.oneTimeGUID : nil, isApprovedRequester: participant.isApprovedRequester,
             added: participant.added, keyEpoch: participant.keyEpoch == 0 ? nil : Int(participant.keyEpoch))
+        if viewer == owner, participant.grantEpoch > 0 { entry.grantEpoch = Int(participant.grantEpoch) }
+        return entry
     }
 
     private func keys(_ stored: StoredShare, isHost: Bool, _ epochs: [ShareKeyEpoch]) -> ShareKeys {

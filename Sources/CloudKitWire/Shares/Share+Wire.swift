@@ -65,6 +65,7 @@ extension ShareParticipant {
             writer.pair("oneTimeShortGUID", oneTimeGUID)
             writer.pair("dateAdded", added)
             writer.pair("keyEpoch", keyEpoch.map(Int64.init))
+            writer.pair("grantEpoch", grantEpoch.map(Int64.init))
         }
         writer.endObject()
     }
@@ -83,6 +84,7 @@ extension ShareParticipant {
             case "oneTimeShortGUID": oneTimeGUID = try reader.lookupText()
             case "dateAdded": added = try reader.int64()
             case "keyEpoch": keyEpoch = try reader.intIfAny()
+            case "grantEpoch": grantEpoch = try reader.intIfAny()
             default: try reader.skipValue()
             }
         }

@@ -123,4 +123,29 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: Engine.allCases)
+    func `B-PRT-07 the owner learns which administrators were given the right to invite`(_ engine: Engine) async throws {
+        try await withKeys(engine) { test, share in
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            func grant() async throws -> Int? {
+                try await test.share("S")?.participants.first { $0.id == id }?.grantEpoch
+            }
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 4)]), test)
+            #expect(try await grant() == nil)
+            // Made an administrator, Bob has his key still, and not the right.
+            try await test.changeShare(
+                "S", ShareChange(participants: [ParticipantChange(id: id, role: .administrator)]))
+            #expect(try await grant() == nil)
+            // What he wraps for himself gives no right, what the owner wraps does; nobody else is told.
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 5)]), test, by: TestCloud.bob)
+            #expect(try await grant() == nil)
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 6)]), test)
+            #expect(try await grant() == 1)
+            #expect(try await test.share("S", by: TestCloud.bob)?.participants.last?.grantEpoch == nil)
+            try await test.changeShare(
+                "S", ShareChange(participants: [ParticipantChange(id: id, role: .privateUser)]))
+            #expect(try await grant() == nil)
+        }
+    }
 }

@@ -1,0 +1,119 @@
+import CloudKitEncryption
+import CloudKitModel
+import Testing
+
+@testable import CloudKit
+
+/// What a device believes of the keys that a cloud offers for a share, and what it does for one.
+struct ShareTrustTests {
+    private let owner = AccountSecret()
+    private let bob = AccountSecret()
+    private let mallory = AccountSecret()
+    private let place = ZonePlace(
+        container: "iCloud.com.example.app", environment: "development", owner: "_me", zone: "Z")
+    private var share: RecordPlace { RecordPlace(zone: place, name: "S") }
+    private var root: ContainerRoot { owner.root(container: place.container, environment: place.environment) }
+    private var access: ShareAccess { ShareAccess(root: root, secret: owner, user: "_me") }
+
+    private func ring(of secret: AccountSecret) -> KeyRing {
+        KeyRing(account: ScriptedAccount(secret: secret), place: nil, epochs: EpochBook())
+    }
+
+    private func record(_ epochs: [ShareKeyEpoch], newest: Int) -> Record {
+        var record = Record.stored("S", in: ZoneID(zoneName: "Z"), type: "cloudkit.share")
+        var sharing = Share(root: "R")
+        sharing.participants = [
+            ShareParticipant(id: "p-me", role: .owner, permission: .readWrite, acceptance: .accepted)
+        ]
+        sharing.currentParticipantID = "p-me"
+        sharing.keys = ShareKeys(epoch: newest, epochs: epochs)
+        record.sharing = sharing
+        return record
+    }
+
+    private func open(_ record: Record, _ keys: inout SharedKeys) throws(CallFailure) {
+        let ring = ring(of: owner)
+        let access = access
+        try keys.open(
+            record, as: access, link: nil, isOwner: { ring.isOwner($0, of: place) },
+            trust: { invitation, seat throws(CallFailure) in
+                try ring.open(invitation, seat: seat, as: access)
+            })
+    }
+
+    @Test func `B-TM-08 the owner derives the key, whatever invitation the cloud shows`() throws {
+        // Bob's right is from somebody whom the cloud calls the owner.
+        let identity = try bob.identity()
+        let toBob = try CloudKitEncryption.ShareInvitation(
+            root.shareKey(of: share, epoch: 1), to: "p-bob", identity: identity.publicIdentity, by: "_me",
+            with: mallory.identity(), administrator: true)
+        let key = ShareKey(madeFor: share, epoch: 2)
+        let wrap = try CloudKitEncryption.ShareInvitation(
+            key, to: "p-me", identity: owner.identity().publicIdentity, by: "_bob", with: identity,
+            authority: toBob.authority(for: identity.publicIdentity))
+        var keys = SharedKeys(place)
+        try open(record([ShareKeyEpoch(epoch: 2, wrap: wrap.bytes)], newest: 2), &keys)
+        #expect(keys.newestKey(of: "S") == root.shareKey(of: share, epoch: 2))
+        #expect(keys.authorities.isEmpty)
+        // Opened by itself it is refused: one's own identity is not a matter of what the cloud says.
+        #expect(throws: CallFailure.self) { try ring(of: owner).open(wrap, seat: "p-me", as: access) }
+    }
+
+    @Test func `B-TM-05 a share's epoch does not go back, on a running device and after a restart`() throws {
+        var keys = SharedKeys(place)
+        try open(record([ShareKeyEpoch(epoch: 2)], newest: 2), &keys)
+        #expect(throws: CallFailure.self) { try open(record([ShareKeyEpoch(epoch: 1)], newest: 1), &keys) }
+        #expect(keys.newestKey(of: "S")?.epoch == 2)
+        // Nor when the cloud says in between that the share had ended.
+        keys.learnAbsence(of: "S")
+        #expect(keys.newestKey(of: "S") == nil)
+        #expect(throws: CallFailure.self) { try open(record([ShareKeyEpoch(epoch: 1)], newest: 1), &keys) }
+        #expect(keys.newestKey(of: "S") == nil)
+        let ring = ring(of: owner)
+        try ring.see(2, of: share)
+        try ring.see(2, of: share)
+        #expect(throws: CallFailure.self) { try ring.see(1, of: share) }
+        try ring.see(3, of: share)
+    }
+
+    @Test func `B-TM-05, B-TM-06 who has to do what for a share`() throws {
+        func duty(_ role: ParticipantRole, _ change: (inout Share) -> Void = { _ in }) -> ShareDuty? {
+            var sharing = Share(root: "R")
+            sharing.participants = [
+                ShareParticipant(id: "o", role: .owner, permission: .readWrite, acceptance: .accepted),
+                ShareParticipant(
+                    id: "a", role: role == .owner ? .administrator : role, permission: .readWrite,
+                    acceptance: .accepted, keyEpoch: 3),
+            ]
+            sharing.participants[1].grantEpoch = 3
+            sharing.currentParticipantID = role == .owner ? "o" : "a"
+            sharing.keys = ShareKeys(epoch: 3, epochs: [ShareKeyEpoch(epoch: 3)])
+            change(&sharing)
+            let user = role == .owner ? "_me" : "_a"
+            let zone = ZoneKeys(
+                ShareAccess(root: root, secret: owner, user: user), place: place, epoch: 2, shared: SharedKeys(place))
+            return ShareDuty(sharing, of: share, by: zone)
+        }
+        for role in [ParticipantRole.owner, .administrator, .privateUser] { #expect(duty(role) == nil) }
+        let gone: (inout Share) -> Void = { share in share.keys?.needsNewEpoch = true }
+        #expect(duty(.owner, gone)?.isNewEpochDue == true)
+        #expect(duty(.administrator, gone) == nil)
+        let keyless: (inout Share) -> Void = { share in share.keys = nil }
+        #expect(duty(.owner, keyless)?.isFirstDue == true)
+        #expect(duty(.administrator, keyless) == nil)
+        let newcomer = ShareParticipant(
+            id: "n", role: .privateUser, permission: .readOnly, acceptance: .accepted,
+            identity: PersonIdentity(user: UserID("_n"), publicIdentity: [1]))
+        let wanting: (inout Share) -> Void = { share in share.participants.append(newcomer) }
+        #expect(duty(.owner, wanting)?.unserved == [newcomer])
+        #expect(duty(.administrator, wanting)?.unserved == [newcomer])
+        #expect(duty(.privateUser, wanting) == nil)
+        // The right to invite is the owner's to give.
+        let ungranted: (inout Share) -> Void = { share in
+            share.participants[1].grantEpoch = 2
+            share.participants[1].identity = newcomer.identity
+        }
+        #expect(duty(.owner, ungranted)?.unserved.map(\.id) == ["a"])
+        #expect(duty(.administrator, ungranted) == nil)
+    }
+}

@@ -1,0 +1,196 @@
+import CloudKitEncryption
+import CloudKitModel
+import CloudKitServer
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+/// Shares that begin on clients without keys, and shares that end.
+@Suite struct ShareBeginningsTests {
+    private func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
+        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+        return record.encryptedValues["secret"] as? String
+    }
+
+    private func note(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+        note.encryptedValues["secret"] = "secret of \(name)"
+        note.setParent(CKRecord.ID(recordName: "Folder", zoneID: zone))
+        return note
+    }
+
+    /// What a web client of Ada's sends.
+    private func modifyAsWeb(
+        _ operations: [RecordOperation], in zone: CKRecordZone.ID, _ home: SharingHousehold
+    ) async throws -> [RecordOutcome] {
+        let ada = UserID(try await home.ada.userRecordID().recordName)
+        return try await home.cloud.cloud.modifyRecords(
+            ModifyRecordsRequest(operations: operations, zoneID: ZoneID(zoneName: zone.zoneName)),
+            in: DatabaseAddress(
+                container: ContainerID(home.cloud.container), environment: .development, scope: .private),
+            by: Caller(user: ada, surface: .web))
+    }
+
+    @Test(arguments: [false, true])
+    func `B-SHR-01, B-SHR-06 a share that a client without keys began gets keys from the owner's next device with them`(
+        wholeZone: Bool
+    ) async throws {
+        try await SharingHousehold.run { home in
+            let (zone, _, _) = try await home.makeFolder()
+            let ben = UserID(try await home.ben.userRecordID().recordName)
+            let change = ShareChange(
+                root: wholeZone ? nil : .init(recordName: "Folder"),
+                participants: [ParticipantChange(permission: .readWrite, user: ben)])
+            let name = wholeZone ? Share.zoneWideName : "WebShare"
+            let outcomes = try await modifyAsWeb(
+                [.init(.create, RecordChange(recordName: name, recordType: "cloudkit.share", share: change))],
+                in: zone, home)
+            guard case .record(let share)? = outcomes.first, let guid = share.shortGUID else {
+                Issue.record("not shared: \(outcomes)")
+                return
+            }
+            let url = try #require(URL(string: home.cloud.endpoint + "/share/" + guid))
+            try await home.accept(url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            let bens = home.ben.sharedCloudDatabase
+            #expect(try await bens.record(for: CKRecord.ID(recordName: "One", zoneID: theirs), plain: "title") == "One")
+            let waiting = await #expect(throws: CKError.self) { try await secret("One", in: theirs, bens) }
+            #expect(waiting?.localizedDescription.contains("waiting for key") == true)
+            // A device of Ada's follows her zone.
+            let again = try await home.device(of: "ada")
+            _ = try await again.container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
+            for name in ["One", "Two"] { #expect(try await secret(name, in: theirs, bens) == "secret of \(name)") }
+            #expect(try await secret("Folder", in: theirs, bens) == "folder secret")
+            let added = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Ben's", zoneID: theirs))
+            added.encryptedValues["secret"] = "from Ben"
+            added.setParent(CKRecord.ID(recordName: "Folder", zoneID: theirs))
+            try await bens.save(added)
+            #expect(try await secret("Ben's", in: zone, home.ada.privateCloudDatabase) == "from Ben")
+        }
+    }
+
+    @Test func `B-SHR-01 a tree without anything sealed gets keys, too, and a save begins them`() async throws {
+        try await SharingHousehold.run { home in
+            let ada = home.ada.privateCloudDatabase
+            let zone = try await ada.save(CKRecordZone(zoneName: "Plain")).zoneID
+            func plain(_ name: String, below parent: String? = nil) -> RecordOperation {
+                var change = RecordChange(recordName: name, recordType: "Note")
+                if let parent { change.parent = .set(recordName: parent) }
+                return RecordOperation(.create, change)
+            }
+            let change = ShareChange(root: .init(recordName: "Top"), publicPermission: .readWrite)
+            let outcomes = try await modifyAsWeb(
+                [
+                    plain("Top"), plain("Middle", below: "Top"),
+                    .init(.create, RecordChange(recordName: "S", recordType: "cloudkit.share", share: change)),
+                ], in: zone, home)
+            #expect(outcomes.count == 3)
+            let sealed = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Low", zoneID: zone))
+            sealed.encryptedValues["secret"] = "sealed"
+            sealed.setParent(CKRecord.ID(recordName: "Middle", zoneID: zone))
+            try await ada.save(sealed)
+            let share = try asShare(try await ada.record(for: CKRecord.ID(recordName: "S", zoneID: zone)))
+            #expect(share.url?.fragment?.hasPrefix("k=") == true)
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("Low", in: theirs, home.ben.sharedCloudDatabase) == "sealed")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `B-ACP-08, B-TM-05 after the end of a share nobody else opens what is written, until it is shared again`(
+        wholeZone: Bool
+    ) async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            func begin() async throws -> CKShare {
+                let root = try await ada.record(for: folder.recordID)
+                let share = wholeZone ? CKShare(recordZoneID: zone) : CKShare(rootRecord: root)
+                try await home.invite(["ben", "cat"], to: share)
+                let saved =
+                    wholeZone
+                    ? try asShare(try await ada.save(share)) : try await home.save(share, with: root)
+                try await home.accept(saved.url, on: home.ben)
+                try await home.accept(saved.url, on: home.cat)
+                return saved
+            }
+            let first = try await begin()
+            let theirs = try await home.shared(zone)
+            // Cat is removed, so that the share is in a later epoch when it ends.
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")
+            try await home.remove("cat", from: first.recordID, by: home.ada)
+            let id = CKRecord.ID(recordName: first.recordID.recordName, zoneID: theirs)
+            _ = try await home.ben.sharedCloudDatabase.record(for: id)
+            try await ada.save(note("Late", in: zone))
+            #expect(try await secret("Late", in: theirs, home.ben.sharedCloudDatabase) == "secret of Late")
+            var spy = try await Spy(home.ben, zone: theirs)
+            try await ada.deleteRecord(withID: first.recordID)
+            let one = try await ada.record(for: CKRecord.ID(recordName: "One", zoneID: zone))
+            one.encryptedValues["secret"] = "mine alone"
+            try await ada.save(one)
+            try await ada.save(note("New", in: zone))
+            let raw = try await ada.requests().looked(at: ["One", "Two", "Late", "New"], in: zone.model)
+            #expect(raw.count == 4)
+            spy.take(raw)
+            #expect(spy.opened(raw) == ["Two", "Late"])
+            // Shared again, under the same name for a zone, it opens for the same people.
+            _ = try await begin()
+            let again = try await home.device(of: "ben")
+            for container in [home.ben, home.cat, again.container] {
+                let database = container.sharedCloudDatabase
+                #expect(try await secret("One", in: theirs, database) == "mine alone")
+                for name in ["Two", "Late", "New"] {
+                    #expect(try await secret(name, in: theirs, database) == "secret of \(name)")
+                }
+            }
+        }
+    }
+
+    @Test func `B-SHR-01 sharing a tree wraps one key, however large it is`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            let names = (0..<120).map { "n\($0)" }
+            let notes = names.enumerated().map { number, name in
+                let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+                note.encryptedValues["secret"] = name
+                note.setParent(CKRecord.ID(recordName: number < 10 ? "Folder" : "n\(number / 10)", zoneID: zone))
+                return note
+            }
+            for result in try await ada.modifyRecords(saving: notes, deleting: []).saveResults.values {
+                _ = try result.get()
+            }
+            func protections() async throws -> [String: Protection?] {
+                let records = try await ada.requests().looked(at: names + ["One", "Two"], in: zone.model)
+                return Dictionary(uniqueKeysWithValues: records.map { ($0.id.recordName, $0.protection) })
+            }
+            func wraps() async throws -> [KeyWrap] {
+                let root = try await ada.requests().looked(at: ["Folder"], in: zone.model).first
+                return try root?.protection.map { try RecordProtection($0).wraps } ?? []
+            }
+            let before = try await protections()
+            #expect(try await wraps().isEmpty)
+            let share = try await home.share(try await ada.record(for: folder.recordID), with: ["ben", "cat"])
+            #expect(try await protections() == before)
+            #expect(before.count == names.count + 2)
+            #expect(try await wraps().count == 1)
+            // One wrap a participant; the owner derives the key.
+            let sharing = try await ada.requests().looked(at: [share.recordID.recordName], in: zone.model).first?
+                .sharing
+            #expect(sharing?.participants.filter { $0.keyEpoch != nil }.count == 2)
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("n119", in: theirs, home.ben.sharedCloudDatabase) == "n119")
+        }
+    }
+}
+
+extension CKDatabase {
+    /// A plain field of a record, without the rest.
+    fileprivate func record(for id: CKRecord.ID, plain field: String) async throws -> String? {
+        let found = try await records(for: [id], desiredKeys: [field])
+        return try found[id]?.get()[field] as? String
+    }
+}
