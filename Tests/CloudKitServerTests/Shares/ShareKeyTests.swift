@@ -125,7 +125,8 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-PRT-07 the owner learns which administrators were given the right to invite`(_ engine: Engine) async throws {
+    func `B-PRT-07 the owner learns which administrators were given the right to invite`(_ engine: Engine) async throws
+    {
         try await withKeys(engine) { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.bob)
             func grant() async throws -> Int? {
