@@ -43,12 +43,6 @@ extension CKContainer {
 
     /// The ID of the user's own record, different in every container (B-USR-01).
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        Task { [self] in
-            do {
-                completionHandler(try await userRecordID(), nil)
-            } catch {
-                completionHandler(nil, error)
-            }
-        }
+        hand(to: completionHandler) { try await $0.userRecordID() }
     }
 }

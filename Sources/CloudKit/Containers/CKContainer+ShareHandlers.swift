@@ -13,13 +13,7 @@ extension CKContainer {
         for urls: [URL],
         completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
     ) {
-        Task {
-            do {
-                completionHandler(.success(try await shareMetadatas(for: urls)))
-            } catch {
-                completionHandler(.failure(error))
-            }
-        }
+        hand(to: completionHandler) { try await $0.shareMetadatas(for: urls) }
     }
 
     /// Takes part in a share (B-ACP-03).
@@ -93,31 +87,5 @@ extension CKContainer {
             @escaping @Sendable (Result<[CKRecord.ID: Result<CKShare.Participant, any Error>], any Error>) -> Void
     ) {
         hand(to: completionHandler) { try await $0.shareParticipants(forUserRecordIDs: userRecordIDs) }
-    }
-
-    func hand<Value: Sendable>(
-        to handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
-        _ body: @escaping @Sendable (CKContainer) async throws -> Value
-    ) {
-        Task {
-            do {
-                handler(try await body(self), nil)
-            } catch {
-                handler(nil, error)
-            }
-        }
-    }
-
-    func hand<Value: Sendable>(
-        to handler: @escaping @Sendable (Result<Value, any Error>) -> Void,
-        _ body: @escaping @Sendable (CKContainer) async throws -> Value
-    ) {
-        Task {
-            do {
-                handler(.success(try await body(self)))
-            } catch {
-                handler(.failure(error))
-            }
-        }
     }
 }

@@ -47,24 +47,5 @@ struct ReceiptBody: Encodable {
 
 /// Devices and browsers of an account.
 struct DeviceList: Encodable {
-    var devices: [Line]
-
-    struct Line: Encodable {
-        var deviceID: String
-        var name: String
-        /// Milliseconds since 1970, as `expires`.
-        var created: Int64
-        var expires: Int64
-        var isBrowser: Bool
-        var isOutdated: Bool
-
-        init(_ session: DeviceSession, of account: Account) {
-            deviceID = session.id
-            name = session.name
-            created = session.created
-            expires = session.expires
-            isBrowser = session.isBrowser
-            isOutdated = session.isOutdated(for: account)
-        }
-    }
+    var devices: [SessionLine]
 }

@@ -40,7 +40,7 @@ struct OperatorEndpoints {
         case .adminDevicesList:
             let person = try FaultBody(body, allowing: []).somebody()
             let (account, sessions) = try await cloud.devices(of: person, in: place.container)
-            return try answer(DeviceList(devices: sessions.map { DeviceList.Line($0, of: account) }))
+            return try answer(DeviceList(devices: sessions.map { SessionLine($0, of: account) }))
         default:
             let order = try FaultBody(body, of: endpoint).order(endpoint)
             return try answer(ReceiptBody(try await carryOut(order, endpoint, place, token)))

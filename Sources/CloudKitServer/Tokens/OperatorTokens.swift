@@ -71,13 +71,8 @@ package struct OperatorTokens: Sendable {
     ///   is revoked.
     package func revoke(_ text: String) async throws -> [OperatorToken] {
         let hash = APIToken.hash(of: text)
-        let matches = try await list().filter {
-            !$0.isRevoked && ($0.hash == hash || (!text.isEmpty && $0.hash.hasPrefix(text)))
+        return try await book.revoke(among: try await list()) {
+            $0.hash == hash || (!text.isEmpty && $0.hash.hasPrefix(text))
         }
-        guard matches.count == 1, var row = matches.first else { return matches }
-        row.isRevoked = true
-        let revoked = row
-        try await book.change { try $0.set(AccountKey.operatorToken(hash: revoked.hash), to: revoked) }
-        return [revoked]
     }
 }

@@ -65,11 +65,6 @@ package struct ServerKeys: Sendable {
 
     /// Revokes a key given the first digits of its id; what comes back is read as by `APITokens.revoke`.
     package func revoke(_ text: String) async throws -> [ServerKey] {
-        let matches = try await list().filter { !$0.isRevoked && !text.isEmpty && $0.id.hasPrefix(text) }
-        guard matches.count == 1, var key = matches.first else { return matches }
-        key.isRevoked = true
-        let revoked = key
-        try await book.change { try $0.set(AccountKey.serverKey(revoked.id), to: revoked) }
-        return [revoked]
+        try await book.revoke(among: try await list()) { !text.isEmpty && $0.id.hasPrefix(text) }
     }
 }

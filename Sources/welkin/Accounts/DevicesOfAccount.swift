@@ -15,7 +15,7 @@ struct AccountDevicesCommand: AsyncParsableCommand {
             guard let account = try await folder.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
-            return try await folder.sessions.sessions(of: account).map { DeviceLine($0, account) }
+            return try await folder.sessions.sessions(of: account).map { SessionLine($0, of: account) }
         }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else { return Output.remark("\(email) is signed in nowhere.") }
@@ -54,24 +54,5 @@ struct RevokeDeviceCommand: AsyncParsableCommand {
             throw CommandFailure("\(email) has no device that begins so. See: welkin account devices \(email)")
         default: throw CommandFailure("More than one device begins so; give more digits.")
         }
-    }
-}
-
-/// A device as it is shown.
-private struct DeviceLine: Encodable {
-    var deviceID: String
-    var name: String
-    var created: Int64
-    var expires: Int64
-    var isBrowser: Bool
-    var isOutdated: Bool
-
-    init(_ session: DeviceSession, _ account: Account) {
-        deviceID = session.id
-        name = session.name
-        created = session.created
-        expires = session.expires
-        isBrowser = session.isBrowser
-        isOutdated = session.isOutdated(for: account)
     }
 }

@@ -1,0 +1,29 @@
+/// What the forms with completion handlers have in common: the async form runs in a task of its own, and its handler is called
+/// on an arbitrary queue.
+extension CKContainer {
+    func hand<Value: Sendable>(
+        to handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
+        _ body: @escaping @Sendable (CKContainer) async throws -> Value
+    ) {
+        Task {
+            do {
+                handler(try await body(self), nil)
+            } catch {
+                handler(nil, error)
+            }
+        }
+    }
+
+    func hand<Value: Sendable>(
+        to handler: @escaping @Sendable (Result<Value, any Error>) -> Void,
+        _ body: @escaping @Sendable (CKContainer) async throws -> Value
+    ) {
+        Task {
+            do {
+                handler(.success(try await body(self)))
+            } catch {
+                handler(.failure(error))
+            }
+        }
+    }
+}
