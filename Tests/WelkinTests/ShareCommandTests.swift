@@ -24,7 +24,7 @@ import Testing
         return try await app.sharedCloudDatabase.record(for: root).encryptedValues["text"] as? String
     }
 
-    @Test func `B-ACP-01 an opened link is accepted and reaches the running app, and one that starts later`()
+    @Test func `B-ACP-01 an opened link reaches the running app, and one that starts later, which accept`()
         async throws
     {
         try await Town.run { town in
@@ -41,17 +41,36 @@ import Testing
             #expect(opened.status == 0, "\(opened.remarks)")
             #expect(opened.output.contains("First"))
             #expect(opened.output.contains(Town.container))
-            let metadata = await delivered
-            #expect(metadata?.participantStatus == .accepted)
+            let metadata = try #require(await delivered)
+            #expect(metadata.participantStatus == .pending)
+            #expect(try await running.sharedCloudDatabase.allRecordZones().isEmpty)
+            try await running.accept(metadata)
             #expect(try await text(of: metadata, running) == "text of First")
 
             let second = try #require(try await share("Second", ada).url?.absoluteString)
             // As the page's button has it.
             #expect(try await ben.welkin("open", "--yes", "welkin:" + second).status == 0)
             let started = CKContainer(configuration: configuration)
-            let later = await started.openedShares().first { _ in true }
-            #expect(later?.share[CKShare.SystemFieldKey.title] as? String == "Second")
+            let later = try #require(await started.openedShares().first { _ in true })
+            try await started.accept(later)
+            #expect(later.share[CKShare.SystemFieldKey.title] as? String == "Second")
             #expect(try await text(of: later, started) == "text of Second")
+        }
+    }
+
+    @Test func `B-ACP-01 people without an app take part with a word more`() async throws {
+        try await Town.run { town in
+            let ada = try await town.newcomer("ada").app()
+            let ben = try await town.newcomer("ben")
+            let link = try #require(try await share("Alone", ada).url?.absoluteString)
+            let accepted = try await ben.welkin("open", "--accept", "--yes", link)
+            #expect(accepted.status == 0, "\(accepted.remarks)")
+            #expect(accepted.remarks.contains("in the shared database of " + Town.container))
+            let app = try ben.app()
+            #expect(try await app.sharedCloudDatabase.allRecordZones().count == 1)
+            let told = await app.openedShares().first { _ in true }
+            #expect(told?.participantStatus == .accepted)
+            #expect(try await text(of: told, app) == "text of Alone")
         }
     }
 
@@ -65,6 +84,7 @@ import Testing
             let asked = try await ben.welkin("open", link, input: ["yes"])
             #expect(asked.status == 1)
             #expect(asked.output.contains("Secret"))
+            #expect(asked.remarks.contains("nothing was opened; where nobody can be asked, say --yes"))
             #expect(try await ben.app().sharedCloudDatabase.allRecordZones().isEmpty)
             let stranger = try await cat.welkin("open", "--yes", link)
             #expect(stranger.status == 1)
@@ -94,7 +114,11 @@ import Testing
             terminal.type("no")
             let declined = try await ben.welkin("open", link, at: terminal)
             #expect(declined.status == 1)
-            #expect(declined.remarks.contains("Take part in this share?"))
+            #expect(declined.remarks.contains("Open this share with the app?"))
+            #expect(try await ben.app().takeOpenedShares().isEmpty)
+            terminal.type("no")
+            let refused = try await ben.welkin("open", "--accept", link, at: terminal)
+            #expect(refused.remarks.contains("Take part in this share?"))
             #expect(try await ben.app().sharedCloudDatabase.allRecordZones().isEmpty)
             terminal.type("yes")
             terminal.type("")
@@ -102,7 +126,7 @@ import Testing
             let agreed = try await ben.welkin("open", "--hold", link, at: terminal)
             #expect(agreed.status == 0, "\(agreed.remarks)")
             #expect(agreed.remarks.contains("Press Return to close"))
-            #expect(try await ben.app().sharedCloudDatabase.allRecordZones().count == 1)
+            #expect(try await ben.app().takeOpenedShares().map(\.participantStatus) == [.pending])
         }
     }
 

@@ -8,9 +8,10 @@ extension CKContainer {
     /// What is behind links to shares of this container that are opened on this device with `welkin open`, also those that were
     /// opened while the app did not run.
     ///
-    /// Each goes to one reader. The person has agreed and the share is accepted; ``accept(_:)-(CKShare.Metadata)`` once more does
-    /// no harm. Links are looked for every second while somebody reads; one that cannot be looked up for want of a network is
-    /// tried again.
+    /// Each goes to one reader. The person has agreed to opening it; accepting is the app's part, by
+    /// ``accept(_:)-(CKShare.Metadata)`` or ``CKAcceptSharesOperation``, as long as ``CKShareMetadata/participantStatus`` is
+    /// `pending`. Owners who open their own links, and people who open one again, come by as well: the metadata says so. Links
+    /// are looked for every second while somebody reads; one that cannot be looked up for want of a network is tried again.
     ///
     /// - Note: Not part of Apple's interface.
     public func openedShares() -> AsyncStream<CKShare.Metadata> {

@@ -62,9 +62,14 @@ extension SignIn {
         return share
     }
 
-    /// Takes part in the share, and leaves the link for the app that it belongs to.
+    /// Takes part in the share for somebody who has no app for it; one that comes later finds the link, with its secret.
     package func accept(_ share: LinkedShare) async throws {
         if !share.isOwner { _ = try await invitation("accept", share) }
+        try handOver(share)
+    }
+
+    /// Leaves the link for the app that it belongs to, which is told and accepts by itself (B-ACP-01).
+    package func handOver(_ share: LinkedShare) throws {
         try OpenedShares(profileFolder: configuration.deviceProfile.folder).put(
             OpenedShares.Entry(link: share.link, container: share.container, environment: share.environment))
     }

@@ -24,6 +24,7 @@ extension Pages {
                 <p>To open it, give this page's whole address, from <code>http</code> to its end, to the app
                 <strong>\(HTML.escape(container.name))</strong>, or run on a device that is signed in to this cloud:</p>
                 <pre id="command">welkin open '<em>address</em>'</pre>
+                <p class="quiet">The app takes part when it runs; <code>welkin open --accept</code> does so without it.</p>
                 </main>
                 """, script: "/share.js")
     }

@@ -25,10 +25,12 @@ extension SharingStory {
         // As on other systems `userDidAcceptCloudKitShareWith`.
         async let opened = bensPhone.container.openedShares().first { _ in true }
         try machine.open(try address(of: share), profile: bensPhone.profile)
-        let metadata = await opened
-        try expect(metadata?.participantStatus == .accepted, "the app is told what Ben opened.")
-        try expect(metadata?.hierarchicalRootRecordID == nil, "a zone has no root.")
+        guard let metadata = await opened else { throw DemoFailure(.unexpected, "Not as expected: nothing was opened.") }
+        try expect(metadata.participantStatus == .pending, "the app is told what Ben opened, and nothing is accepted yet.")
+        try expect(metadata.hierarchicalRootRecordID == nil, "a zone has no root.")
         terminal.row(bensPhone.name, "welkin open URL", "the running app gets CKShare.Metadata")
+        try await bensPhone.container.accept(metadata)
+        terminal.row(bensPhone.name, "container.accept(metadata)")
 
         let theirs = try await seenByOthers(Self.zoneName)
         let plants = try await bensLaptop.shared.record(for: CKRecord.ID(recordName: "Plants", zoneID: theirs))

@@ -6,7 +6,27 @@ import Testing
 
 /// Links that people open outside of the app.
 @Suite struct OpenedSharesTests {
-    @Test func `B-ACP-01 a link is shown and accepted on the device, and the app learns of it`() async throws {
+    @Test func `B-ACP-01 opening a link tells the app, which accepts`() async throws {
+        try await SharingHousehold.run { home in
+            let (_, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben"])
+            let ben = try await home.device(of: "ben")
+            let linked = try await ben.signIn.linkedShare(try #require(share.url?.absoluteString))
+            try ben.signIn.handOver(linked)
+            let metadata = try #require(await ben.container.takeOpenedShares().first)
+            #expect(metadata.participantStatus == .pending)
+            #expect(try await ben.container.sharedCloudDatabase.allRecordZones().isEmpty)
+            try await ben.container.accept(metadata)
+            #expect(try await ben.container.sharedCloudDatabase.allRecordZones().count == 1)
+            // Once more, as somebody may: the app is told how things are by then.
+            try ben.signIn.handOver(try await ben.signIn.linkedShare(linked.link))
+            #expect(await ben.container.takeOpenedShares().map(\.participantStatus) == [.accepted])
+        }
+    }
+
+    @Test func `B-ACP-01 somebody without an app accepts on the device, and an app that comes later is told`()
+        async throws
+    {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])

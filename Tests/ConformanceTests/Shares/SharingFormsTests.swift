@@ -68,7 +68,7 @@ import Testing
             let (stream, continuation) = AsyncStream.makeStream(of: CKShare.Metadata.self)
             let app = ContactApplication(container: device.container, accepted: continuation)
             let link = try #require(share.url?.absoluteString)
-            try await device.signIn.accept(try await device.signIn.linkedShare(link))
+            try device.signIn.handOver(try await device.signIn.linkedShare(link))
             let watching = device.container.whenShareIsOpened {
                 app.application(app, userDidAcceptCloudKitShareWith: $0)
             }
@@ -76,6 +76,8 @@ import Testing
             watching.cancel()
             #expect(opened?.share.recordID.recordName == share.recordID.recordName)
             #expect(opened?.containerIdentifier == home.cloud.container)
+            #expect(opened?.participantStatus == .pending)
+            #expect(try await device.container.sharedCloudDatabase.allRecordZones().count == 1)
         }
     }
 
