@@ -25,8 +25,11 @@ extension SharingStory {
         // As on other systems `userDidAcceptCloudKitShareWith`.
         async let opened = bensPhone.container.openedShares().first { _ in true }
         try machine.open(try address(of: share), profile: bensPhone.profile)
-        guard let metadata = await opened else { throw DemoFailure(.unexpected, "Not as expected: nothing was opened.") }
-        try expect(metadata.participantStatus == .pending, "the app is told what Ben opened, and nothing is accepted yet.")
+        guard let metadata = await opened else {
+            throw DemoFailure(.unexpected, "Not as expected: nothing was opened.")
+        }
+        try expect(
+            metadata.participantStatus == .pending, "the app is told what Ben opened, and nothing is accepted yet.")
         try expect(metadata.hierarchicalRootRecordID == nil, "a zone has no root.")
         terminal.row(bensPhone.name, "welkin open URL", "the running app gets CKShare.Metadata")
         try await bensPhone.container.accept(metadata)
