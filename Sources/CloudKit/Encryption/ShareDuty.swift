@@ -5,7 +5,7 @@ import CloudKitModel
 struct ShareDuty: Hashable, Sendable {
     /// The share has no keys at all: a client without keys began it.
     var isFirstDue = false
-    /// Somebody is gone who had the newest key.
+    /// Somebody is gone who had the newest key, or has another identity now than the one that got it.
     var isNewEpochDue = false
     /// Participants with a public identity and without the newest key; for the owner, also administrators who were not given
     /// the right to invite in the newest epoch.
@@ -29,8 +29,9 @@ struct ShareDuty: Hashable, Sendable {
             return
         }
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
-        let without = others.filter { ($0.keyEpoch ?? 0) < keys.epoch }
-        isNewEpochDue = isOwner && keys.needsNewEpoch
+        let replaced = others.filter(\.hasReplacedIdentity)
+        let without = others.filter { ($0.keyEpoch ?? 0) < keys.epoch || $0.hasReplacedIdentity }
+        isNewEpochDue = isOwner && (keys.needsNewEpoch || replaced.contains { $0.keyEpoch == keys.epoch })
         let ungranted = others.filter {
             isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && $0.keyEpoch == keys.epoch
         }
@@ -43,6 +44,15 @@ struct ShareDuty: Hashable, Sendable {
         isRingBehind =
             isOwner && share.name == Share.zoneWideName && ring.map { !$0.holdsZoneKey(zoneKeys.epoch) } ?? false
         if !isNewEpochDue && unserved.isEmpty && seats.isEmpty && !isLinkMissing && !isRingBehind { return nil }
+    }
+}
+
+extension ShareParticipant {
+    /// Whether the newest key was sealed to an identity that the participant has no more, because their keys were reset.
+    var hasReplacedIdentity: Bool {
+        guard let keyIdentity, let bytes = identity.publicIdentity, let identity = try? PublicIdentity(bytes: bytes)
+        else { return false }
+        return identity.fingerprint.hex != keyIdentity
     }
 }
 
@@ -128,7 +138,8 @@ struct ShareKeyMaking {
             key, to: participant.id, identity: identity, by: access.user, with: access.secret.identity(),
             authority: authority,
             administrator: isOwner && participant.role == .administrator)
-        return ShareKeyChange.Wrap(participantID: participant.id, bytes: invitation.bytes)
+        return ShareKeyChange.Wrap(
+            participantID: participant.id, bytes: invitation.bytes, identity: identity.fingerprint.hex)
     }
 
     /// The key for a one-time link.

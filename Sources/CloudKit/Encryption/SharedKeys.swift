@@ -169,10 +169,11 @@ extension SharedKeys {
         guard let sharing = record.sharing, let keys = sharing.keys else { return }
         let share = RecordPlace(zone: place, name: record.id.recordName)
         try see(keys.epoch, of: share.name)
+        let isOutdated = Self.isOutdated(sharing.currentParticipant, access)
         for epoch in keys.epochs {
             // Below a key at hand only its ring leads: an older invitation is worth nothing any more.
             if shareKeys[share.name]?.keys.contains(where: { $0 >= epoch.epoch }) != true {
-                let seat = sharing.currentParticipantID
+                let seat = isOutdated ? nil : sharing.currentParticipantID
                 guard let key = try Self.openedKey(epoch, of: share, seat: seat, as: access, link: link, trust) else {
                     continue
                 }
@@ -211,6 +212,12 @@ extension SharedKeys {
             authorities[share.name] = invitation.authority(for: identity.publicIdentity)
             return
         }
+    }
+
+    /// Whether the account had another identity when the key was sealed to it: it waits for one that it can open.
+    private static func isOutdated(_ participant: ShareParticipant?, _ access: ShareAccess) -> Bool {
+        guard let known = participant?.keyIdentity, let own = try? access.secret.identity() else { return false }
+        return own.publicIdentity.fingerprint.hex != known
     }
 
     private static func openedKey(

@@ -22,6 +22,8 @@ package struct ShareKeys: Hashable, Codable, Sendable {
 
     /// Bytes of one participant's wrap, and of the link's.
     package static let wrapBytesMax = 1024
+    /// Hexadecimal digits of an identity's fingerprint.
+    package static let fingerprintDigits = 64
     /// Bytes of what an epoch has for all, such as the key before it wrapped under its own.
     package static let blobBytesMax = 2048
     /// The highest epoch of a share.
@@ -59,10 +61,14 @@ package struct ShareKeyChange: Hashable, Sendable {
     package struct Wrap: Hashable, Sendable {
         package var participantID: String
         package var bytes: [UInt8]
+        /// The fingerprint of the public identity to which it is sealed, in hexadecimal digits; nil for a link's. Whoever has another identity by now
+        /// waits for a key.
+        package var identity: String?
 
-        package init(participantID: String, bytes: [UInt8]) {
+        package init(participantID: String, bytes: [UInt8], identity: String? = nil) {
             self.participantID = participantID
             self.bytes = bytes
+            self.identity = identity
         }
     }
 

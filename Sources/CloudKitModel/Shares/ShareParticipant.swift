@@ -82,6 +82,9 @@ package struct ShareParticipant: Hashable, Codable, Sendable {
     package var added: Int64?
     /// The newest key epoch for which a wrap of this participant is stored; nil: none.
     package var keyEpoch: Int?
+    /// The fingerprint of the public identity to which that wrap is sealed; nil: nobody said. Owner, administrators and the
+    /// participant are told.
+    package var keyIdentity: String?
     /// The newest key epoch in which the owner wrapped the key for this participant as an administrator; nil: none. The owner
     /// is told, who alone gives that right.
     package var grantEpoch: Int?

@@ -76,6 +76,8 @@ package struct StoredParticipant: Hashable, Sendable {
     package var added: Int64
     /// The newest key epoch with a wrap; 0: none.
     package var keyEpoch: UInt32 = 0
+    /// The fingerprint of the identity to which that wrap is sealed, as who stored it said.
+    package var keyIdentity: String?
     /// The newest key epoch in which the owner stored a wrap for them as an administrator; 0: none.
     package var grantEpoch: UInt32 = 0
 
@@ -96,8 +98,8 @@ package struct StoredParticipant: Hashable, Sendable {
 }
 
 extension StoredShare {
-    /// 2: with `grantEpoch`.
-    private static let format: UInt8 = 2
+    /// 2: with `grantEpoch`. 3: with `keyIdentity`.
+    private static let format: UInt8 = 3
 
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 128 + participants.count * 128)
@@ -169,6 +171,7 @@ extension StoredParticipant {
         value.add(added)
         value.add(keyEpoch)
         value.add(grantEpoch)
+        value.add(keyIdentity)
     }
 
     fileprivate init(reading value: inout ValueReader, format: UInt8) throws {
@@ -184,6 +187,7 @@ extension StoredParticipant {
         isApprovedRequester = isApproved
         keyEpoch = try value.number()
         if format >= 2 { grantEpoch = try value.number() }
+        if format >= 3 { keyIdentity = try value.optionalText() }
     }
 }
 

@@ -199,7 +199,10 @@ package struct ShareDecision: Sendable {
         }
         guard change.epoch <= ShareKeys.epochsMax, change.blob?.count ?? 0 <= ShareKeys.blobBytesMax,
             change.link?.count ?? 0 <= ShareKeys.wrapBytesMax,
-            change.wraps.allSatisfy({ $0.bytes.count <= ShareKeys.wrapBytesMax }),
+            change.wraps.allSatisfy({
+                $0.bytes.count <= ShareKeys.wrapBytesMax
+                    && $0.identity?.utf8.count ?? 0 <= ShareKeys.fingerprintDigits
+            }),
             change.wraps.count <= Self.participantsMax + 1
         else {
             throw RequestFailure(
@@ -229,7 +232,14 @@ package struct ShareDecision: Sendable {
         if wrap.participantID == share.ownerID {
             share.ownerKeyEpoch = share.keyEpoch
         } else if let index = share.participants.firstIndex(where: { $0.id == wrap.participantID }) {
+            let participant = share.participants[index]
+            if let known = participant.keyIdentity, let identity = wrap.identity, known != identity {
+                // Whoever has their old keys is somebody else now, who had the newest key of the share (B-TM-05).
+                if participant.keyEpoch == share.keyEpoch { share.needsNewEpoch = true }
+                share.participants[index].grantEpoch = 0
+            }
             share.participants[index].keyEpoch = share.keyEpoch
+            share.participants[index].keyIdentity = wrap.identity
             if actor == owner, share.participants[index].role == .administrator {
                 share.participants[index].grantEpoch = share.keyEpoch
             }

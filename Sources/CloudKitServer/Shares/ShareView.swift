@@ -62,6 +62,7 @@ struct ShareView: Sendable {
             identity: PersonIdentity(user: participant.user, lookup: isFull && !lookup.isEmpty ? lookup : nil),
             oneTimeGUID: isFull ? participant.oneTimeGUID : nil, isApprovedRequester: participant.isApprovedRequester,
             added: participant.added, keyEpoch: participant.keyEpoch == 0 ? nil : Int(participant.keyEpoch))
+        if isFull { entry.keyIdentity = participant.keyIdentity }
         if viewer == owner, participant.grantEpoch > 0 { entry.grantEpoch = Int(participant.grantEpoch) }
         return entry
     }

@@ -4,7 +4,7 @@ import JSONBytes
 /// What a share's record has besides the keys of every record (web-services.md §10.1).
 ///
 /// The native surface adds `rootRecordName`, `allowsAccessRequests`, `shareKeys`, and to participants `keyEpoch`,
-/// `dateAdded`, `isApprovedRequester`, `oneTimeShortGUID`.
+/// `keyIdentity`, `grantEpoch`, `dateAdded`, `isApprovedRequester`, `oneTimeShortGUID`.
 extension Share {
     func writeKeys(to writer: inout JSONWriter, style: WireStyle) {
         writer.key("publicPermission")
@@ -65,6 +65,7 @@ extension ShareParticipant {
             writer.pair("oneTimeShortGUID", oneTimeGUID)
             writer.pair("dateAdded", added)
             writer.pair("keyEpoch", keyEpoch.map(Int64.init))
+            writer.pair("keyIdentity", keyIdentity)
             writer.pair("grantEpoch", grantEpoch.map(Int64.init))
         }
         writer.endObject()
@@ -84,6 +85,7 @@ extension ShareParticipant {
             case "oneTimeShortGUID": oneTimeGUID = try reader.lookupText()
             case "dateAdded": added = try reader.int64()
             case "keyEpoch": keyEpoch = try reader.intIfAny()
+            case "keyIdentity": keyIdentity = try reader.lookupText()
             case "grantEpoch": grantEpoch = try reader.intIfAny()
             default: try reader.skipValue()
             }

@@ -65,7 +65,7 @@ extension ShareKeyEpoch {
 }
 
 extension ShareKeyChange {
-    /// `{epoch, blob, link, wraps: [{participantId, wrap}]}`.
+    /// `{epoch, blob, link, wraps: [{participantId, wrap, identity}]}`.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.pair("epoch", Int64(epoch))
@@ -77,6 +77,7 @@ extension ShareKeyChange {
             writer.beginObject()
             writer.pair("participantId", wrap.participantID)
             writer.pair("wrap", base64: wrap.bytes)
+            writer.pair("identity", wrap.identity)
             writer.endObject()
         }
         writer.endArray()
@@ -103,16 +104,18 @@ extension ShareKeyChange.Wrap {
     fileprivate init(reading reader: inout JSONReader) throws {
         var id: String?
         var bytes: [UInt8]?
+        var identity: String?
         try reader.object { reader, key in
             switch key {
             case "participantId": id = try reader.stringIfAny()
             case "wrap": bytes = try reader.base64IfAny()
+            case "identity": identity = try reader.stringIfAny()
             default: try reader.skipValue()
             }
         }
         guard let id else { throw RequestFailure.missing("participantId") }
         guard let bytes else { throw RequestFailure.missing("wrap") }
-        self.init(participantID: id, bytes: bytes)
+        self.init(participantID: id, bytes: bytes, identity: identity)
     }
 }
 

@@ -125,6 +125,44 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-TM-06, B-TM-12 a key that goes to another identity than the last one makes a new epoch due`(
+        _ engine: Engine
+    ) async throws {
+        try await withKeys(engine) { test, share in
+            func wrap(_ identity: String) -> ShareKeyChange.Wrap {
+                .init(participantID: id, bytes: [1], identity: identity)
+            }
+            func seat() async throws -> ShareParticipant? {
+                try await test.share("S")?.participants.first { $0.id == id }
+            }
+            try await test.accept(share.shortGUID, by: TestCloud.bob)
+            try await test.accept(share.shortGUID, by: TestCloud.cyd)
+            try await test.changeShare(
+                "S", ShareChange(participants: [ParticipantChange(id: id, role: .administrator)]))
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap("first")]), test)
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap("first")]), test)
+            #expect(try await seat()?.keyIdentity == "first")
+            #expect(try await seat()?.grantEpoch == 1)
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch == false)
+            #expect(
+                try await test.share("S", by: TestCloud.bob)?.participants.first { $0.id == id }?.keyIdentity
+                    == "first")
+            // An administrator has no right to hand on, and their old one is of no use to them.
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap("second")]), test, by: TestCloud.bob)
+            #expect(try await seat()?.keyIdentity == "second")
+            #expect(try await seat()?.grantEpoch == nil)
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch)
+            // In a new epoch nobody has anything yet.
+            try await store(ShareKeyChange(epoch: 2, wraps: [wrap("third")]), test)
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch == false)
+            await expect(.sizeLimitExceeded) {
+                try await store(
+                    ShareKeyChange(epoch: 2, wraps: [wrap(String(repeating: "f", count: 65))]), test)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-PRT-07 the owner learns which administrators were given the right to invite`(_ engine: Engine) async throws
     {
         try await withKeys(engine) { test, share in

@@ -108,6 +108,22 @@ struct ShareTrustTests {
         #expect(duty(.owner, wanting)?.unserved == [newcomer])
         #expect(duty(.administrator, wanting)?.unserved == [newcomer])
         #expect(duty(.privateUser, wanting) == nil)
+        // Who has another identity than the one that got the key is without it, and the key in wrong hands.
+        let bobs = try bob.identity().publicIdentity
+        let replaced: (inout Share) -> Void = { share in
+            share.participants.append(newcomer)
+            share.participants[2].identity.publicIdentity = bobs.bytes
+            share.participants[2].keyEpoch = 3
+            share.participants[2].keyIdentity = bobs.fingerprint.hex
+        }
+        #expect(duty(.owner, replaced) == nil)
+        let reset: (inout Share) -> Void = { share in
+            replaced(&share)
+            share.participants[2].keyIdentity = String(repeating: "0", count: 64)
+        }
+        #expect(duty(.owner, reset)?.unserved.map(\.id) == ["n"])
+        #expect(duty(.owner, reset)?.isNewEpochDue == true)
+        #expect(duty(.administrator, reset)?.unserved.map(\.id) == ["n"])
         // The right to invite is the owner's to give.
         let ungranted: (inout Share) -> Void = { share in
             share.participants[1].grantEpoch = 2
