@@ -18,9 +18,11 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `B-TM-06, B-TM-12 who reset their keys gets the share's from a host's next device, and their old keys open nothing new`(
-        fromAdministrator: Bool
-    ) async throws {
+    func
+        `B-TM-06, B-TM-12 who reset their keys gets the share's from a host's next device, and their old keys open nothing new`(
+            fromAdministrator: Bool
+        ) async throws
+    {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let dora = try await home.newcomer("dora")
