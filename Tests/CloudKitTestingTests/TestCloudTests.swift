@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitTesting
+import Foundation
 import Testing
 
 private let notes = "iCloud.com.example.notes"
@@ -294,6 +295,27 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
                 try await cloud.endTrouble()
                 _ = try await database.allRecordZones()
             }
+        }
+    }
+
+    @Test func `B-THR-02 B-THR-07 files on their way are struck, too`() async throws {
+        try await TestCloud.run { cloud in
+            let device = try await cloud.user().device()
+            let database = try await device.container(notes).privateCloudDatabase
+            let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            try Data("contents".utf8).write(to: file)
+            defer { try? FileManager.default.removeItem(at: file) }
+            let record = CKRecord(recordType: "Note", recordID: .init(recordName: "n"))
+            record["photo"] = CKAsset(fileURL: file)
+            device.network.fail(with: .answers(status: 503, retryAfter: 7), to: "asset/upload")
+            #expect(await code { try await database.save(record) } == .serviceUnavailable)
+            cloud.clock.advance(by: .seconds(7))
+            try await database.save(record)
+            device.network.fail(with: .cutsAnswer(after: 1), to: "asset/download")
+            let fetched = try await database.record(for: record.recordID)
+            let url = try #require((fetched["photo"] as? CKAsset)?.fileURL)
+            #expect(try String(contentsOf: url, encoding: .utf8) == "contents")
+            #expect(device.network.exchanges.filter { $0.endpoint == "asset/download" }.count == 2)
         }
     }
 

@@ -21,7 +21,7 @@ import NIOCore
 ///
 /// Errors are error objects: 403 `ACCESS_DENIED` for a URL that is not ours or too old (ask for another one); 400
 /// `BAD_REQUEST` (native code `sizeLimitExceeded`) for a file that is too large; 413 `QUOTA_EXCEEDED`; 503
-/// `TRY_AGAIN_LATER` with `Retry-After` when the disk is full.
+/// `TRY_AGAIN_LATER` with `Retry-After` when the disk is full; and the faults that strike whom the URL was given to.
 struct AssetUploadEndpoint {
     var cloud: Cloud
     var pace: TransferPace
@@ -34,6 +34,7 @@ struct AssetUploadEndpoint {
         _ token: String, _ exchange: Exchange, _ request: Request, _ channel: any Channel, _ report: inout RequestReport
     ) async throws -> Answer {
         let upload = try cloud.assetUpload(token)
+        try await cloud.faults.check(upload.bearer)
         switch exchange.method {
         case .head:
             let (offset, isComplete) = try await upload.progress()

@@ -9,8 +9,10 @@ struct DatabaseEndpoints {
     func style(_ call: Call) -> WireStyle {
         var style = WireStyle(
             surface: call.surface == .native ? .native : .web, caller: call.admission.user, requestUUID: call.uuid)
+        let bearer = AssetBearer(
+            container: call.place.container, environment: call.place.environment, user: call.admission.user)
         style.downloadURL = { [cloud, base = call.baseURL] asset in
-            cloud.downloadToken(for: asset).map { AssetRoute.downloadURL($0, base: base) }
+            cloud.downloadToken(for: asset, bearer: bearer).map { AssetRoute.downloadURL($0, base: base) }
         }
         return style
     }

@@ -201,8 +201,13 @@ package struct CloudResponder: HTTPResponder {
             endpoint: route.endpoint, place: place, scope: scope, query: exchange.query, body: body,
             admission: admission, surface: exchange.surface, uuid: report.uuid, baseURL: exchange.baseURL ?? "")
         guard !admission.isServerKey || scope == .public else { throw Self.serverKeyOutsidePublic }
-        try await databases.cloud.faults.check(admission.user, in: place.container, place.environment)
+        try await strike(admission, place)
         return try await databases.answer(call, users: users)
+    }
+
+    /// Lets a fault that an operator ordered have its way with a request of an app.
+    private func strike(_ admission: Admission, _ place: Route.Place) async throws {
+        try await databases.cloud.faults.check(admission.user, in: place.container, place.environment)
     }
 
     /// A call below `/device`: most show what they come with in the body; those of a signed-in user bring tokens.
@@ -221,6 +226,8 @@ package struct CloudResponder: HTTPResponder {
                 exchange.credentials, container: place.container, environment: place.environment,
                 target: exchange.target, body: body)
             if let next = admission.nextWebAuthToken { headers[HeaderName.webAuthToken] = next }
+            // The rest below `/device` is signing in, and looking after one's account.
+            if endpoint == .identitiesLookup { try await strike(admission, place) }
             call.user = admission.user
         }
         return call
@@ -233,6 +240,7 @@ package struct CloudResponder: HTTPResponder {
             exchange.credentials, container: place.container, environment: place.environment, target: exchange.target,
             body: body)
         if let next = admission.nextWebAuthToken { headers[HeaderName.webAuthToken] = next }
+        try await strike(admission, place)
         let caller = Caller(
             user: admission.user, deviceID: admission.deviceID, surface: exchange.surface,
             isServerKey: admission.isServerKey)

@@ -2,6 +2,7 @@ import CloudKitRecordLayer
 
 /// Permission to download one file, for whoever holds it.
 struct AssetDownloadToken: Hashable, Sendable {
+    var bearer: AssetBearer
     var id: AssetFileID
     var size: Int64
     var fileChecksum: String
@@ -9,7 +10,8 @@ struct AssetDownloadToken: Hashable, Sendable {
     var expires: Int64
 
     func sealed(by seal: AssetSeal) throws -> String {
-        var value = ValueWriter(capacity: 128)
+        var value = ValueWriter(capacity: 256)
+        bearer.write(to: &value)
         value.add(id.name)
         value.add(size)
         value.add(fileChecksum)
@@ -17,7 +19,8 @@ struct AssetDownloadToken: Hashable, Sendable {
         return try seal.seal(value.bytes, as: .download)
     }
 
-    init(id: AssetFileID, size: Int64, fileChecksum: String, expires: Int64) {
+    init(bearer: AssetBearer, id: AssetFileID, size: Int64, fileChecksum: String, expires: Int64) {
+        self.bearer = bearer
         self.id = id
         self.size = size
         self.fileChecksum = fileChecksum
@@ -26,10 +29,10 @@ struct AssetDownloadToken: Hashable, Sendable {
 
     /// nil for a text that this cloud did not seal.
     init?(_ text: String, by seal: AssetSeal) {
-        guard var value = seal.open(text, as: .download), let name = try? value.text(),
-            let id = AssetFileID(name: name), let size = try? value.number(Int64.self),
+        guard var value = seal.open(text, as: .download), let bearer = try? AssetBearer(reading: &value),
+            let name = try? value.text(), let id = AssetFileID(name: name), let size = try? value.number(Int64.self),
             let fileChecksum = try? value.text(), let expires = try? value.number(Int64.self)
         else { return nil }
-        self.init(id: id, size: size, fileChecksum: fileChecksum, expires: expires)
+        self.init(bearer: bearer, id: id, size: size, fileChecksum: fileChecksum, expires: expires)
     }
 }

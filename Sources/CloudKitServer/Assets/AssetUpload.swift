@@ -24,6 +24,8 @@ package struct AssetUpload: Sendable {
     fileprivate let cloud: Cloud
     fileprivate let token: AssetUploadToken
 
+    /// To whom its URL was given.
+    package var bearer: AssetBearer { token.bearer }
     /// The most bytes the file may have.
     package var bytesMax: Int64 { token.bytesMax }
 

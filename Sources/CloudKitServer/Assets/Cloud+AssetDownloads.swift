@@ -5,10 +5,12 @@ extension Cloud {
     /// What a download URL of a stored asset is made of; nil for an asset that has no file.
     ///
     /// It is good for some hours, for whoever holds it.
-    package func downloadToken(for asset: AssetValue) -> String? {
+    ///
+    /// - Parameter bearer: Whose answer it goes into.
+    package func downloadToken(for asset: AssetValue, bearer: AssetBearer) -> String? {
         guard let id = asset.fileID.flatMap({ AssetFileID(name: $0) }) else { return nil }
         let token = AssetDownloadToken(
-            id: id, size: asset.size, fileChecksum: asset.fileChecksum,
+            bearer: bearer, id: id, size: asset.size, fileChecksum: asset.fileChecksum,
             expires: surroundings.now() + limits.assetTimes.download)
         return try? token.sealed(by: assetSeal)
     }
@@ -16,7 +18,7 @@ extension Cloud {
     /// Opens the file that a download URL is for.
     ///
     /// - Throws: `accessDenied` for a token that is not this cloud's, or whose time is over; `assetNotAvailable` when the
-    ///   file is gone (B-AST-05).
+    ///   file is gone (B-AST-05); what a fault lets it fail with.
     package func assetDownload(_ token: String) async throws -> AssetDownload {
         guard let token = AssetDownloadToken(token, by: assetSeal) else {
             throw RequestFailure(.accessDenied, "not a download URL of this cloud", remedy: "Fetch the record.")
@@ -24,6 +26,7 @@ extension Cloud {
         guard surroundings.now() < token.expires else {
             throw RequestFailure(.accessDenied, "the download URL has expired", remedy: "Fetch the record again.")
         }
+        try await faults.check(token.bearer)
         guard try await files.length(of: token.id) == token.size else { throw RequestFailure.fileGone }
         return AssetDownload(files: files, token: token)
     }

@@ -30,6 +30,8 @@ extension Cloud {
                 partition: place.partition, zoneName: zoneName, recordName: recordName, recordType: item.recordType,
                 fieldName: item.fieldName, user: caller.user)
             let token = AssetUploadToken(
+                bearer: AssetBearer(
+                    container: address.container, environment: address.environment, user: caller.user),
                 purpose: purpose, id: try .random(in: place.partition, surroundings), bytesMax: bytesMax(of: caller),
                 issued: surroundings.now())
             return AssetUploadTicket(

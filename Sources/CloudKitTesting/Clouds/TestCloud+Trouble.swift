@@ -4,7 +4,7 @@ import CloudKitServer
 
 // Trouble that a test orders at the cloud; what a device's network does is `TestNetwork`'s.
 extension TestCloud {
-    /// Lets the cloud refuse requests as too many (HTTP 429): apps see `serviceUnavailable` with `retryAfterSeconds`, and
+    /// Lets the cloud refuse requests as too many (HTTP 429), whatever they ask for, files on their way included: apps see `serviceUnavailable` with `retryAfterSeconds`, and
     /// from their own device `requestRateLimited` until that time is over (B-THR-02, B-THR-03).
     ///
     /// - Parameters:
@@ -19,7 +19,8 @@ extension TestCloud {
             .fault(.throttle, for: user?.person, seconds: seconds, bytes: nil, tellsWait: tellsWait), in: container)
     }
 
-    /// Lets the cloud answer `serviceUnavailable` (HTTP 503) to everybody, in every container.
+    /// Lets the cloud answer `serviceUnavailable` (HTTP 503) to everybody, in every container, whatever they ask for. Signing in
+    /// goes on, and so do notifications, which come by another service on other platforms.
     ///
     /// - Parameters:
     ///   - seconds: How long, on the test's clock.

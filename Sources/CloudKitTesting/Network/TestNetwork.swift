@@ -22,7 +22,8 @@ public final class TestNetwork: Sendable {
 
     /// A request that a device made, and what came of it.
     public struct Exchange: Hashable, Sendable {
-        /// `records/modify`, `zones/list`…: what stands behind the database in the path.
+        /// `records/modify`, `zones/list`…: what stands behind the database in the path; `asset/upload` and `asset/download`
+        /// for the bytes of files, `courier` for the wait for notifications.
         public var endpoint: String
         public var bodyBytes: Int
         /// The HTTP status of the answer; nil if none arrived.
@@ -55,7 +56,7 @@ public final class TestNetwork: Sendable {
     ///
     /// - Parameters:
     ///   - count: How many.
-    ///   - endpoint: Only those to this one, such as `records/modify`; nil: whichever comes.
+    ///   - endpoint: Only those to this one, such as `records/modify`, see ``Exchange``; nil: whichever comes.
     public func fail(next count: Int = 1, with fault: Fault, to endpoint: String? = nil) {
         state.withLock { $0.orders.append(Order(fault: fault, endpoint: endpoint, remaining: count)) }
     }
@@ -140,6 +141,12 @@ struct NetworkTransport: Transport {
     /// `/database/1/container/environment/private/records/modify` → `records/modify`; `/device/1/…/sessions/create` alike.
     private static func endpoint(of url: URL) -> String {
         let parts = url.path.split(separator: "/")
+        switch (parts.first, parts.dropFirst().first) {
+        case ("assets", "upload"): return "asset/upload"
+        case ("assets", _): return "asset/download"
+        case ("courier", _): return "courier"
+        default: break
+        }
         return parts.dropFirst(parts.first == "database" ? 5 : 4).joined(separator: "/")
     }
 }

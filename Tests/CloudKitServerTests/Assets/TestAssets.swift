@@ -28,7 +28,9 @@ extension TestCloud {
 
     /// The bytes of an asset of a record, as its download URL gives them.
     func download(_ asset: AssetValue) async throws -> [UInt8] {
-        guard let token = cloud.downloadToken(for: asset) else { throw RequestFailure(.internalError, "no file") }
+        let address = Self.address(.private)
+        let bearer = AssetBearer(container: address.container, environment: address.environment, user: Self.ada)
+        guard let token = cloud.downloadToken(for: asset, bearer: bearer) else { throw RequestFailure(.internalError, "no file") }
         let file = try await cloud.assetDownload(token)
         return try await file.read(at: 0, count: Int(file.size))
     }
