@@ -32,7 +32,8 @@ struct AssetUploadToken: Hashable, Sendable {
     /// nil for a text that this cloud did not seal.
     init?(_ text: String, by seal: AssetSeal) {
         guard var value = seal.open(text, as: .upload), let bearer = try? AssetBearer(reading: &value),
-            let purpose = try? AssetPurpose(reading: &value), let name = try? value.text(), let id = AssetFileID(name: name),
+            let purpose = try? AssetPurpose(reading: &value), let name = try? value.text(),
+            let id = AssetFileID(name: name),
             let bytesMax = try? value.number(Int64.self), let issued = try? value.number(Int64.self)
         else { return nil }
         self.init(bearer: bearer, purpose: purpose, id: id, bytesMax: bytesMax, issued: issued)

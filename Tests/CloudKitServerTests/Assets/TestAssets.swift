@@ -30,7 +30,9 @@ extension TestCloud {
     func download(_ asset: AssetValue) async throws -> [UInt8] {
         let address = Self.address(.private)
         let bearer = AssetBearer(container: address.container, environment: address.environment, user: Self.ada)
-        guard let token = cloud.downloadToken(for: asset, bearer: bearer) else { throw RequestFailure(.internalError, "no file") }
+        guard let token = cloud.downloadToken(for: asset, bearer: bearer) else {
+            throw RequestFailure(.internalError, "no file")
+        }
         let file = try await cloud.assetDownload(token)
         return try await file.read(at: 0, count: Int(file.size))
     }
