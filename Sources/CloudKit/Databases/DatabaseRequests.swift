@@ -81,11 +81,16 @@ struct DatabaseRequests: Sendable {
 
     /// One page of one zone's feed, its records opened.
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> OpenedChanges {
+        try await opened(try await zonePage(request))
+    }
+
+    /// The same as it comes: sealed.
+    func zonePage(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         let outcomes = try await call(.zoneChanges, [request].wire(), needsUser: true) {
             try [ZoneChangesOutcome](wireAnswer: $0)
         }
         switch outcomes.first {
-        case .page(let page): return try await opened(page)
+        case .page(let page): return page
         case .failed(_, let refusal): throw CallFailure.refused(refusal)
         case nil: throw CallFailure.answerMalformed(status: 200)
         }

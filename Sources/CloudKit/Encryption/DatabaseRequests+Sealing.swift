@@ -9,7 +9,11 @@ extension DatabaseRequests {
         guard var keys = try await sealingKeys(batch) else {
             return try await modify(batch.request).map { .success($0) }
         }
-        if keys.isOwn, batch.beginsShares { keys = try await newestKeys(of: batch.request.zoneID) }
+        if keys.isOwn, batch.beginsShares {
+            let zone = batch.request.zoneID
+            keys = try await newestKeys(of: zone)
+            try await mend(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
+        }
         let batch = try begun(batch, &keys)
         var sealing = BatchSealing(batch)
         do {

@@ -68,6 +68,7 @@ extension DatabaseRequests {
     private func begin(_ record: Record, _ sharing: Share, _ known: ZoneKeys) async throws {
         let zone = record.id.zoneID
         var keys = try await newestKeys(of: zone)
+        try await mend(treesOf: Set(sharing.root.map { [$0] } ?? []), in: zone, sparing: [], keys)
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
         let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
         let isWhole = share.name == Share.zoneWideName
@@ -165,7 +166,7 @@ extension DatabaseRequests {
 
 extension Record {
     /// A save that changes nothing of the record itself.
-    fileprivate func update(_ share: ShareChange? = nil) -> RecordOperation {
+    func update(_ share: ShareChange? = nil) -> RecordOperation {
         RecordOperation(
             .update,
             RecordChange(

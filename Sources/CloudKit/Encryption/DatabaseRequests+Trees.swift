@@ -100,8 +100,13 @@ extension ModifyPlan.Batch {
     /// Whether shares are among what is saved or deleted.
     var savesShares: Bool { request.operations.contains { $0.change.recordType == Validity.shareRecordType } }
 
+    /// The records that it saves.
+    var savedNames: Set<String> {
+        Set(request.operations.compactMap { $0.kind.isDelete ? nil : $0.change.recordName })
+    }
+
     /// The shares that begin, by their roots.
-    fileprivate var begunShares: [String: String] {
+    var begunShares: [String: String] {
         var shares: [String: String] = [:]
         for operation in request.operations where operation.beginsShare {
             if let root = operation.change.share?.root { shares[root.recordName] = operation.change.recordName }

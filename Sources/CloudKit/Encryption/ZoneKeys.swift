@@ -161,13 +161,18 @@ struct ZoneKeys: Sendable {
             try protection.keep(try known.earlierKey(earlier, key: last), under: key)
         }
         // Children written in between are wrapped under keys that were derived for the record without its being written.
-        guard isOwn, known.epoch + 1 < epoch else { return }
-        for between in max(known.epoch + 1, epoch - min(epoch, Self.betweenMax))..<epoch {
+        guard isOwn else { return }
+        for between in Self.kept(since: known.epoch, in: epoch) {
             if let zoneKey = zoneKey(between) { try protection.keep(zoneKey.recordKey(name), under: key) }
         }
     }
 
-    /// Epochs in which a record was not written whose keys it keeps.
+    /// The epochs in which a record was not written whose keys it keeps when it is sealed in a later one.
+    static func kept(since written: UInt32, in epoch: UInt32) -> Range<UInt32> {
+        guard written < epoch else { return epoch..<epoch }
+        return max(written + 1, epoch - min(epoch, betweenMax))..<epoch
+    }
+
     private static let betweenMax: UInt32 = 24
 
     // MARK: -

@@ -13,10 +13,10 @@ import Testing
         return record.encryptedValues["secret"] as? String
     }
 
-    private func note(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
+    private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String = "Folder") -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note.encryptedValues["secret"] = "secret of \(name)"
-        note.setParent(CKRecord.ID(recordName: "Folder", zoneID: zone))
+        note.setParent(CKRecord.ID(recordName: parent, zoneID: zone))
         return note
     }
 
@@ -145,6 +145,64 @@ import Testing
                     #expect(try await secret(name, in: theirs, database) == "secret of \(name)")
                 }
             }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `B-SHR-01 what was sealed in later epochs than what lies above opens once the tree is shared`(
+        byWebClient: Bool
+    ) async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            // Folder and One are of the first epoch, what lies below of later ones.
+            for name in ["First", "Second"] {
+                try await ada.requests().raiseKeyEpoch(of: zone.model)
+                try await ada.save(note(name, in: zone, below: "One"))
+                try await ada.save(note(name + " below", in: zone, below: name))
+            }
+            try await ada.requests().raiseKeyEpoch(of: zone.model)
+            let plain = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Plain", zoneID: zone))
+            plain.setParent(CKRecord.ID(recordName: "Two", zoneID: zone))
+            try await ada.save(plain)
+            try await ada.save(note("Deep", in: zone, below: "Plain"))
+            let one = try await ada.record(for: CKRecord.ID(recordName: "One", zoneID: zone))
+            let url: URL?
+            if byWebClient {
+                let change = ShareChange(root: .init(recordName: "Folder"), publicPermission: .readWrite)
+                _ = try await modifyAsWeb(
+                    [.init(.create, RecordChange(recordName: "S", recordType: "cloudkit.share", share: change))],
+                    in: zone, home)
+                url = try asShare(try await ada.record(for: CKRecord.ID(recordName: "S", zoneID: zone))).url
+            } else {
+                let root = try await ada.record(for: folder.recordID)
+                url = try await home.share(root, with: [], publicPermission: .readWrite).url
+            }
+            try await home.accept(url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            for name in ["One", "First", "First below", "Second", "Second below", "Two", "Deep"] {
+                #expect(try await secret(name, in: theirs, home.ben.sharedCloudDatabase) == "secret of \(name)")
+            }
+            // What had to be sealed anew has another version; its fields are what they were.
+            let now = try await ada.record(for: one.recordID)
+            #expect(now["title"] as? String == "One")
+            #expect(now.recordChangeTag != one.recordChangeTag)
+        }
+    }
+
+    @Test func `B-SHR-01 what a member added to one share opens in a later one`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            let first = try await home.share(folder, with: ["ben", "cat"])
+            try await home.accept(first.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            try await home.remove("cat", from: first.recordID, by: home.ada)
+            try await home.ben.sharedCloudDatabase.save(note("Ben's", in: theirs))
+            try await ada.deleteRecord(withID: first.recordID)
+            let again = try await home.share(try await ada.record(for: folder.recordID), with: ["cat"])
+            try await home.accept(again.url, on: home.cat)
+            #expect(try await secret("Ben's", in: theirs, home.cat.sharedCloudDatabase) == "secret of Ben's")
         }
     }
 
