@@ -90,6 +90,21 @@ extension Simulation {
         return moveRefusal(edit, item, by: person)
     }
 
+    /// Whether an edit takes records out of a tree whose members have their keys of this epoch.
+    private func exposesKeys(_ edit: Edit) -> Bool {
+        let zone = model[edit.place]
+        guard !zone.isSharedWhole, let item = zone.items[edit.name], item.share == nil,
+            let before = zone.tree(of: edit.name), before != target(of: edit, item)
+        else { return false }
+        return zone.subtree(of: edit.name).contains { zone.protections[$0]?.epoch == zone.keyEpoch }
+    }
+
+    /// The tree below which an edit puts its record.
+    private func target(of edit: Edit, _ item: Content) -> String? {
+        let zone = model[edit.place]
+        return edit.parent(insteadOf: item.parent).flatMap { zone.items[$0] == nil ? nil : zone.tree(of: $0) }
+    }
+
     /// Whether an edit would change for whom a record's key is wrapped, without being of the present version.
     private func overwritesKeys(_ edit: Edit) -> Bool {
         guard let secret = edit.secret, edit.kind == .forceUpdate, let held = model[edit.place].protections[edit.name]
@@ -120,14 +135,15 @@ extension Simulation {
         let zone = model[edit.place]
         let parent = edit.parent(insteadOf: item.parent)
         if parent == item.parent { return nil }
-        let target = parent.flatMap { zone.items[$0] == nil ? nil : zone.tree(of: $0) }
+        let target = target(of: edit, item)
         if person != edit.place.owner, !zone.isSharedWhole, item.share != nil || target != zone.tree(of: edit.name) {
             return .accessDenied
         }
-        if let parent, zone.items[parent] == nil { return .referenceViolation }
         if !zone.isSharedWhole, target != nil, zone.subtree(of: edit.name).contains(where: zone.isRoot) {
             return .alreadyShared
         }
+        if edit.secret != nil, exposesKeys(edit) { return .staleKeyEpoch }
+        if let parent, zone.items[parent] == nil { return .referenceViolation }
         return nil
     }
 }
@@ -136,22 +152,31 @@ extension Simulation {
 
 extension Simulation {
     /// Saves one record, and lets the device take note of the answer.
-    /// - Parameter isSealed: Whether to seal it anew where keys turn out to have changed.
-    func save(_ edit: Edit, on index: Int, _ event: String, isSealed: Bool = true) async throws {
+    /// - Parameter attempt: How often it was sealed anew, because keys turned out to have changed.
+    func save(_ edit: Edit, on index: Int, _ event: String, attempt: Int = 0) async throws {
         let answer = try await deliver("\(devices[index].name) \(event) \(edit.name) in \(edit.place)") {
             try await judged([edit], atomic: true, on: index)
         }
         guard let answer else { return }
         take(answer, of: [edit], on: index)
-        guard isSealed, case .done(let outcomes) = answer, case .failed(_, let failure) = outcomes[0],
+        guard attempt < 2, case .done(let outcomes) = answer, case .failed(_, let failure) = outcomes[0],
             failure.code == .staleKeyEpoch
         else { return }
-        try await saveAnew(edit, on: index)
+        try await saveAnew(edit, on: index, attempt: attempt + 1)
     }
 
     /// Seals anew for the record and the epoch that the cloud holds, as the framework does it.
-    private func saveAnew(_ stale: Edit, on index: Int) async throws {
-        try await learnEpoch(of: stale.place, on: index)
+    private func saveAnew(_ stale: Edit, on index: Int, attempt: Int) async throws {
+        let place = zonePlace(stale.place)
+        guard try await learnEpoch(of: stale.place, on: index) else { return }
+        // Sealed anew, and others have the key of this epoch.
+        if attempt > 1, stale.place.owner == devices[index].person,
+            stale.secret?.protection.epoch == devices[index].keys.files.epochs.epoch(of: place) ?? 0
+        {
+            guard try await raiseEpoch(of: stale.place, on: index),
+                try await learnEpoch(of: stale.place, on: index)
+            else { return }
+        }
         guard try await look(at: [stale.name], in: stale.place, on: index) else { return }
         let record = devices[index].zones[stale.place]?.records[stale.name]
         var edit = stale
@@ -161,7 +186,7 @@ extension Simulation {
             edit.known = plain(record).fields
         }
         guard try await sealForMove(&edit, on: index) else { return }
-        try await save(edit, on: index, "saves anew", isSealed: false)
+        try await save(edit, on: index, "saves anew", attempt: attempt)
     }
 
     /// What the cloud makes of edits of one zone, each other than the others, after the model had its say.
@@ -224,6 +249,7 @@ extension Simulation {
                 let known = held?.fields.filter { $0.key != "secret" }
                 try check(edit.known == known, "an update of \(edit.name) overwrote what its device had not seen")
             }
+            if exposesKeys(edit) { model[edit.place].keyEpoch += 1 }
             let content = edit.applied(to: held)
             model[edit.place].items[edit.name] = content
             model[edit.place].protections[edit.name] = record.protection

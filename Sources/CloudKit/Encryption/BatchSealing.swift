@@ -23,6 +23,11 @@ struct BatchSealing {
     /// Whether some operations are settled, so that a failure on the way is not everybody's.
     var hasSettled: Bool { !settled.isEmpty }
 
+    /// Whether something was refused because of the key under which it was sealed.
+    var wantsNewKeys: Bool {
+        last.values.contains { if case .failed(_, let failure) = $0 { failure.code == .staleKeyEpoch } else { false } }
+    }
+
     /// What became of each operation, in their order.
     var outcomes: [Outcome] { batch.request.operations.indices.compactMap { settled[$0] } }
 

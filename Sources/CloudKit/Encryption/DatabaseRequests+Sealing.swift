@@ -29,11 +29,17 @@ extension DatabaseRequests {
 
     private func send(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
         var keys = try await placed(keys, sealing.batch)
-        for _ in 0..<Self.sealingsMax {
+        for attempt in 0..<Self.sealingsMax {
             guard let request = sealing.request(keys) else { return }
             let stale = sealing.take(try await modify(request))
             if stale.isEmpty { return }
-            keys = try await placed(try await newestKeys(of: zone), sealing.batch)
+            var newest = try await newestKeys(of: zone)
+            if attempt > 0, sealing.wantsNewKeys, newest.isOwn, newest.epoch == keys.epoch {
+                // Everything was sealed anew, and not under a new key: others have the one of this epoch.
+                try await raiseKeyEpoch(of: zone)
+                newest = try await zoneKeys(zone)
+            }
+            keys = try await placed(newest, sealing.batch)
             sealing.look(at: try await current(stale, in: zone))
         }
         sealing.giveUp()

@@ -41,6 +41,7 @@ extension RecordWriting {
                 size: move.size)
             moveInTrees(entry, from: move.from, to: move.to, shares, &transaction)
         }
+        if plan.beginsKeyEpoch, zone.keyEpoch < .max { zone.keyEpoch += 1 }
         for share in plan.ended.values.sorted(by: { $0.number < $1.number }) { try await end(share, &transaction) }
         for (name, decision) in plan.decisions.sorted(by: { $0.value.share.number < $1.value.share.number }) {
             let before = plan.begun.contains(name) ? nil : shares.shares[name]

@@ -204,6 +204,7 @@ extension ShareBatch {
         if reach.isOwner == false { try await checkMember(&drafts, trees, held, view) }
         plan.after = trees.after
         plan.moves = trees.moves
+        weighLosses(&drafts)
         try await loadLeavings(view)
     }
 
@@ -302,6 +303,39 @@ extension ShareBatch {
         for (share, names) in entering where !begunNumbers.contains(share) {
             let leavings = try await view.shareLeavings(zone: zone.number, share: share, recordNames: names)
             for (name, leaving) in zip(names, leavings) { plan.leavings[name] = leaving }
+        }
+    }
+
+    // MARK: Keys
+
+    /// Who reads a record no longer has its key: what is sealed outside of the tree from then on needs another one (B-TM-05).
+    ///
+    /// A batch that takes records out of a tree, and seals them or others elsewhere under keys that the tree's members may have, is
+    /// refused until the zone's next key epoch has begun. One that seals nothing begins that epoch.
+    private mutating func weighLosses(_ drafts: inout [RecordDraft]) {
+        let ended = plan.endedNumbers
+        var isExposed = false
+        func note(_ epoch: UInt32?, from tree: UInt64) {
+            guard epoch == zone.keyEpoch else { return }
+            isExposed = true
+            // The end of a share begins an epoch anyway.
+            if !ended.contains(tree) { plan.beginsKeyEpoch = true }
+        }
+        for case .save(let save) in drafts {
+            guard let held = save.held, let before = memberships[held.name]?.share, before != plan.after[held.name]
+            else { continue }
+            note(held.protection?.epoch, from: before)
+        }
+        for move in plan.moves {
+            if let before = move.from?.share, before != move.to { note(move.keyEpoch, from: before) }
+        }
+        guard isExposed else { return }
+        let begun = Set(plan.begun.compactMap { plan.decisions[$0]?.share.number })
+        for (position, item) in batch.items.enumerated() where item.protection != nil {
+            guard case .save(let save) = drafts[position] else { continue }
+            let before = save.held.flatMap { memberships[$0.name]?.share }
+            let after = plan.after[item.name]
+            if after.map({ $0 != before && !begun.contains($0) }) ?? true { drafts[position] = .failed(.staleKeyEpoch) }
         }
     }
 

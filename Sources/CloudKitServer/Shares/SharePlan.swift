@@ -17,6 +17,8 @@ struct SharePlan: Sendable {
     var left: Set<String> = []
     /// Shares that end, with their records or their roots.
     var ended: [String: StoredShare] = [:]
+    /// Whether records leave a tree whose members have their present keys, so that a key epoch of the zone begins (B-TM-05).
+    var beginsKeyEpoch = false
 
     struct Move: Sendable {
         var name: String
@@ -25,11 +27,13 @@ struct SharePlan: Sendable {
         var size: Int
         var from: ShareMembership?
         var to: UInt64?
+        /// In which the record's values are sealed; nil: none are.
+        var keyEpoch: UInt32?
     }
 
     var endedNumbers: Set<UInt64> { Set(ended.values.map(\.number)) }
 
     var isEmpty: Bool {
-        moves.isEmpty && decisions.isEmpty && left.isEmpty && ended.isEmpty
+        moves.isEmpty && decisions.isEmpty && left.isEmpty && ended.isEmpty && !beginsKeyEpoch
     }
 }

@@ -203,7 +203,7 @@ struct ShareTrees {
     private func move(_ record: StoredRecord, to target: UInt64?) -> SharePlan.Move {
         SharePlan.Move(
             name: record.name, recordType: record.recordType, size: record.storedBytes,
-            from: memberships[record.name], to: target)
+            from: memberships[record.name], to: target, keyEpoch: record.protection?.epoch)
     }
 }
 
