@@ -105,7 +105,8 @@ extension DatabaseRequests {
             var secrets: [Int: RecordSecrets] = [:]
             for (index, record) in part.enumerated() {
                 secrets[index] = RecordSecrets(
-                    fields: [], recordType: record.recordType, parent: record.parent, share: record.share, isMoved: true,
+                    fields: [], recordType: record.recordType, parent: record.parent, share: record.share,
+                    isMoved: true,
                     held: record.protection)
             }
             _ = try await modify(
