@@ -90,12 +90,17 @@ let package = Package(
                 lifecycle, nioCore,
             ], swiftSettings: strict),
 
+        // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
+        .target(
+            name: "WebPush", dependencies: ["CloudKitModel", "CloudKitServer", "HTTPTransfer", crypto],
+            swiftSettings: strict),
+
         // Floor 5: what people start.
         .executableTarget(
             name: "welkin",
             dependencies: [
                 "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
-                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", hummingbird, hummingbirdCore, hummingbirdTLS,
+                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "WebPush", hummingbird, hummingbirdCore, hummingbirdTLS,
                 nioCore, nioSSL,
                 arguments,
                 lifecycle,
@@ -119,6 +124,16 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
+        // A browser without a browser: what receives, decrypts and checks Web Push.
+        .target(
+            name: "PushReceiver", dependencies: ["FaultyNetwork", crypto], path: "Tests/PushReceiver",
+            swiftSettings: strict),
+        .testTarget(
+            name: "WebPushTests",
+            dependencies: [
+                "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitModel", "CloudKitServer", "HTTPTransfer", crypto,
+            ],
+            swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],

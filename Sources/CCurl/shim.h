@@ -1,4 +1,6 @@
 #include <curl/curl.h>
+#include <fcntl.h>
+#include <sys/socket.h>
 
 #if LIBCURL_VERSION_NUM < 0x075000
 #error "Welkin needs libcurl 7.80 or newer: CURLOPT_PREREQFUNCTION tells when a request is about to be sent again"
@@ -11,6 +13,8 @@ typedef int (*ccurl_progress_callback)(
     void *owner, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up);
 typedef int (*ccurl_prerequest_callback)(
     void *owner, char *remote_address, char *local_address, int remote_port, int local_port);
+
+typedef curl_socket_t (*ccurl_socket_callback)(void *owner, curlsocktype purpose, struct curl_sockaddr *address);
 
 static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -38,6 +42,22 @@ static inline CURLcode ccurl_set_progress_callback(CURL *handle, ccurl_progress_
 
 static inline CURLcode ccurl_set_prerequest_callback(CURL *handle, ccurl_prerequest_callback value) {
     return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
+}
+
+static inline CURLcode ccurl_set_socket_callback(CURL *handle, ccurl_socket_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
+// The address that libcurl is about to connect to; of the size it says.
+static inline const struct sockaddr *ccurl_address(const struct curl_sockaddr *address) {
+    return &address->addr;
+}
+
+// What libcurl does by itself when nobody asks to be called back.
+static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
+    curl_socket_t descriptor = socket(address->family, address->socktype, address->protocol);
+    if (descriptor != CURL_SOCKET_BAD) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return descriptor;
 }
 
 // Nothing but the web, whatever an address says: libcurl also knows files, mail and more.

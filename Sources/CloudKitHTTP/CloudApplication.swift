@@ -18,9 +18,10 @@ package struct CloudApplication: Sendable {
     ///   - cloud: The rules and the store behind them.
     ///   - memoryLifetime: How long what the store says of tokens and sessions is remembered, milliseconds.
     ///   - rounds: Rounds of a password's derivation, told to those who have no account; the fewest for a new password.
+    ///   - pushServices: Services of others that ring at devices; each has a name of its own.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, memoryLifetime: Int64 = 5_000,
-        rounds: Int = 600_000
+        rounds: Int = 600_000, pushServices: [any PushService] = []
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -34,13 +35,19 @@ package struct CloudApplication: Sendable {
         let courier = WebCourier(cloud: cloud, hold: configuration.courierHold) {
             try await authenticator.isCurrent(sessionID: $0)
         }
-        delivery = NotificationService(cloud: cloud, couriers: [courier], logger: logger)
+        var couriers: [any Courier] = [courier]
+        if !pushServices.isEmpty {
+            couriers.append(
+                PushCourier(cloud: cloud, services: pushServices) { try await authenticator.isCurrent(sessionID: $0) })
+        }
+        delivery = NotificationService(cloud: cloud, couriers: couriers, logger: logger)
         responder = CloudResponder(
             configuration: configuration, authenticator: authenticator, databases: DatabaseEndpoints(cloud: cloud),
             devices: DeviceEndpoints(
                 cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
             users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
-            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace), tokens: TokenEndpoints(cloud: cloud),
+            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace),
+            tokens: TokenEndpoints(cloud: cloud, services: pushServices),
             courier: CourierEndpoint(courier: courier),
             operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
             health: HealthCheck(book: book), metrics: metrics,

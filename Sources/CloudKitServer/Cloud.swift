@@ -21,6 +21,8 @@ package struct Cloud: Sendable {
     package let people: People
     /// Tells what becomes of notifications.
     package let noticeBoard = NoticeBoard()
+    /// Whose notifications push services send.
+    let pushPlaces = PushPlaces()
     /// Whose turn it is to carry notifications out of a partition.
     let carrying = PartitionTurns()
 

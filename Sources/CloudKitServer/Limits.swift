@@ -29,7 +29,10 @@ package struct Limits: Hashable, Sendable {
     package var notifications = NotificationQueueLimits()
     /// Devices of one user that may wait for notifications in one container; of more, the one longest unseen goes.
     package var pushTokensMax = 50
-    /// Milliseconds after which a device that did not ask for its notifications loses its token.
+    /// Those of them that a push service sends to.
+    package var pushAddressesMax = 10
+    /// Milliseconds after which a device that did not ask for its notifications loses its token, or a browser that did not
+    /// register again its place with a push service.
     package var pushTokenLifetime: Int64 = 90 * 86_400_000
 
     /// Bytes of one asset that a client of web services uploads (B-LIM-10).

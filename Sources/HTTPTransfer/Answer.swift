@@ -5,5 +5,11 @@ extension HTTPClient {
         /// Keys in lower case; values of the same name are joined by commas.
         package var headers: [String: String]
         package var body: [UInt8]
+
+        package init(status: Int, headers: [String: String], body: [UInt8]) {
+            self.status = status
+            self.headers = headers
+            self.body = body
+        }
     }
 }

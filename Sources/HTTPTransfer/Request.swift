@@ -17,6 +17,16 @@ extension HTTPClient {
         package var isLongPoll: Bool
         /// An answer with a larger body fails.
         package var answerBytesMax: Int
+        /// Which of the addresses that the host's name stands for may be connected to.
+        package var reach: Reach
+
+        /// How far a request goes.
+        package enum Reach: Hashable, Sendable {
+            case anywhere
+            /// Public addresses only, whatever the name stands for at the moment of connecting: for addresses that somebody else
+            /// chose. Nothing is sent to this machine or a private network, and no proxy has any part in it.
+            case publicOnly
+        }
 
         /// The largest answer anybody should need: 400 records of 1 MB (B-LIM-01, B-LIM-05), with room for how they are written.
         package static let answerBytesMaxDefault = 512 << 20
@@ -25,7 +35,7 @@ extension HTTPClient {
         package init(
             method: String, url: String, headers: [String: String] = [:], body: [UInt8] = [],
             patience: Duration = .seconds(60), isRepeatable: Bool? = nil, isLongPoll: Bool = false,
-            answerBytesMax: Int = answerBytesMaxDefault
+            answerBytesMax: Int = answerBytesMaxDefault, reach: Reach = .anywhere
         ) {
             self.method = method
             self.url = url
@@ -35,6 +45,7 @@ extension HTTPClient {
             self.isRepeatable = isRepeatable ?? (method == "GET" || method == "HEAD")
             self.isLongPoll = isLongPoll
             self.answerBytesMax = answerBytesMax
+            self.reach = reach
         }
     }
 }

@@ -14,6 +14,8 @@ final class Transfer {
     private var attempts = 0
     /// Why a callback stopped the transfer.
     private var stop: HTTPClient.Failure?
+    /// Whether an address was passed over because it is not a public one.
+    private var hasPassedOver = false
 
     /// A connection that was idle for longer is not used again: the other side, or something on the way, may have forgotten it.
     private static let idleSecondsMax = 50
@@ -44,6 +46,7 @@ final class Transfer {
     /// What libcurl's last word about the transfer means.
     func outcome(_ code: CURLcode) -> Result<HTTPClient.Answer, any Error> {
         if let stop { return .failure(stop) }
+        if code != CURLE_OK, hasPassedOver, progress == .notBegun { return .failure(Self.notPublic) }
         guard code == CURLE_OK else { return .failure(HTTPClient.Failure(code, at: progress)) }
         let status = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
         // libcurl takes a header that breaks off for one that is over.
@@ -77,7 +80,9 @@ final class Transfer {
 
     private func setRequest(_ request: HTTPClient.Request) -> Bool {
         var codes = [ccurl_set_text(handle, CURLOPT_URL, request.url)]
-        if request.isLocal { codes.append(ccurl_set_text(handle, CURLOPT_NOPROXY, "*")) }
+        if request.isLocal || request.reach == .publicOnly {
+            codes.append(ccurl_set_text(handle, CURLOPT_NOPROXY, "*"))
+        }
         if request.method == "HEAD" {
             codes.append(ccurl_set_long(handle, CURLOPT_NOBODY, 1))
         } else if request.method != "GET" {
@@ -113,6 +118,18 @@ final class Transfer {
     private func setCallbacks() -> Bool {
         // libcurl calls back only inside calls of the loop, which keeps the transfer as long as it has the handle.
         let owner = Unmanaged.passUnretained(self).toOpaque()
+        if order.request.reach == .publicOnly {
+            let codes = [
+                ccurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, owner),
+                ccurl_set_socket_callback(handle) { owner, _, address in
+                    guard let address, Transfer.of(owner)?.mayConnect(to: address) == true else {
+                        return CURL_SOCKET_BAD
+                    }
+                    return ccurl_open_socket(address)
+                },
+            ]
+            guard codes.allSatisfy({ $0 == CURLE_OK }) else { return false }
+        }
         return [
             ccurl_set_pointer(handle, CURLOPT_HEADERDATA, owner),
             ccurl_set_bytes_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
@@ -123,8 +140,8 @@ final class Transfer {
                 Transfer.of(owner)?.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
             },
             ccurl_set_pointer(handle, CURLOPT_PREREQDATA, owner),
-            ccurl_set_prerequest_callback(handle) { owner, _, _, _, _ in
-                Transfer.of(owner)?.mayWrite() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            ccurl_set_prerequest_callback(handle) { owner, remote, _, _, _ in
+                Transfer.of(owner)?.mayWrite(to: remote) == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             },
             ccurl_set_long(handle, CURLOPT_NOPROGRESS, 0),
             ccurl_set_pointer(handle, CURLOPT_XFERINFODATA, owner),
@@ -177,8 +194,13 @@ final class Transfer {
     ///
     /// libcurl sends whatever it likes again when a connection it used before turns out to be dead. A save that the other side
     /// may have got must not go out twice (B-THR-07).
-    private func mayWrite() -> Bool {
+    private func mayWrite(to remote: UnsafePointer<CChar>?) -> Bool {
         lastSign = .now
+        // A connection that is used again was not connected for this request.
+        guard order.request.reach == .anywhere || remote.map({ String(cString: $0) }).map(Self.isPublic) == true else {
+            stop = Self.notPublic
+            return false
+        }
         attempts += 1
         guard attempts > 1, !order.request.isRepeatable, ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) > 0 else {
             return true
@@ -186,4 +208,21 @@ final class Transfer {
         stop = HTTPClient.Failure(.answerLost, reason: "The connection was closed instead of an answer")
         return false
     }
+
+    // MARK: Where to
+
+    private static let notPublic = HTTPClient.Failure(
+        .unreachable, reason: "The host has no address in the public network")
+
+    /// Whether libcurl may connect to an address. The name was resolved already: nothing can change between the look and the
+    /// connection.
+    private func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
+        let bytes = UnsafeRawBufferPointer(
+            start: ccurl_address(address), count: Int(address.pointee.addrlen))
+        let isPublic = NetworkAddress(socketAddress: bytes)?.isPublic ?? false
+        if !isPublic { hasPassedOver = true }
+        return isPublic
+    }
+
+    private static func isPublic(_ text: String) -> Bool { NetworkAddress(text)?.isPublic ?? false }
 }

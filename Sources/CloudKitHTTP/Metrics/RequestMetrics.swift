@@ -114,6 +114,15 @@ package final class RequestMetrics: Sendable {
         for reason in NoticeDrop.allCases {
             page.sample("{reason=\"\(reason.rawValue)\"}", notices.dropped[reason] ?? 0)
         }
+        page.family(
+            "welkin_push_postponed_total", "counter", "Attempts of push services that failed and are repeated.")
+        for (service, count) in notices.postponed.sorted(by: { $0.key < $1.key }) {
+            page.sample("{service=\"\(service)\"}", count)
+        }
+        page.family("welkin_push_addresses_removed_total", "counter", "Addresses of push services that were let go.")
+        for (service, count) in notices.removed.sorted(by: { $0.key < $1.key }) {
+            page.sample("{service=\"\(service)\"}", count)
+        }
         return page.text
     }
 }

@@ -47,6 +47,16 @@ extension NoticeEvent {
                 "container": .string(container.name), "environment": .string(environment.rawValue),
                 "sent": .stringConvertible(count),
             ]
+        case .pushed(let report):
+            var metadata: Logger.Metadata = [
+                "container": .string(report.container.name), "environment": .string(report.environment.rawValue),
+                "service": .string(report.service), "sent": .stringConvertible(report.delivered),
+            ]
+            for (reason, count) in report.dropped { metadata["dropped.\(reason.rawValue)"] = .stringConvertible(count) }
+            if let reason = report.postponed { metadata["postponed"] = .string(reason) }
+            if let reason = report.removed { metadata["address.removed"] = .string(reason) }
+            return metadata
+        case .pushFailed(let error): return ["push.failed": .string(error)]
         }
     }
 

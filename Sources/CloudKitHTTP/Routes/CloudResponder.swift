@@ -187,7 +187,7 @@ package struct CloudResponder: HTTPResponder {
             return try await page(route.endpoint, exchange)
         }
         if route.isForOperators { return try await operators.answer(route.endpoint, place, exchange, body) }
-        if route.endpoint == .tokensCreate || route.endpoint == .tokensRegister {
+        if [.tokensCreate, .tokensRegister, .tokensDelete, .tokensServices].contains(route.endpoint) {
             return try await tokenAnswer(route.endpoint, place, exchange, body, &headers)
         }
         guard let scope = route.scope else {

@@ -46,6 +46,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case assetDownload = "asset/download"
     case tokensCreate = "tokens/create"
     case tokensRegister = "tokens/register"
+    case tokensDelete = "tokens/delete"
+    case tokensServices = "tokens/services"
     case adminFaultsList = "admin/faults/list"
     case adminFaultsOrder = "admin/faults/order"
     case adminFaultsRemove = "admin/faults/remove"
@@ -85,7 +87,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     var verbs: Verbs {
         switch self {
         case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts,
-            .adminFaultsList:
+            .adminFaultsList, .tokensServices:
             .getOrPost
         case .assetUpload: .upload
         case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage,
@@ -110,7 +112,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .keychainGet,
         .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery, .keychainRecover, .devicesList,
         .devicesRevoke, .devicesRename, .identitiesLookup,
-        .tokensCreate, .tokensRegister,
+        .tokensCreate, .tokensRegister, .tokensDelete, .tokensServices,
     ])
 
     /// The operator's endpoints, below `/admin`.

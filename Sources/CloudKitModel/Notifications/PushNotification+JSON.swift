@@ -1,6 +1,25 @@
 import JSONBytes
 
 extension PushNotification {
+    /// Whether a payload has something to show or to hear (B-PSH-03).
+    package static func isVisible(payload: [UInt8]) -> Bool {
+        let found = try? withJSON(payload) { reader in
+            var found = false
+            try reader.object { reader, key in
+                guard key == "aps" else { return try reader.skipValue() }
+                try reader.object { reader, key in
+                    switch key {
+                    case "alert", "badge", "sound": found = true
+                    default: break
+                    }
+                    try reader.skipValue()
+                }
+            }
+            return found
+        }
+        return found ?? false
+    }
+
     /// The payload as it is: `aps` and `ck` (B-NTF-01 to B-NTF-04).
     func json() -> [UInt8] {
         var writer = JSONWriter(capacity: 512)

@@ -37,9 +37,38 @@ extension Reading {
             return (Partition(try key.readString()), try value.number())
         }
     }
+
+    /// Up to `limit` partitions whose user has an address with a push service, or had, after one, in the order of their names.
+    package func pushedPartitions(after partition: Partition?, limit: Int) async throws -> [Partition] {
+        var range = Subspace.pushedPartition.range
+        if let partition { range.lower = Partition.pushedKey(partition.name) + [0] }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .pushedPartition)
+            return Partition(try key.readString())
+        }
+    }
+
+    /// When a push service was last given an address for a partition's user, milliseconds since 1970; nil: never, or forgotten.
+    package func whenPushed(_ partition: Partition) async throws -> Int64? {
+        guard let bytes = try await get(Partition.pushedKey(partition.name)) else { return nil }
+        var value = ValueReader(bytes, of: .pushedPartition)
+        return try value.number()
+    }
 }
 
 extension WriteTransaction {
+    /// - Parameter now: Milliseconds since 1970.
+    package mutating func setPushed(_ partition: Partition, now: Int64) {
+        var value = ValueWriter(capacity: 8)
+        value.add(now)
+        set(Partition.pushedKey(partition.name), value.bytes)
+    }
+
+    /// Takes the mark off, unless a later address has renewed it.
+    package mutating func clearPushed(_ partition: Partition, marked: Int64) async throws {
+        if try await whenPushed(partition) == marked { clear(Partition.pushedKey(partition.name)) }
+    }
+
     package mutating func setKnown(_ partition: Partition) { set(Partition.knownKey(partition.name), []) }
 
     /// - Parameter promised: Milliseconds since 1970.
@@ -67,5 +96,6 @@ extension Partition {
     fileprivate static let privatePrefix = "private/"
 
     fileprivate static func knownKey(_ name: String) -> Bytes { KeyBuilder(.knownPartition).adding(name).bytes }
+    fileprivate static func pushedKey(_ name: String) -> Bytes { KeyBuilder(.pushedPartition).adding(name).bytes }
     fileprivate static func pendingKey(_ name: String) -> Bytes { KeyBuilder(.pendingOutbox).adding(name).bytes }
 }

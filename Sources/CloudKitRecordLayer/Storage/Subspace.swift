@@ -73,6 +73,8 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case knownPartition = 0x50
     /// partition name → when it was last promised work, in the registry's partition
     case pendingOutbox = 0x51
+    /// partition name → when a push service was last given an address for its user, in the registry's partition
+    case pushedPartition = 0x52
 
     /// short GUID → `SharePlace`, in the directory's partition
     case shareDirectory = 0x58

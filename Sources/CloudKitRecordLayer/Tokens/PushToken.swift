@@ -15,9 +15,12 @@ package struct PushToken: Hashable, Sendable {
     package var seen: Int64
     /// Up to where the device has read the queue.
     package var position: UInt64
+    /// Where notifications are sent to; nil: the device asks for them.
+    package var destination: PushDestination?
 
     package init(
-        hash: Bytes, clientID: String, device: String?, service: String, seen: Int64, position: UInt64
+        hash: Bytes, clientID: String, device: String?, service: String, seen: Int64, position: UInt64,
+        destination: PushDestination? = nil
     ) {
         self.hash = hash
         self.clientID = clientID
@@ -25,6 +28,7 @@ package struct PushToken: Hashable, Sendable {
         self.service = service
         self.seen = seen
         self.position = position
+        self.destination = destination
     }
 
     static func key(_ hash: Bytes) -> Bytes {
@@ -33,28 +37,35 @@ package struct PushToken: Hashable, Sendable {
         return key.bytes
     }
 
-    private static let format: UInt8 = 1
+    /// The first byte of a value: what it holds.
+    private enum Format: UInt8 {
+        case asks = 1
+        /// Ends with a `PushDestination`.
+        case isSentTo = 2
+    }
 
     var value: Bytes {
         var value = ValueWriter(capacity: 128)
-        value.add(byte: Self.format)
+        value.add(byte: (destination == nil ? Format.asks : .isSentTo).rawValue)
         value.add(clientID)
         value.add(device)
         value.add(service)
         value.add(seen)
         value.add(position)
+        destination?.encode(into: &value)
         return value.bytes
     }
 
     init(hash: Bytes, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .pushToken)
-        guard try value.byte() == Self.format else { throw DamagedValue(.pushToken) }
+        guard let format = Format(rawValue: try value.byte()) else { throw DamagedValue(.pushToken) }
         self.hash = hash
         clientID = try value.text()
         device = try value.optionalText()
         service = try value.text()
         seen = try value.number()
         position = try value.number()
+        if format == .isSentTo { destination = try PushDestination(reading: &value) }
     }
 }
 

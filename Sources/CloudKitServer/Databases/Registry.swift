@@ -38,6 +38,12 @@ final class Registry: Sendable {
         if !isWorkPromised(in: partition, now: now) { try await promiseWork(in: partition, now: now) }
     }
 
+    /// Notes that a push service gets an address of the partition's user, before it has it: after a restart those who have one are
+    /// looked at.
+    func notePush(in partition: StoragePartition, now: Int64) async throws {
+        try await store.write(.registry) { $0.setPushed(partition, now: now) }
+    }
+
     /// Whether a promise of this process is fresh enough to cover another transaction: who often has work need not
     /// promise it each time.
     func isWorkPromised(in partition: StoragePartition, now: Int64, within: Int64 = promiseFreshness) -> Bool {

@@ -2,12 +2,14 @@ import CloudKitModel
 import CloudKitRecordLayer
 import Synchronization
 
-/// A way on which notifications reach devices: the web courier, for one; push services of platforms are others.
+/// A way on which notifications reach devices: `WebCourier`, for devices that ask, and `PushCourier`, for those that services of
+/// others ring at. Another such service is a `PushService`, not another courier.
 ///
 /// A courier reads the queue of a user for each device it serves, from the device's position on, and moves the position
 /// when the device has what it was given: so everything arrives at least once, in order.
 package protocol Courier: Sendable {
-    /// The partition has changed; there may be notifications for its user's devices.
+    /// The partition has changed; there may be notifications for its user's devices. Returns without waiting for anybody outside:
+    /// all couriers hear of all commits, one after the other.
     func deliver(in partition: StoragePartition) async
 
     /// Works until the task is cancelled, then lets go of everyone who waits.

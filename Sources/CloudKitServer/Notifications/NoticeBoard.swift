@@ -32,6 +32,33 @@ package enum NoticeEvent: Hashable, Sendable {
     case carried(DatabaseAddress, count: Int, dropped: Int)
     /// A device was given notifications.
     case sent(ContainerID, Environment, count: Int)
+    /// A push service was given notifications for one device, or was to be.
+    case pushed(PushReport)
+    /// The queue of somebody whose notifications are pushed could not be read or written; it will be tried again.
+    ///
+    /// - Parameter error: Its type.
+    case pushFailed(error: String)
+}
+
+/// What became of notifications for one address of a push service. The reasons are the service's fixed words.
+package struct PushReport: Hashable, Sendable {
+    package var container: ContainerID
+    package var environment: Environment
+    package var service: String
+    package var delivered = 0
+    package var dropped: [NoticeDrop: Int] = [:]
+    /// Why what is left is tried again later.
+    package var postponed: String?
+    /// Why the address was let go.
+    package var removed: String?
+
+    package init(container: ContainerID, environment: Environment, service: String) {
+        self.container = container
+        self.environment = environment
+        self.service = service
+    }
+
+    var isEmpty: Bool { delivered == 0 && dropped.isEmpty && postponed == nil && removed == nil }
 }
 
 /// Notifications counted since the cloud started.
@@ -39,6 +66,10 @@ package struct NoticeCounts: Hashable, Sendable {
     package var decided = 0
     package var sent = 0
     package var dropped: [NoticeDrop: Int] = [:]
+    /// Attempts of push services that failed and are repeated, by service.
+    package var postponed: [String: Int] = [:]
+    /// Addresses of push services that were let go, by service.
+    package var removed: [String: Int] = [:]
 
     package init() {}
 }
@@ -82,6 +113,12 @@ extension NoticeCounts {
             dropped.merge(report.dropped, uniquingKeysWith: +)
         case .carried(_, _, let lost): if lost > 0 { dropped[.noOtherDevice, default: 0] += lost }
         case .sent(_, _, let count): sent += count
+        case .pushed(let report):
+            sent += report.delivered
+            dropped.merge(report.dropped, uniquingKeysWith: +)
+            if report.postponed != nil { postponed[report.service, default: 0] += 1 }
+            if report.removed != nil { removed[report.service, default: 0] += 1 }
+        case .pushFailed: return
         }
     }
 }

@@ -107,4 +107,8 @@ package enum NoticeDrop: String, Hashable, Sendable, CaseIterable {
     case accessDenied
     /// The user has no device but the one that made the change (B-PSH-01).
     case noOtherDevice
+    /// It shows nothing, and a push service sends to this device only what does.
+    case silent
+    /// The push service never takes it.
+    case refused
 }

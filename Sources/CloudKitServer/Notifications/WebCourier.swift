@@ -123,7 +123,10 @@ package final class WebCourier: Courier {
         let now = cloud.surroundings.now()
         let known = confirmed ?? positions.confirmed(address.hash)
         let page = try await cloud.store.read(address.partition) { [limits = cloud.limits] view in
-            guard let token = try await view.pushToken(address.hash) else { throw Self.unknownAddress }
+            // What a push service sends is not to be had here as well: one would confirm for the other.
+            guard let token = try await view.pushToken(address.hash), token.destination == nil else {
+                throw Self.unknownAddress
+            }
             let start = known ?? token.position
             var page = Page(start: start, position: start, token: token)
             try await Self.fill(&page, address, view, oldest: now - limits.notifications.lifetime, max: max)

@@ -6,8 +6,9 @@ import Crypto
 package struct PushRegistration: Hashable, Sendable {
     /// 32 random bytes; the cloud keeps their hash.
     package var token: [UInt8]
-    /// The last part of the courier's URL: whoever has it may read the device's notifications.
-    package var courierPath: String
+    /// The last part of the courier's URL: whoever has it may read the device's notifications; nil where a push service sends
+    /// them.
+    package var courierPath: String?
     /// From where on the device has not read.
     package var position: String
 }
@@ -16,16 +17,18 @@ extension Cloud {
     /// Gives a device of the caller a token for the caller's notifications in one container.
     ///
     /// A device that comes back under the identifier it chose before goes on where it was; a new one hears of what happens
-    /// from now on (web-services.md §12.1). A user has `pushTokensMax` of them: of more, the one longest unseen goes.
+    /// from now on (web-services.md §12.1). A user has `pushTokensMax` of them: of more, the one longest unseen goes. The same holds
+    /// for those that a push service sends to, `pushAddressesMax` of them; an address is registered once, whoever names it last.
     ///
     /// - Parameters:
     ///   - clientID: At most 255 bytes; nil: a client that does not tell, and is new each time.
     ///   - service: `development` or `production`.
-    ///   - sessionID: Of the caller; the courier's URL is good as long as the session.
+    ///   - sessionID: Of the caller; the courier's URL is good as long as the session, and so is an address.
+    ///   - push: The push service that sends the notifications; nil: the device asks for them.
     /// - Throws: `authenticationRequired` without a user; `badRequest`.
     package func createPushToken(
         clientID: String?, service: String, in container: ContainerID, _ environment: Environment, by caller: Caller,
-        sessionID: String? = nil
+        sessionID: String? = nil, push: PushOrder? = nil
     ) async throws -> PushRegistration {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
         let clientID = clientID ?? surroundings.randomUUID()
@@ -40,72 +43,85 @@ extension Cloud {
             sessionID: sessionID ?? "")
         let made = PushToken(
             hash: address.hash, clientID: clientID, device: caller.deviceID, service: service,
-            seen: surroundings.now(), position: 0)
+            seen: surroundings.now(), position: 0, destination: try await destination(push, address))
         try await registry.enter(address.partition)
         let limits = limits
         let position = try await store.write(address.partition) { transaction in
             try await TokenWriting(limits: limits).add(made, &transaction)
         }
-        return try registration(token, address, position)
+        return try registration(token, address, position, isPushed: made.destination != nil)
     }
 
     /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (web-services.md §12.1).
+    ///
+    /// - Parameter push: Another address, or the same; nil: it stays as it was.
     package func registerPushToken(
         _ token: [UInt8], clientID: String?, service: String, in container: ContainerID, _ environment: Environment,
-        by caller: Caller, sessionID: String? = nil
+        by caller: Caller, sessionID: String? = nil, push: PushOrder? = nil
     ) async throws -> PushRegistration {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
         let address = CourierAddress(
             container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
             sessionID: sessionID ?? "")
         let now = surroundings.now()
-        let position: UInt64? = try await store.write(address.partition) { transaction in
+        let destination = try await destination(push, address)
+        let limits = limits
+        let kept: PushToken? = try await store.write(address.partition) { transaction in
             guard var held = try await transaction.pushToken(address.hash) else { return nil }
             held.seen = now
-            transaction.set(held)
-            return held.position
+            held.device = caller.deviceID
+            held.destination = destination ?? held.destination
+            held.destination?.sessionID = address.sessionID
+            try await TokenWriting(limits: limits).keep(held, &transaction)
+            return held
         }
-        guard let position else {
+        guard let kept else {
             return try await createPushToken(
-                clientID: clientID, service: service, in: container, environment, by: caller, sessionID: sessionID)
+                clientID: clientID, service: service, in: container, environment, by: caller, sessionID: sessionID,
+                push: push)
         }
-        return try registration(token, address, position)
+        return try registration(token, address, kept.position, isPushed: kept.destination != nil)
+    }
+
+    /// Ends a token: its device gets no more notifications by it. One that is gone is no error.
+    ///
+    /// - Throws: `authenticationRequired` without a user.
+    package func removePushToken(
+        _ token: [UInt8], in container: ContainerID, _ environment: Environment, by caller: Caller
+    ) async throws {
+        guard let user = caller.user else { throw RequestFailure.notSignedIn }
+        let hash = Array(SHA256.hash(data: token))
+        let limits = limits
+        try await store.write(.privateDatabase(container, environment, of: user)) { transaction in
+            guard let held = try await transaction.pushToken(hash) else { return }
+            try await TokenWriting(limits: limits).remove(held, &transaction)
+        }
+    }
+
+    /// What is stored of an address, once it is certain that it will be found again.
+    private func destination(_ push: PushOrder?, _ place: CourierAddress) async throws -> PushDestination? {
+        guard let push else { return nil }
+        guard push.address.bytes.count <= PushAddress.bytesMax else {
+            throw RequestFailure(.badRequest, "the address of the push service is too long")
+        }
+        try await DeviceSessions(book: .accounts(in: store)).keep(
+            place.sessionID, until: surroundings.now() + limits.pushTokenLifetime)
+        try await registry.notePush(in: place.partition, now: surroundings.now())
+        pushPlaces.insert(place.partition)
+        let seal = PushAddressSeal(surroundings: surroundings)
+        return PushDestination(
+            service: push.service, address: try seal.seal(push.address, service: push.service, in: place.partition),
+            addressID: seal.identity(of: push.address, service: push.service), sessionID: place.sessionID,
+            takesSilent: push.takesSilent)
     }
 
     private func registration(
-        _ token: [UInt8], _ address: CourierAddress, _ position: UInt64
+        _ token: [UInt8], _ address: CourierAddress, _ position: UInt64, isPushed: Bool
     ) throws -> PushRegistration {
         PushRegistration(
-            token: token, courierPath: try courierSeal.seal(address),
+            token: token, courierPath: isPushed ? nil : try courierSeal.seal(address),
             position: CourierPosition.text(position, epoch: store.epoch))
     }
 
     var courierSeal: CourierAddressSeal { CourierAddressSeal(surroundings: surroundings) }
-}
-
-/// Adds a token and lets go of those that are replaced, expired or too many.
-private struct TokenWriting: Sendable {
-    let limits: Limits
-
-    /// The position of the token.
-    func add(_ token: PushToken, _ transaction: inout StorageWriter) async throws -> UInt64 {
-        var header = try await transaction.notificationQueueHeader()
-        var made = token
-        made.position = header.sequence
-        var kept: [PushToken] = []
-        for held in try await transaction.pushTokens().sorted(by: { $0.seen > $1.seen }) {
-            if held.clientID == token.clientID {
-                made.position = held.position
-                transaction.clear(held)
-            } else if held.seen + limits.pushTokenLifetime <= token.seen || kept.count >= limits.pushTokensMax - 1 {
-                transaction.clear(held)
-            } else {
-                kept.append(held)
-            }
-        }
-        transaction.set(made)
-        header.devices = (kept + [made]).map(\.device)
-        transaction.set(header)
-        return made.position
-    }
 }

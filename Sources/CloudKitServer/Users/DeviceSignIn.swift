@@ -225,6 +225,15 @@ package struct DeviceSessions: Sendable {
         }
     }
 
+    /// Lets a session last at least until then: a browser that gets notifications while nobody looks at it stays in its owner's list
+    /// of devices. Tokens of the session end when they end.
+    ///
+    /// - Parameter id: Of the session; nothing happens when it has ended.
+    func keep(_ id: String, until expires: Int64) async throws {
+        guard !id.isEmpty, let session = try await session(id) else { return }
+        try await extend(session, to: expires, lifetime: .persistent)
+    }
+
     /// Pushes the end of a session further away, when that is worth a write.
     func extend(_ session: DeviceSession, to expires: Int64, lifetime: SessionLifetime) async throws {
         guard expires - session.expires > lifetime.milliseconds / 20 else { return }

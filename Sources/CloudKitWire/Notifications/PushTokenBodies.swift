@@ -44,3 +44,62 @@ package struct PushTokenAnswer: Hashable, Sendable {
         self.position = position
     }
 }
+
+/// What `tokens/create`, `tokens/register` and `tokens/delete` are asked (web-services.md §12.1, docs/web-push.md).
+package struct PushTokenRequest: Hashable, Sendable {
+    /// `development` or `production`.
+    package var service: String?
+    package var token: [UInt8]?
+    package var clientID: String?
+    package var push: Push?
+
+    /// Which push service is to send the notifications; our own addition.
+    package struct Push: Hashable, Sendable {
+        package var service: String
+        /// JSON, as the client has it from its platform.
+        package var subscription: [UInt8]
+        /// Whether the device wants notifications that show nothing, too.
+        package var takesSilent: Bool
+    }
+
+    /// Such a request is small.
+    private static let limits = WireLimits(bodyBytesMax: 16_384, depthMax: 8)
+
+    /// - Throws: `badRequest` for what is no such request, `sizeLimitExceeded` for more than 16 KiB.
+    package init(wireBody bytes: [UInt8]) throws(RequestFailure) {
+        self = try WireBody.request(bytes, limits: Self.limits) { reader in
+            var request = PushTokenRequest()
+            try reader.object { reader, key in
+                switch key {
+                case "apnsEnvironment": request.service = try reader.stringIfAny()
+                case "apnsToken": request.token = try reader.base64IfAny()
+                case "clientId": request.clientID = try reader.stringIfAny()
+                case "push": request.push = try reader.readNull() ? nil : try Push(reading: &reader)
+                default: try reader.skipValue()
+                }
+            }
+            return request
+        }
+    }
+
+    private init() {}
+}
+
+extension PushTokenRequest.Push {
+    fileprivate init(reading reader: inout JSONReader) throws {
+        var service: String?
+        var subscription: [UInt8]?
+        var takesSilent = false
+        try reader.object { reader, key in
+            switch key {
+            case "service": service = try reader.stringIfAny()
+            case "subscription": subscription = try reader.readNull() ? nil : try reader.rawValue()
+            case "silent": takesSilent = try reader.boolIfAny() ?? false
+            default: try reader.skipValue()
+            }
+        }
+        guard let service else { throw RequestFailure.missing("push.service") }
+        guard let subscription else { throw RequestFailure.missing("push.subscription") }
+        self.init(service: service, subscription: subscription, takesSilent: takesSilent)
+    }
+}

@@ -35,6 +35,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "On the first start, make an account and an API token to try things out; they are in development.json.")
     var developmentDefaults = false
 
+    @OptionGroup var webPush: WebPushOptions
+
     @Option(
         help: ArgumentHelp(
             "The largest asset that is taken, in bytes; 4 GiB unless said otherwise, from web clients never more than 50 MiB.",
@@ -81,7 +83,9 @@ struct ServeCommand: AsyncParsableCommand {
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, isSignUpOpen: signUp == .open)
             let cloud = folder.cloud(limits: limits)
-            let application = CloudApplication(cloud: cloud, configuration: configuration, logger: logger)
+            let application = CloudApplication(
+                cloud: cloud, configuration: configuration, logger: logger,
+                pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL))
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await announce(port: port, folder: folder)
             }
@@ -145,6 +149,7 @@ struct ServeCommand: AsyncParsableCommand {
         Output.result("listening on \(endpoint)")
         Output.result("data in \(folder.path)")
         Output.result(signUp.announcement)
+        Output.result(webPush.mode.announcement)
         guard developmentDefaults else {
             return Output.result(
                 """

@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitServer
 import Foundation
+import Testing
 
 /// A device that waits for the notifications of its user.
 struct TestDevice {
@@ -13,7 +14,7 @@ struct TestDevice {
         caller = Caller(user: user, deviceID: name, surface: .native)
         let registration = try await cloud.cloud.createPushToken(
             clientID: name, service: "development", in: TestCloud.container, .development, by: caller)
-        path = registration.courierPath
+        path = try #require(registration.courierPath)
         position = registration.position
         self.courier = courier ?? WebCourier(cloud: cloud.cloud, hold: .zero)
     }

@@ -1,0 +1,112 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Synchronization
+
+/// Sends notifications by push services: for devices that keep no connection of their own, such as browsers whose page is closed.
+///
+/// A commit costs a look into a set of partitions and, for users with an address, an entry in an agenda; everything else happens
+/// beside it. Restarted, it looks once at everybody who has an address, so that nothing waits for the next change.
+package final class PushCourier: Courier {
+    private let round: PushRound
+    private let agenda = Mutex(PushAgenda())
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+
+    private var cloud: Cloud { round.cloud }
+
+    /// - Parameters:
+    ///   - services: The services that are switched on; each has a name of its own.
+    ///   - isCurrent: Whether the session with this identifier still lasts.
+    package init(
+        cloud: Cloud, services: [any PushService],
+        isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
+    ) {
+        round = PushRound(
+            cloud: cloud, services: Dictionary(services.map { ($0.name, $0) }, uniquingKeysWith: { $1 }),
+            isCurrent: isCurrent)
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    package func deliver(in partition: StoragePartition) async {
+        guard cloud.pushPlaces.contains(partition) else { return }
+        agenda.withLock { $0.note(partition) }
+        signal.yield()
+    }
+
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.recall() }
+            group.addTask {
+                while (try? await Task.sleep(for: .milliseconds(500), tolerance: .milliseconds(250))) != nil {
+                    self.signal.yield()
+                }
+            }
+            for await _ in signals {
+                while let partition = agenda.withLock({ $0.begin(now: cloud.surroundings.now()) }) {
+                    group.addTask { await self.look(at: partition) }
+                }
+            }
+        }
+    }
+
+    /// Looks at a partition now, and says when to look again. For tests, which do not `run`.
+    ///
+    /// - Returns: Milliseconds since 1970; nil: nothing waits.
+    @discardableResult
+    package func lookOnce(in partition: StoragePartition) async throws -> Int64? {
+        try await round.run(in: partition).again
+    }
+
+    private func look(at partition: StoragePartition) async {
+        var result = PushRound.Result()
+        do {
+            result = try await round.run(in: partition)
+            if !result.hasAddresses { try await forget(partition) }
+        } catch {
+            if !(error is CancellationError) {
+                cloud.noticeBoard.tell(.pushFailed(error: String(describing: type(of: error))))
+            }
+            result.again = cloud.surroundings.now() + PushBackoff.firstPause
+        }
+        agenda.withLock {
+            $0.end(partition, hasSent: result.hasSent, again: result.again, now: cloud.surroundings.now())
+        }
+        signal.yield()
+    }
+
+    // MARK: Across restarts
+
+    private static let partitionsAtOnce = 500
+    /// A mark is made before the address it stands for, which may still be on its way; milliseconds.
+    private static let markLifetime: Int64 = 300_000
+
+    /// Looks at every partition with an address.
+    private func recall() async {
+        var last: StoragePartition?
+        while !Task.isCancelled {
+            let after = last
+            let known = try? await cloud.store.read(.registry) {
+                try await $0.pushedPartitions(after: after, limit: Self.partitionsAtOnce)
+            }
+            guard let known else {
+                // The store is in trouble; it is asked again until it is not.
+                try? await Task.sleep(for: .seconds(1))
+                continue
+            }
+            for partition in known {
+                cloud.pushPlaces.insert(partition)
+                agenda.withLock { $0.note(partition) }
+            }
+            signal.yield()
+            last = known.last
+            if known.count < Self.partitionsAtOnce { return }
+        }
+    }
+
+    /// The user has no address any more: the next start need not look here.
+    private func forget(_ partition: StoragePartition) async throws {
+        let marked = try await cloud.store.read(.registry) { try await $0.whenPushed(partition) }
+        guard let marked, marked + Self.markLifetime < cloud.surroundings.now() else { return }
+        try await cloud.store.write(.registry) { try await $0.clearPushed(partition, marked: marked) }
+    }
+}
