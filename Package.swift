@@ -100,7 +100,8 @@ let package = Package(
             name: "welkin",
             dependencies: [
                 "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
-                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "WebPush", hummingbird, hummingbirdCore, hummingbirdTLS,
+                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "WebPush", hummingbird, hummingbirdCore,
+                hummingbirdTLS,
                 nioCore, nioSSL,
                 arguments,
                 lifecycle,
@@ -211,7 +212,8 @@ let package = Package(
             dependencies: ["CloudUnderTest", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "welkin"],
             swiftSettings: strict),
         .testTarget(
-            name: "WelkinTests", dependencies: ["CloudUnderTest", "CloudKit", "CloudKitDevice", "welkin"],
+            name: "WelkinTests",
+            dependencies: ["CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "welkin"],
             swiftSettings: strict),
         .testTarget(
             name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),

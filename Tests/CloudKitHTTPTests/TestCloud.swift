@@ -23,7 +23,7 @@ struct TestCloud: Sendable {
     static func run(
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
         rounds: Int = 600_000, memoryLifetime: Int64 = 0,
-        filesBytesMax: Int64 = 1 << 40,
+        filesBytesMax: Int64 = 1 << 40, pushServices: [any PushService] = [],
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -35,7 +35,8 @@ struct TestCloud: Sendable {
         let application = CloudApplication(
             cloud: Cloud(store: store, files: files, surroundings: surroundings, limits: limits),
             configuration: configuration,
-            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds)
+            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds,
+            pushServices: pushServices)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in

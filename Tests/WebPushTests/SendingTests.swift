@@ -82,7 +82,8 @@ import Testing
         ("307 Elsewhere\r\nLocation: http://127.0.0.1:9/", .tryAgain(after: nil, reason: "status307")),
     ])
     func `Every answer means something`(answer: String, outcome: PushOutcome) async throws {
-        try await PushServer.run(answering: { _ in answer }) { server in
+        let decision: PushServer.Decision = { _ in answer }
+        try await PushServer.run(answering: decision) { server in
             let webPush = Self.webPush { try await HTTPClient.shared.send($0) }
             let address = try webPush.address(Array(Browser().subscription(endpoint: server.origin).utf8))
             #expect(await webPush.send(Self.message(), to: address) == outcome)

@@ -17,8 +17,8 @@ enum HTML {
     }
 
     /// A whole page.
-    static func page(title: String, body: String, script: String? = nil) -> [UInt8] {
-        let script = script.map { "<script src=\"\($0)\" defer></script>\n" } ?? ""
+    static func page(title: String, body: String, scripts: [String] = []) -> [UInt8] {
+        let scripts = scripts.map { "<script src=\"\($0)\" defer></script>\n" }.joined()
         return Array(
             """
             <!doctype html>
@@ -28,7 +28,7 @@ enum HTML {
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(escape(title))</title>
             <link rel="stylesheet" href="/style.css">
-            \(script)</head>
+            \(scripts)</head>
             <body>
             \(body)
             </body>

@@ -26,7 +26,7 @@ extension Pages {
                 <pre id="command">welkin open '<em>address</em>'</pre>
                 <p class="quiet">The app takes part when it runs; <code>welkin open --accept</code> does so without it.</p>
                 </main>
-                """, script: "/share.js")
+                """, scripts: ["/share.js"])
     }
 
     static func shareNotFound() -> Answer {

@@ -66,7 +66,7 @@ struct Pages {
                 <noscript><p>Signing in needs JavaScript: your password is turned into a proof here and never
                 leaves this page.</p></noscript>
                 </main>
-                """, script: "/sign-in.js")
+                """, scripts: ["/sign-in.js"])
     }
 
     /// Where a person makes an account; the browser is then signed in.
@@ -100,7 +100,7 @@ struct Pages {
                 <noscript><p>Signing up needs JavaScript: your password is turned into a proof here and never
                 leaves this page.</p></noscript>
                 </main>
-                """, script: "/sign-in.js")
+                """, scripts: ["/sign-in.js"])
     }
 
     /// The sign-up page of a cloud whose operator makes the accounts.
@@ -141,12 +141,12 @@ struct Pages {
     }
 
     static func html(
-        title: String, allowsImages: Bool = false, body: String, script: String? = nil
+        title: String, allowsImages: Bool = false, body: String, scripts: [String] = []
     ) -> Answer {
         var headers = headers
         if allowsImages { headers[.contentSecurityPolicy]? += "; img-src data:" }
         return Answer(
-            contentType: "text/html; charset=UTF-8", body: HTML.page(title: title, body: body, script: script),
+            contentType: "text/html; charset=UTF-8", body: HTML.page(title: title, body: body, scripts: scripts),
             headers: headers)
     }
 
@@ -164,6 +164,7 @@ struct Pages {
     private static let style = """
         :root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.5; }
         body { margin: 0; display: grid; place-items: center; min-height: 100vh; }
+        [hidden] { display: none !important; }
         main { max-width: 36rem; padding: 1.5rem; }
         form, label { display: grid; gap: 0.5rem; }
         form { gap: 1rem; }

@@ -30,8 +30,12 @@ enum SignInScript {
           return answer;
         }
 
-        // Hands the token to the app: by address where its token names one, else to the page that opened this one.
+        // Hands the token to the page itself where that is one of the cloud's own, or to the app: by address where its token names one, else to the page that opened this one.
         function handOver(data, token) {
+          if (data.stays) {
+            document.dispatchEvent(new CustomEvent("signed-in", { detail: token }));
+            return "";
+          }
           if (data.callback) {
             const address = new URL(data.callback);
             address.searchParams.set("ckWebAuthToken", token);
@@ -83,7 +87,8 @@ enum SignInScript {
             button.disabled = true;
             message.textContent = "One moment…";
             try {
-              message.textContent = await act(form, form.dataset);
+              const text = await act(form, form.dataset);
+              if (text) message.textContent = text;
               form.hidden = true;
             } catch (error) {
               message.textContent = error.message;

@@ -256,7 +256,10 @@ package struct CloudResponder: HTTPResponder {
         case .landingPage: return Pages.landing()
         case .signInScript: return Pages.script(SignInScript.text)
         case .shareScript: return Pages.script(ShareScript.text)
+        case .notificationsScript: return Pages.script(NotificationsScript.text)
+        case .notificationsWorker: return Pages.script(NotificationsWorker.text)
         case .styleSheet: return Pages.styleSheet()
+        case .notificationsPage: return await forApp(exchange.query) { app, _ in Pages.notifications(app) }
         case .signInPage:
             return await forApp(exchange.query) { Pages.signIn($0, signUpURL: devices.isSignUpOpen ? $1 : nil) }
         case .signUpPage:

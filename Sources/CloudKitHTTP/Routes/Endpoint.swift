@@ -65,6 +65,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case styleSheet = "page/style.css"
     case sharePage = "page/share"
     case shareScript = "page/share.js"
+    case notificationsPage = "page/notifications"
+    case notificationsScript = "page/notifications.js"
+    case notificationsWorker = "page/notifications-worker.js"
     case health
     case metrics
     case unknown
@@ -91,7 +94,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
             .getOrPost
         case .assetUpload: .upload
         case .assetDownload, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage,
-            .shareScript,
+            .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker,
             .health, .metrics, .courier, .unknown:
             .get
         default: .post

@@ -69,6 +69,8 @@ struct Route: Hashable {
     private static let pages: [Substring: Endpoint] = [
         "/": .landingPage, "": .landingPage, "/sign-in": .signInPage, "/sign-up": .signUpPage,
         "/sign-in.js": .signInScript, "/share.js": .shareScript,
+        "/notifications": .notificationsPage, "/notifications.js": .notificationsScript,
+        "/notifications-worker.js": .notificationsWorker,
         "/style.css": .styleSheet, "/health": .health, "/metrics": .metrics,
     ]
 
@@ -93,7 +95,7 @@ struct Route: Hashable {
     static let courierPrefix = "/courier/"
 
     /// The longest page's.
-    private static let pageBytesMax = 16
+    private static let pageBytesMax = 24
 
     private static func place(_ container: Substring, _ environment: Substring) throws(RequestFailure) -> Place {
         guard let name = PercentEncoding.decode(container.utf8), isContainerName(name) else {

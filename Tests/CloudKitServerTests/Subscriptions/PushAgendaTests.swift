@@ -75,17 +75,17 @@ struct PushBackoffTests {
             now = next.again
             failures = next
         }
-        #expect(pauses[..<4] == [4_000, 8_000, 16_000, 32_000])
+        #expect(pauses[..<4] == [1_600, 3_200, 6_400, 12_800])
         #expect(pauses.last == 2_880_000)
         #expect(failures?.since == 0 && failures?.count == 14)
         let late = try #require(PushBackoff.failures(after: nil, wish: nil, now: 0, chance: 255))
-        #expect(late.again == 6_000)
+        #expect(late.again == 2_400)
     }
 
     @Test func `a service's wish counts, within a day`() {
         #expect(PushBackoff.failures(after: nil, wish: 60, now: 0, chance: 0)?.again == 60_000)
-        #expect(PushBackoff.failures(after: nil, wish: 0, now: 0, chance: 0)?.again == 4_000)
-        #expect(PushBackoff.failures(after: nil, wish: -9, now: 0, chance: 0)?.again == 4_000)
+        #expect(PushBackoff.failures(after: nil, wish: 0, now: 0, chance: 0)?.again == 1_600)
+        #expect(PushBackoff.failures(after: nil, wish: -9, now: 0, chance: 0)?.again == 1_600)
         #expect(PushBackoff.failures(after: nil, wish: .max, now: 0, chance: 0)?.again == 86_400_000)
     }
 

@@ -81,7 +81,7 @@ struct PushCourierTests {
             service.answer(.delivered, .tryAgain(after: nil, reason: "status503"))
             let again = try #require(try await courier.lookOnce(in: Self.partition))
             #expect(service.taken() == ["a Q +R1", "a Q +R2"])
-            #expect((4_000...6_000).contains(again - cloud.time.now))
+            #expect((1_600...2_400).contains(again - cloud.time.now))
             #expect(cloud.cloud.noticeBoard.counts.postponed == ["test": 1])
             // Not before its time.
             try await courier.lookOnce(in: Self.partition)

@@ -2,12 +2,12 @@ import CloudKitRecordLayer
 
 /// When a message is tried again that did not get through, and when no more.
 ///
-/// 5 seconds after the first failure, twice as long after each further one, up to an hour, give or take a fifth so that what failed
+/// 2 seconds after the first failure, twice as long after each further one, up to an hour, give or take a fifth so that what failed
 /// together does not come back together; later if the service says so. An address that nothing gets through to for three days is let
 /// go.
 struct PushBackoff: Hashable, Sendable {
     /// Milliseconds.
-    static let firstPause: Int64 = 5_000
+    static let firstPause: Int64 = 2_000
     static let pauseMax: Int64 = 3_600_000
     static let wishMax: Int64 = 86_400_000
     static let patience: Int64 = 3 * 86_400_000
