@@ -192,9 +192,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitHTTP",
-                "CloudKitModel",
-                "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore", lifecycle, logging,
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
+                "CloudKitServer", "CloudKitTesting", "FileStore",
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),

@@ -39,11 +39,17 @@ func withCloud(
 
 /// A clock that moves when told, and chance from a seed.
 final class TestSurroundings: Sendable {
+    typealias Rest = @Sendable (Duration) async throws -> Void
+
     private let state = Mutex((now: Int64(1_700_000_000_000), chance: SplitMix64(seed: 1)))
+    private let resting = Mutex<Rest> { try await Task.sleep(for: $0) }
 
     func advance(_ milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
 
     var now: Int64 { state.withLock(\.now) }
+
+    /// Says what becomes of the cloud's own pauses from now on.
+    func rest(_ body: @escaping Rest) { resting.withLock { $0 = body } }
 
     var surroundings: Surroundings {
         Surroundings(
@@ -52,7 +58,7 @@ final class TestSurroundings: Sendable {
                 self.state.withLock { state in
                     (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &state.chance) }
                 }
-            })
+            }, uptime: { .milliseconds(self.now) }, rest: { try await self.resting.withLock { $0 }($0) })
     }
 }
 

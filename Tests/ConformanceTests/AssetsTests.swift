@@ -1,3 +1,4 @@
+import CloudKitTesting
 import FaultyNetwork
 import Foundation
 import Synchronization
@@ -141,7 +142,7 @@ import Testing
         try await ThrowawayCloud.run { cloud in
             let files = try TestFiles()
             let user = try await cloud.addUser("ada")
-            let clock = TestClock()
+            let clock = TestClock(skipsWaits: false)
             let dice = FaultDice(seed: UInt64(seed), faults: NetworkFaultTests.faults, oneIn: 3)
             try await FaultyProxy.run(
                 before: cloud.port, timekeeping: clock.timekeeping, decide: { _ in dice.roll() }

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitTesting
 import FaultyNetwork
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
         async throws
     {
         try await Self.countTogether { id, device, cloud, user in
-            let clock = TestClock()
+            let clock = TestClock(skipsWaits: false)
             let network = FaultyTransport(
                 over: HTTPTransport.shared, timekeeping: clock.timekeeping, decide: Self.dice(device, fault))
             let database = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
@@ -32,7 +33,7 @@ import Testing
     @Test(arguments: faults)
     func `B-THR-07 B-SAV-02 so it is when it goes wrong between the sockets`(fault: NetworkFault) async throws {
         try await Self.countTogether { id, device, cloud, user in
-            let clock = TestClock()
+            let clock = TestClock(skipsWaits: false)
             try await FaultyProxy.run(
                 before: cloud.port, timekeeping: clock.timekeeping, decide: Self.dice(device, fault)
             ) { proxy, endpoint in

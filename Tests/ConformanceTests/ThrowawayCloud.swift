@@ -1,60 +1,41 @@
 import CloudKitDevice
 import CloudKitEncryption
-import CloudKitHTTP
 import CloudKitModel
-import CloudKitRecordLayer
 import CloudKitServer
+import CloudKitTesting
 import FileStore
 import Foundation
-import Logging
-import OrderedStore
-import ServiceLifecycle
 
 @testable import CloudKit
 
 /// A whole cloud inside the test process, on a port of the system's choosing, gone when the test ends.
 struct ThrowawayCloud: Sendable {
-    let port: Int
-    let cloud: Cloud
+    private let running: RunningCloud
     let container: String
     private let apiToken: String
-    private let book: Book
 
-    var endpoint: String { "http://127.0.0.1:\(port)" }
+    var cloud: Cloud { running.cloud }
+    var endpoint: String { running.endpoint }
+    var port: Int { running.holdings.address.firstPort ?? 0 }
+    private var book: Book { running.book }
 
     /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
     ///
     /// - Parameter files: Holds the bytes of assets; nil: in memory, too.
     static func run<Value>(
-        container: String = "iCloud.com.example.conformance", files: Files? = nil,
+        container: String = "iCloud.com.example.conformance", files: (any FileStore)? = nil,
         _ body: (ThrowawayCloud) async throws -> Value
     ) async throws -> Value {
-        let store = MemoryStore(epoch: 7)
-        let surroundings = Surroundings(secret: Array(repeating: 42, count: 32), now: { Clock.now })
-        let cloud = Cloud(store: store, files: files ?? MemoryFileStore(now: { Clock.now }), surroundings: surroundings)
-        let application = CloudApplication(
-            cloud: cloud, configuration: CloudConfiguration(port: 0),
-            logger: Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }, memoryLifetime: 0, rounds: 10)
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let service = try application.service(listening: { port.yield($0) })
-        let group = ServiceGroup(
-            configuration: .init(services: [.init(service: service)], logger: Logger(label: "conformance")))
-        let running = Task { try await group.run() }
-        guard let number = await ports.first(where: { _ in true }) else { throw CancellationError() }
-
-        let book = Book.accounts(in: store)
-        let (token, _) = try await APITokens(book: book, surroundings: surroundings).create(
-            container: ContainerID(container), environment: .development, name: "tests")
-        let throwaway = ThrowawayCloud(
-            port: number, cloud: cloud, container: container, apiToken: token, book: book)
+        let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+        let running = try await RunningCloud.start(CloudHoldings(now: now, files: files))
         do {
+            let throwaway = ThrowawayCloud(
+                running: running, container: container, apiToken: try await running.makeAPIToken(of: container))
             let value = try await body(throwaway)
-            await group.triggerGracefulShutdown()
-            try await running.value
+            await running.stop()
             return value
         } catch {
-            await group.triggerGracefulShutdown()
-            try? await running.value
+            await running.stop()
             throw error
         }
     }
@@ -187,9 +168,4 @@ struct ThrowawayCloud: Sendable {
         let proof: [UInt8]
         let secret = AccountSecret()
     }
-}
-
-/// Milliseconds since 1970.
-private enum Clock {
-    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

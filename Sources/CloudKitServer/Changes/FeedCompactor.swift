@@ -5,7 +5,6 @@ import CloudKitRecordLayer
 package struct FeedCompactor: Sendable {
     private let cloud: Cloud
     private let kept: Int64
-    private let sleep: @Sendable (Duration) async throws -> Void
 
     /// Before the first run: a cloud that has just started has better things to do.
     package static let firstPause = Duration.seconds(600)
@@ -16,14 +15,9 @@ package struct FeedCompactor: Sendable {
 
     /// - Parameters:
     ///   - kept: Milliseconds for which deletions are kept: a device that was away no longer goes on where it was.
-    ///   - sleep: Waits; throws when it is time to stop.
-    package init(
-        cloud: Cloud, kept: Int64,
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    ) {
+    package init(cloud: Cloud, kept: Int64) {
         self.cloud = cloud
         self.kept = kept
-        self.sleep = sleep
     }
 
     /// Works until waiting throws.
@@ -35,13 +29,15 @@ package struct FeedCompactor: Sendable {
         done: @Sendable (FeedCompaction) -> Void, failed: @Sendable (any Error) -> Void
     ) async {
         do {
-            try await sleep(Self.firstPause)
+            try await rest(Self.firstPause)
             while true {
                 done(try await runOnce(failed))
-                try await sleep(Self.pause)
+                try await rest(Self.pause)
             }
         } catch {}
     }
+
+    private func rest(_ duration: Duration) async throws { try await cloud.surroundings.rest(duration) }
 
     private func runOnce(_ failed: @Sendable (any Error) -> Void) async throws -> FeedCompaction {
         let cutoff = cloud.surroundings.now() - kept
@@ -61,7 +57,7 @@ package struct FeedCompactor: Sendable {
                 } catch {
                     failed(error)
                 }
-                try await sleep(Self.breath)
+                try await rest(Self.breath)
             }
             if databases.count < Self.databasesAtOnce { return total }
             last = databases.last

@@ -59,11 +59,12 @@ package struct NotificationDelivery: Sendable {
     }
 
     private func carry(from partition: StoragePartition, failed: @Sendable (any Error) -> Void) async {
+        let surroundings = cloud.surroundings
         do {
             while true {
-                let began = ContinuousClock.now
+                let began = surroundings.uptime()
                 if let count = try await cloud.carryNotifications(from: partition) {
-                    try await Task.sleep(for: CarryingPace.rest(after: .now - began, queued: count))
+                    try await surroundings.rest(CarryingPace.rest(after: surroundings.uptime() - began, queued: count))
                 } else if pace.end(partition) {
                     return
                 }

@@ -2,6 +2,10 @@
 package struct Surroundings: Sendable {
     /// Milliseconds since 1970.
     package var now: @Sendable () -> Int64
+    /// A clock that only runs forward, from an arbitrary start.
+    package var uptime: @Sendable () -> Duration
+    /// Waits that long, where work pauses by itself. Throws `CancellationError`.
+    package var rest: @Sendable (Duration) async throws -> Void
     /// That many unpredictable bytes.
     package var random: @Sendable (Int) -> [UInt8]
     /// 32 bytes that only this cloud knows. Whoever has them can make any token.
@@ -9,12 +13,21 @@ package struct Surroundings: Sendable {
 
     package init(
         secret: [UInt8], now: @escaping @Sendable () -> Int64,
-        random: @escaping @Sendable (Int) -> [UInt8] = Surroundings.systemRandom
+        random: @escaping @Sendable (Int) -> [UInt8] = Surroundings.systemRandom,
+        uptime: @escaping @Sendable () -> Duration = Surroundings.systemUptime,
+        rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.secret = secret
         self.now = now
         self.random = random
+        self.uptime = uptime
+        self.rest = rest
     }
+
+    package static let systemUptime: @Sendable () -> Duration = {
+        let start = ContinuousClock.now
+        return { ContinuousClock.now - start }
+    }()
 
     package static let systemRandom: @Sendable (Int) -> [UInt8] = { count in
         var generator = SystemRandomNumberGenerator()

@@ -6,29 +6,34 @@ import OrderedStore
 import Synchronization
 
 /// What a test's cloud has that outlives its server: data, secret, what devices keep, and where it is reached.
-struct CloudHoldings: Sendable {
-    let store: MemoryStore
-    let files: MemoryFileStore
-    let surroundings: Surroundings
+package struct CloudHoldings: Sendable {
+    package let store: MemoryStore
+    let files: any FileStore
+    package let surroundings: Surroundings
     /// Holds everything that devices keep.
     let dataHome: String
-    let address = ServerAddress()
+    package let address = ServerAddress()
 
-    init(_ clock: TestClock) throws {
+    /// - Parameters:
+    ///   - now: The cloud's clock, milliseconds since 1970.
+    ///   - files: Holds the bytes of assets; nil: in memory.
+    package init(now: @escaping @Sendable () -> Int64, files: (any FileStore)? = nil) throws {
         store = MemoryStore(epoch: .random(in: 1 ... .max))
-        files = MemoryFileStore(now: { clock.milliseconds })
-        surroundings = Surroundings(secret: Surroundings.systemRandom(32), now: { clock.milliseconds })
+        self.files = files ?? MemoryFileStore(now: now)
+        surroundings = Surroundings(secret: Surroundings.systemRandom(32), now: now)
         let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-testing-\(UUID().uuidString)")
         dataHome = folder.path(percentEncoded: false)
         try PrivateFile.makeFolder(dataHome)
     }
+
+    init(_ clock: TestClock) throws { try self.init(now: { clock.milliseconds }) }
 
     func discard() { try? FileManager.default.removeItem(atPath: dataHome) }
 }
 
 /// Where the server of a cloud listens. After a restart that may be another port; the cloud's devices find it here, so that the
 /// address with which they were set up stays good.
-final class ServerAddress: Sendable {
+package final class ServerAddress: Sendable {
     private struct State {
         var first: Int?
         var current: Int?
@@ -37,7 +42,7 @@ final class ServerAddress: Sendable {
     private let state = Mutex(State())
 
     /// The port of the first start.
-    var firstPort: Int? { state.withLock { $0.first } }
+    package var firstPort: Int? { state.withLock { $0.first } }
 
     /// - Parameter port: nil: the server does not run.
     func set(_ port: Int?) {

@@ -7,19 +7,19 @@ import OrderedStore
 import ServiceLifecycle
 
 /// One start of a cloud's server: its rules and its port.
-struct RunningCloud: Sendable {
-    let holdings: CloudHoldings
-    let cloud: Cloud
-    let endpoint: String
+package struct RunningCloud: Sendable {
+    package let holdings: CloudHoldings
+    package let cloud: Cloud
+    package let endpoint: String
     private let group: ServiceGroup
     private let service: Task<Void, any Error>
     private let outbox: Task<Void, Never>
 
     /// Passwords of test accounts need not withstand anybody.
-    static let rounds = 10
+    package static let rounds = 10
 
     /// Listens where the cloud did before, if nobody else took the port meanwhile.
-    static func start(_ holdings: CloudHoldings) async throws -> RunningCloud {
+    package static func start(_ holdings: CloudHoldings) async throws -> RunningCloud {
         if let port = holdings.address.firstPort, let again = try? await start(holdings, port: port) { return again }
         return try await start(holdings, port: 0)
     }
@@ -65,12 +65,12 @@ struct RunningCloud: Sendable {
         try? await service.value
     }
 
-    func stop() async {
+    package func stop() async {
         await stopServing()
         holdings.discard()
     }
 
-    private var book: Book { .accounts(in: holdings.store) }
+    package var book: Book { .accounts(in: holdings.store) }
 
     /// An account with a password of its own.
     struct TestAccount: Sendable {
@@ -89,7 +89,7 @@ struct RunningCloud: Sendable {
         return TestAccount(email: email, password: password, id: account.id)
     }
 
-    func makeAPIToken(of container: String) async throws -> String {
+    package func makeAPIToken(of container: String) async throws -> String {
         let tokens = APITokens(book: book, surroundings: cloud.surroundings)
         return try await tokens.create(
             container: ContainerID(container), environment: .development, name: "tests"

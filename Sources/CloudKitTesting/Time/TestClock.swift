@@ -8,28 +8,36 @@ import Synchronization
 /// test waiting: the clock jumps to the moment they wait for. Set `skipsWaits` to false to see them wait, and `advance(by:)`
 /// to let them go on.
 public final class TestClock: Sendable {
-    private struct Sleeper {
-        var id: UInt64
+    struct Sleeper {
         var due: Duration
         var continuation: CheckedContinuation<Void, any Error>
     }
 
-    private struct State {
+    struct State {
         var elapsed = Duration.zero
-        var skipsWaits = true
-        var sleepers: [Sleeper] = []
+        var skipsWaits: Bool
+        var sleepers: [UInt64: Sleeper] = [:]
         var nextID: UInt64 = 0
-        /// Who waits for somebody to wait.
-        var watchers: [CheckedContinuation<Void, Never>] = []
+        /// Requests that are under way.
+        var requests = 0
+        /// Who waits for any of this to change.
+        var watchers: [AsyncStream<Void>.Continuation] = []
+
+        mutating func watch() -> AsyncStream<Void> {
+            let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+            watchers.append(continuation)
+            return stream
+        }
     }
 
     /// What the clock showed at first.
     public let start: Date
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    public init(startingAt start: Date = Date()) {
+    public init(startingAt start: Date = Date(), skipsWaits: Bool = true) {
         // Whole milliseconds: what the cloud notes on records is as exact as that.
         self.start = Date(timeIntervalSince1970: (start.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
+        state = Mutex(State(skipsWaits: skipsWaits))
     }
 
     /// What the clock shows.
@@ -44,32 +52,32 @@ public final class TestClock: Sendable {
     /// Devices that wait now.
     public var waitingCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Returns once a device waits on this clock; for tests that set `skipsWaits` to false.
-    public func waitForSleepers() async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.sleepers.isEmpty { state.watchers.append(continuation) }
-                return !state.sleepers.isEmpty
-            }
-            if isThere { continuation.resume() }
-        }
-    }
+    /// Returns once a device waits on this clock, or the task is cancelled; for tests that set `skipsWaits` to false.
+    public func waitForSleepers() async { _ = try? await nextSleep() }
 
     /// Moves the time on and wakes whoever waited for it, the earliest first.
     public func advance(by duration: Duration) {
         let awake = state.withLock { state in
             state.elapsed += max(.zero, duration)
-            let awake = state.sleepers.filter { $0.due <= state.elapsed }.sorted { $0.due < $1.due }
-            state.sleepers.removeAll { $0.due <= state.elapsed }
-            return awake
+            let awake = state.sleepers.filter { $0.value.due <= state.elapsed }
+            for id in awake.keys { state.sleepers[id] = nil }
+            return awake.sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
         }
-        for sleeper in awake { sleeper.continuation.resume() }
+        for sleeper in awake { sleeper.value.continuation.resume() }
     }
 
-    var elapsed: Duration { state.withLock { $0.elapsed } }
+    /// Since the clock was made.
+    package var elapsed: Duration { state.withLock { $0.elapsed } }
 
     /// Milliseconds since 1970, as the cloud counts.
-    var milliseconds: Int64 { Int64((now.timeIntervalSince1970 * 1000).rounded()) }
+    package var milliseconds: Int64 { Int64((now.timeIntervalSince1970 * 1000).rounded()) }
+
+    package var timekeeping: Timekeeping {
+        Timekeeping(
+            now: { self.elapsed }, sleep: { try await self.sleep($0) },
+            // An operation's own patience is measured on the real clock, as the answers it waits for are.
+            timeout: { try await ContinuousClock().sleep(for: $0) }, random: { 0.5 })
+    }
 
     func sleep(_ duration: Duration) async throws {
         try Task.checkCancellation()
@@ -83,31 +91,40 @@ public final class TestClock: Sendable {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let outcome: Result<Void, any Error>? = state.withLock { state in
+                let outcome: Result<Void, any Error>? = change { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if state.elapsed >= due { return .success(()) }
-                    state.sleepers.append(Sleeper(id: id, due: due, continuation: continuation))
+                    state.sleepers[id] = Sleeper(due: due, continuation: continuation)
                     return nil
                 }
-                if let outcome { return continuation.resume(with: outcome) }
-                let watchers = state.withLock { state in
-                    defer { state.watchers = [] }
-                    return state.watchers
-                }
-                for watcher in watchers { watcher.resume() }
+                if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
-            let cancelled = state.withLock { state in
-                state.sleepers.firstIndex { $0.id == id }.map { state.sleepers.remove(at: $0).continuation }
-            }
-            cancelled?.resume(throwing: CancellationError())
+            let sleeper = change { $0.sleepers.removeValue(forKey: id) }
+            sleeper?.continuation.resume(throwing: CancellationError())
         }
     }
 
-    var timekeeping: Timekeeping {
-        Timekeeping(
-            now: { self.elapsed }, sleep: { try await self.sleep($0) },
-            // An operation's own patience is measured on the real clock, as the answers it waits for are.
-            timeout: { try await ContinuousClock().sleep(for: $0) }, random: { 0.5 })
+    /// Changes something that others may be waiting for.
+    func change<Value>(_ body: (inout State) -> Value) -> Value {
+        let (value, watchers) = state.withLock { state in
+            let value = body(&state)
+            defer { state.watchers = [] }
+            return (value, state.watchers)
+        }
+        for watcher in watchers { watcher.finish() }
+        return value
+    }
+
+    /// Waits until the body has an answer.
+    ///
+    /// - Throws: `CancellationError`.
+    func value<Value>(_ body: (State) -> Value?) async throws -> Value {
+        while true {
+            try Task.checkCancellation()
+            let (value, changes) = state.withLock { (body($0), $0.watch()) }
+            if let value { return value }
+            for await _ in changes { break }
+        }
     }
 }

@@ -141,7 +141,8 @@ struct FeedCompactionTests {
             test.time.advance(20 * day)
             try await test.modify([delete("B")])
             let pauses = Mutex<[Duration]>([])
-            let compactor = FeedCompactor(cloud: test.cloud, kept: 30 * day) { pause in
+            let compactor = FeedCompactor(cloud: test.cloud, kept: 30 * day)
+            test.time.rest { pause in
                 let count = pauses.withLock { pauses in
                     pauses.append(pause)
                     return pauses.count

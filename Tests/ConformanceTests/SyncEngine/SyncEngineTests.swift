@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitTesting
 import FaultyNetwork
 import Testing
 
@@ -353,7 +354,7 @@ import Testing
 
     @Test func `B-SYN-05 an edit made while its record is being sent is sent as well`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let clock = TestClock()
+            let clock = TestClock(skipsWaits: false)
             let slow = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { request in
                 request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
             }
@@ -374,7 +375,7 @@ import Testing
 
     @Test func `Cancelling ends what runs and what waits, and loses nothing`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let clock = TestClock()
+            let clock = TestClock(skipsWaits: false)
             let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { request in
                 request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
             }

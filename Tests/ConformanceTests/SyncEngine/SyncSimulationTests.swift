@@ -1,3 +1,4 @@
+import CloudKitTesting
 import FaultyNetwork
 import Foundation
 import SeededChance
@@ -49,7 +50,7 @@ private final class Shared<Value: Sendable>: Sendable {
 
 private struct SyncSimulation {
     private var chance: SplitMix64
-    private let clock = TestClock()
+    private let clock = TestClock(skipsWaits: false)
     private var devices: [SimulatedDevice] = []
     private var edit = 0
     /// The latest edit of each note that is never deleted, as far as some device's disk has ever held it.
