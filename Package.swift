@@ -132,7 +132,8 @@ let package = Package(
         .testTarget(
             name: "WebPushTests",
             dependencies: [
-                "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitModel", "CloudKitServer", "HTTPTransfer", crypto,
+                "SeededChance", "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitModel", "CloudKitServer",
+                "HTTPTransfer", crypto,
             ],
             swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),

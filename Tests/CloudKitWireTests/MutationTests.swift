@@ -60,6 +60,8 @@ struct MutationTests {
         _ = try? [ZoneChangesOutcome](wireAnswer: body).wireAnswer(style: nativeStyle)
         _ = try? DatabaseChangesPage(wireAnswer: body).wireAnswer(style: webStyle)
         _ = try? UserIdentity(wireAnswer: body).wireAnswer()
+        _ = try? PushTokenRequest(wireBody: body)
+        _ = PushNotification.isVisible(payload: body)
         _ = WireError(wireAnswer: body, status: 400).wireAnswer(style: nativeStyle)
     }
 
@@ -96,6 +98,9 @@ struct MutationTests {
                 moreComing: true
             ).wireAnswer(style: nativeStyle),
             UserIdentity(user: me, givenName: "A").wireAnswer(),
+            Array(
+                #"{"apnsToken":"AAAA","clientId":"c","push":{"service":"webPush","silent":true,"subscription":{"keys":{}}}}"#
+                    .utf8), PushNotification.lost(me, ContainerID("c")).payload(),
             WireError(failure: failure, redirectURL: "u").wireAnswer(style: nativeStyle),
         ]
     }

@@ -1,6 +1,8 @@
 import CloudKitModel
 import CloudKitServer
+import Foundation
 import PushReceiver
+import SeededChance
 import Testing
 
 @testable import WebPush
@@ -59,6 +61,38 @@ import Testing
         }
         let other = try rules.endpoint("https://push.example.net/")
         #expect(!other.isHostNamed)
+    }
+
+    /// Whatever looks like a public endpoint here does so to another reader of URLs.
+    @Test(arguments: [UInt64(1), 2, 3]) func `Damaged endpoints mean to others what they mean here`(seed: UInt64) throws
+    {
+        var random = SplitMix64(seed: seed)
+        let parts = [
+            "@", ":", "/", "//", "\\", "?", "#", "[", "]", "::1", "127.0.0.1", ".", "%40", "443", "localhost", " ",
+            "0x7f",
+        ]
+        var taken = 0
+        for _ in 0..<3_000 {
+            var url = Array("https://push.example.net:443/a/b?c")
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let index = Int.random(in: 0...url.count, using: &random)
+                let part = Array(parts.randomElement(using: &random) ?? "")
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0 where index < url.count: url.remove(at: index)
+                case 1 where index < url.count: url.replaceSubrange(index...index, with: part)
+                default: url.insert(contentsOf: part, at: index)
+                }
+            }
+            guard let endpoint = try? WebPushEndpointRules().endpoint(String(url)) else { continue }
+            taken += 1
+            let other = try #require(URLComponents(string: endpoint.url), "\(endpoint.url)")
+            #expect(other.scheme == "https" && other.user == nil && other.password == nil && other.fragment == nil)
+            #expect(other.port == nil || other.port == 443)
+            let host = try #require(other.host, "\(endpoint.url)")
+            #expect(host.contains(".") && !host.contains(":"))
+            #expect(endpoint.origin == "https://" + host + (other.port == nil ? "" : ":443"), "\(endpoint.url)")
+        }
+        #expect(taken > 100)
     }
 
     @Test func `A subscription comes back as it was stored`() throws {

@@ -12,7 +12,6 @@ extension Pages {
                 <input name="email" type="email" autocomplete="username" required></label>
                 <label>Password
                 <input name="password" type="password" autocomplete="current-password" required></label>
-                <label class="check"><input name="persist" type="checkbox"> Keep me signed in</label>
                 <button type="submit">Sign in</button>
                 </form>
                 <p><button id="switch" type="button" hidden>Turn on</button></p>

@@ -57,7 +57,7 @@ enum SignInScript {
           const email = form.elements.email.value;
           const puzzle = await post(data, "sessions/prepare", { email });
           const proof = await deriveProof(form.elements.password.value, puzzle.salt, puzzle.rounds);
-          const lifetime = form.elements.persist.checked ? "persistent" : "session";
+          const lifetime = form.elements.persist?.checked ? "persistent" : "session";
           const session = await post(data, "sessions/create", { email, proof, deviceName: "Browser", lifetime });
           return handOver(data, session.ckWebAuthToken);
         }

@@ -87,7 +87,8 @@ struct PushRound: Sendable {
                     payload: notification.payload, isVisible: isVisible, collapseKey: notification.collapseKey,
                     lifetime: Int(max(left, 0) / 1000)), to: address)
             guard visit.took(outcome, of: notification.sequence) else {
-                if case .tryAgain(let wish, let reason) = outcome {
+                // What was broken off because the cloud stops says nothing about the service.
+                if case .tryAgain(let wish, let reason) = outcome, !Task.isCancelled {
                     postpone(&visit, destination.failures, wish, reason)
                 }
                 return visit

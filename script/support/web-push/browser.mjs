@@ -1,0 +1,66 @@
+// Chromium without a window, driven over a pipe by the DevTools protocol.
+import { spawn } from "node:child_process";
+
+export function startBrowser(folder, options) {
+  const process = spawn("chromium", [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
+    `--user-data-dir=${folder}/profile`, ...options, "about:blank",
+  ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const calls = new Map();
+  const listeners = new Set();
+  let lastID = 0;
+  let rest = "";
+  process.stdio[4].on("data", (part) => {
+    rest += part;
+    const messages = rest.split("\0");
+    rest = messages.pop();
+    for (const message of messages.map((text) => JSON.parse(text))) {
+      const call = calls.get(message.id);
+      calls.delete(message.id);
+      if (!call) listeners.forEach((listener) => listener(message));
+      else if (message.error) call.reject(new Error(message.error.message));
+      else call.resolve(message.result);
+    }
+  });
+
+  const send = (method, params = {}, sessionId = undefined) => new Promise((resolve, reject) => {
+    lastID += 1;
+    calls.set(lastID, { resolve, reject });
+    process.stdio[3].write(JSON.stringify({ id: lastID, method, params, sessionId }) + "\0");
+  });
+
+  /** Opens a page; `change` may rewrite the body of what it posts to paths that end in `path`. */
+  async function open(url, { path, change } = {}) {
+    const { targetId } = await send("Target.createTarget", { url: "about:blank" });
+    const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
+    const call = (method, params) => send(method, params, sessionId);
+    if (change) {
+      listeners.add((message) => {
+        if (message.sessionId !== sessionId || message.method !== "Fetch.requestPaused") return;
+        const { requestId, request } = message.params;
+        const postData = request.postData && Buffer.from(change(request.postData)).toString("base64");
+        call("Fetch.continueRequest", postData ? { requestId, postData } : { requestId });
+      });
+      await call("Fetch.enable", { patterns: path.map((path) => ({ urlPattern: `*${path}?*` })) });
+    }
+    await call("Page.enable");
+    const loaded = new Promise((resolve) => listeners.add((message) => {
+      if (message.sessionId === sessionId && message.method === "Page.loadEventFired") resolve();
+    }));
+    await call("Page.navigate", { url });
+    await loaded;
+    return {
+      /** What an expression comes to, awaited, as if a person had done it. */
+      async run(expression) {
+        const answer = await call("Runtime.evaluate", {
+          expression: `(async () => ${expression})()`, awaitPromise: true, returnByValue: true, userGesture: true,
+        });
+        if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception?.description ?? "exception");
+        return answer.result.value;
+      },
+      close: () => send("Target.closeTarget", { targetId }),
+    };
+  }
+
+  return { process, send, open };
+}
