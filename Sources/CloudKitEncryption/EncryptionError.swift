@@ -55,7 +55,8 @@ extension EncryptionError: CustomStringConvertible {
         case .noKey(let item): "no key at hand opens \(item)"
         case .badSignature(let item): "the signature of \(item) is not by who it claims"
         case .identityReplaced(let user, let pinned, let offered):
-            "the public key of \(user) is \(offered), this device knows \(pinned): compare fingerprints with them first"
+            "the public key of \(user) is \(offered), this device knows \(pinned): compare fingerprints with them "
+                + "(welkin keychain trust)"
         case .tooMany(let item, let limit): "\(item) holds at most \(limit) entries"
         }
     }

@@ -24,6 +24,43 @@ import Testing
         return try await app.sharedCloudDatabase.record(for: root).encryptedValues["text"] as? String
     }
 
+    @Test func `B-TM-08, B-TM-12 who reset their keys is served again once the owner says that the new identity is theirs`()
+        async throws
+    {
+        try await Town.run { town in
+            let ada = try await town.newcomer("ada")
+            let ben = try await town.newcomer("ben")
+            let (adas, bens) = (try ada.app(), try ben.app())
+            let share = try await share("First", adas)
+            let metadata = try await bens.shareMetadata(for: try #require(share.url))
+            try await bens.accept(metadata)
+            #expect(try await text(of: metadata, bens) == "text of First")
+            func fingerprint() async throws -> String {
+                try await ben.welkin("status", "--json").decoded(Status.self).fingerprint ?? ""
+            }
+            let before = try await fingerprint()
+            let same = try await ada.welkin("keychain", "trust", "ben@example.com")
+            #expect(same.status == 0, "\(same.remarks)")
+            #expect(same.remarks.contains("Nothing has changed"))
+
+            let reset = try await ben.welkin("keychain", "reset", "--yes", "--rounds", Town.rounds, input: ["correct horse"])
+            #expect(reset.status == 0, "\(reset.remarks)")
+            let after = try await fingerprint()
+            #expect(after != before)
+            _ = try await adas.privateCloudDatabase.record(for: share.recordID)
+            await #expect(throws: CKError.self) { try await text(of: metadata, bens) }
+            let wrong = try await ada.welkin("keychain", "trust", "ben@example.com", "--fingerprint", before)
+            #expect(wrong.status == 1)
+            #expect(wrong.remarks.contains("another fingerprint"))
+            let right = try await ada.welkin("keychain", "trust", "ben@example.com", "--fingerprint", after)
+            #expect(right.status == 0, "\(right.remarks)")
+            #expect(right.output.contains(before) && right.output.contains(after))
+            _ = try await adas.privateCloudDatabase.record(for: share.recordID)
+            #expect(try await text(of: metadata, bens) == "text of First")
+            #expect(try await ada.welkin("keychain", "trust", "nobody@example.com").status == 1)
+        }
+    }
+
     @Test func `B-ACP-01 an opened link reaches the running app, and one that starts later, which accept`()
         async throws
     {

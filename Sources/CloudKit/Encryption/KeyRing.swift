@@ -37,7 +37,7 @@ final class KeyRing: Sendable {
 
     /// - Parameter folder: The profile's; nil: nothing is written.
     init(account: any DeviceAccount, place: ContainerPlace?, epochs: EpochBook, folder: String? = nil) {
-        identities = PinFile(folder: folder, name: "known-identities.json", empty: IdentityPins())
+        identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
         links = PinFile(folder: folder, name: "share-links.json", empty: [:])
         self.account = account
         container = place?.container.name ?? ""

@@ -4,8 +4,8 @@ import CloudKitDevice
 /// The keys of the account's encrypted data.
 struct KeychainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keychain", abstract: "The keys of your account's encrypted data.",
-        subcommands: [RecoveryWordsCommand.self, ResetKeychainCommand.self])
+        commandName: "keychain", abstract: "The keys of your account's encrypted data, and those of others.",
+        subcommands: [RecoveryWordsCommand.self, ResetKeychainCommand.self, TrustCommand.self])
 }
 
 struct RecoveryWordsCommand: AsyncParsableCommand {

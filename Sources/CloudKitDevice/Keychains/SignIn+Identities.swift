@@ -1,0 +1,101 @@
+import CloudKitEncryption
+import Foundation
+
+/// Somebody's public identity as the cloud says it now, beside the one that this profile knows (B-TM-08).
+package struct MetIdentity: Hashable, Sendable {
+    package var email: String
+    fileprivate var name: String
+    fileprivate var identity: PublicIdentity
+    fileprivate var pinned: Fingerprint?
+
+    /// What people compare, in eight groups of four digits.
+    package var fingerprint: String { identity.fingerprint.description }
+    /// nil: the profile never met this user.
+    package var knownFingerprint: String? { pinned?.description }
+    package var isKnown: Bool { pinned == identity.fingerprint }
+
+    /// Whether a text is the fingerprint, however it is grouped.
+    package func hasFingerprint(_ text: String) -> Bool {
+        text.lowercased().filter(\.isHexDigit) == fingerprint.filter(\.isHexDigit)
+    }
+}
+
+/// Why somebody's identity cannot be compared.
+package enum IdentityError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// No account of that address uses the container, or it has no keys yet.
+    case unknown(String)
+
+    package var description: String {
+        switch self {
+        case .unknown(let email): "nobody with the address \(email) has keys in this container"
+        }
+    }
+}
+
+extension SignIn {
+    /// The identity of somebody with whom shares of a container are shared.
+    ///
+    /// - Throws: `IdentityError`, `SignInError`, `EncryptionError` for an identity that is none, and what sending throws.
+    package func identity(ofAddress email: String, container: String) async throws -> MetIdentity {
+        let address = try AccountAddress(email)
+        guard let entry = try await open(container: container) else { throw SignInError.notSignedIn }
+        let path = "/database/1/\(container.percentEncoded)/\(configuration.environment)/public/users/lookup/participants"
+        let tokens =
+            "?ckAPIToken=" + (try cloud.apiToken(container)).percentEncoded + "&ckWebAuthToken="
+            + entry.webAuthToken.percentEncoded
+        let response = try await cloud.send(
+            DeviceRequest(
+                method: "POST", url: configuration.endpoint + path + tokens,
+                headers: ["Content-Type": "application/json", "X-Welkin-Client": "sdk/1"],
+                body: Array(try JSONEncoder().encode(["lookupInfos": [["emailAddress": address.text]]]))))
+        guard response.status == 200 else {
+            throw SignInError.refused(Refusal(status: response.status, reason: "HTTP status \(response.status)"))
+        }
+        guard let answer = try? JSONDecoder().decode(ParticipantsAnswer.self, from: Data(response.body)) else {
+            throw SignInError.answerMalformed
+        }
+        guard let person = answer.participants.first?.userIdentity, let user = person.userRecordName,
+            let bytes = person.publicIdentity
+        else { throw IdentityError.unknown(address.text) }
+        let identity = try PublicIdentity(bytes: Array(bytes))
+        let name = "\(container)/\(configuration.environment)/\(user)"
+        return MetIdentity(
+            email: address.text, name: name, identity: identity, pinned: try identityPins().fingerprint(of: name))
+    }
+
+    /// Believes from now on that the identity is this person's, after people compared fingerprints.
+    package func trust(_ person: MetIdentity) throws {
+        try FileLock.hold(identityFile + ".lock") {
+            var pins = try identityPins()
+            pins.replace(with: person.identity, of: person.name)
+            try PrivateFile.replace(identityFile, with: Array(JSONEncoder().encode(pins)))
+        }
+    }
+
+    private var identityFile: String {
+        configuration.deviceProfile.folder + "/" + DeviceProfile.knownIdentitiesFile
+    }
+
+    private func identityPins() throws -> IdentityPins {
+        guard let bytes = try PrivateFile.read(identityFile) else { return IdentityPins() }
+        return try JSONDecoder().decode(IdentityPins.self, from: Data(bytes))
+    }
+}
+
+extension DeviceProfile {
+    /// Whose public identities the profile knows; apps read and write it, too.
+    package static let knownIdentitiesFile = "known-identities.json"
+}
+
+private struct ParticipantsAnswer: Decodable {
+    var participants: [Participant]
+
+    struct Participant: Decodable {
+        var userIdentity: Person?
+    }
+
+    struct Person: Decodable {
+        var userRecordName: String?
+        var publicIdentity: Data?
+    }
+}
