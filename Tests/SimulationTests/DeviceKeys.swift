@@ -96,6 +96,19 @@ struct DeviceKeys {
 
     mutating func keep(_ keys: ZoneKeys) { shared[keys.place] = keys.shared }
 
+    /// The newest key of a share that the account owns, if an administrator began its epoch.
+    func administratorsKey(of share: RecordPlace, _ sharing: Share) -> ShareKey? {
+        guard let newest = sharing.keys?.epochs.first, let wrap = newest.wrap, let seat = sharing.currentParticipantID,
+            let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
+            let own = try? access.secret.identity()
+        else { return nil }
+        var (pins, epochs) = (files.pins, files.epochs)
+        pins.replace(with: own.publicIdentity, of: IdentityPins.name(of: access.user, in: share.zone))
+        let key = try? invitation.open(as: seat, with: own, pins: &pins, epochs: &epochs)
+        (files.pins, files.epochs) = (pins, epochs)
+        return key
+    }
+
     /// Makes keys of a share.
     func making(_ key: ShareKey, _ keys: ZoneKeys) -> ShareKeyMaking {
         let files = files

@@ -230,13 +230,23 @@ extension Simulation {
     private func nextEpoch(
         of share: RecordPlace, _ sharing: Share, in place: Place, on index: Int
     ) async throws -> ShareKeyChange? {
-        guard try await raiseEpoch(of: place, on: index), try await learnEpoch(of: place, on: index) else { return nil }
+        let next = UInt32(clamping: (sharing.keys?.epoch ?? 0) + 1)
+        guard place.owner == devices[index].person else {
+            let keys = try keys(of: place, on: index)
+            guard keys.shared.authorities[share.name] != nil, let earlier = keys.shared.newestKey(of: share.name)
+            else { return nil }
+            let key = ShareKey(madeFor: share, epoch: next)
+            return try devices[index].keys.making(key, keys).next(sharing, earlier: [earlier], zoneKeys: [])
+        }
+        guard try await learnEpoch(of: place, on: index) else { return nil }
         let keys = try keys(of: place, on: index)
-        let earlier = keys.shared.newestKey(of: share.name)
-        let key = keys.access.root.shareKey(of: share, epoch: UInt32(clamping: (sharing.keys?.epoch ?? 0) + 1))
+        let earlier = [
+            devices[index].keys.administratorsKey(of: share, sharing), keys.shared.latestKey(of: share.name),
+        ].compactMap(\.self)
+        let key = keys.access.root.shareKey(of: share, epoch: next)
         return try devices[index].keys.making(key, keys).next(
             sharing, earlier: earlier,
-            zoneKeys: share.name == Share.zoneWideName ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+            zoneKeys: share.name == Share.zoneWideName ? keys.ownZoneKeys(upTo: keys.epoch + 1) : [])
     }
 
     /// - Returns: false: an answer was lost.
@@ -279,7 +289,10 @@ extension Simulation {
                 }
                     ?? false
             switch answer {
-            case .done: try check(tree != nil && mayStore, "\(device.name) stored keys of \(name), which they may not")
+            case .done:
+                try check(tree != nil && mayStore, "\(device.name) stored keys of \(name), which they may not")
+                // With the share's next epoch one of the zone begins.
+                if change.begins == true { model[place].keyEpoch += 1 }
             case .refused(let failure):
                 note("    \(failure.code)")
                 let expected: Set<RequestFailure.Code> = [

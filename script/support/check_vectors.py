@@ -257,8 +257,7 @@ def asset(v):
     same(hashlib.sha256(made).digest(), v.bytes["sealedSHA256"], "sealed")
 
 
-def protection(v):
-    epoch = v.number["epoch"]
+def wraps_of(v):
     reader = Reader(v.bytes["keys"])
     reader.version(1)
     origin, count = reader.number(1), reader.number(2)
@@ -266,12 +265,21 @@ def protection(v):
     wraps = {}
     for _ in range(count):
         kind = reader.number(1)
-        need(1 <= kind <= 3, "unknown kind")
-        opener = (kind, reader.name(), reader.number(4)) if kind < 3 else (kind, reader.number(4))
+        need(1 <= kind <= 4, "unknown kind")
+        opener = (kind,)
+        if kind < 3:
+            opener += (reader.name(),)
+        if kind < 4:
+            opener += (reader.number(4),)
         need(opener not in wraps, "two wraps for one key")
-        wraps[opener] = reader.take(60)
+        wraps[opener] = reader.take(60 if kind < 4 else 80)
     reader.finish()
+    return origin, wraps
 
+
+def protection(v):
+    epoch = v.number["epoch"]
+    origin, wraps = wraps_of(v)
     kind = {"parent": 1, "share": 2, "earlier": 3}[v.text["kind"]]
     opener = (kind, v.text["opener"], v.number["openerEpoch"]) if kind < 3 else (kind, v.number["openerEpoch"])
     need(opener in wraps, "no wrap for this key")
@@ -347,6 +355,18 @@ def hpke_open(private, encapsulated, info, sealed, associated):
     return AESGCM(key).decrypt(nonce, sealed, associated)
 
 
+def owner_wrap(v):
+    origin, wraps = wraps_of(v)
+    need((4,) in wraps, "no wrap for the owner")
+    private = expand(v.bytes["ownerSecret"], frame("welkin identity agreement 1"))
+    private = X25519PrivateKey.from_private_bytes(private)
+    associated = frame("welkin record key wrap 1", *v.record, v.number["epoch"], bytes([4]))
+    wrap = wraps[(4,)]
+    key = hpke_open(private, wrap[:32], frame("welkin record key for owner 1"), wrap[32:], associated)
+    same(key, v.bytes["key"], "key")
+    same(origin, v.number["origin"], "origin")
+
+
 def invitation(v):
     data = v.bytes["invitation"]
     reader = Reader(data)
@@ -396,6 +416,7 @@ SECTIONS = {
     "keyring": keyring,
     "link": link,
     "invitation": invitation,
+    "ownerWrap": owner_wrap,
 }
 
 

@@ -10,10 +10,24 @@ extension DatabaseRequests {
         guard scope != .public, records.contains(where: { $0.sharing != nil }) else { return records }
         var records = records
         for index in records.indices where records[index].sharing != nil {
-            if let tended = try? await tended(records[index]) { records[index] = tended }
+            for _ in 0..<Self.tendingsMax {
+                do {
+                    if let tended = try await tended(records[index]) { records[index] = tended }
+                    break
+                } catch CallFailure.refused(let failure) where failure.code == .staleShareKeyEpoch {
+                    // Another device was faster: what it began is what counts.
+                    let zone = records[index].id.zoneID
+                    guard let now = try? await looked(at: [records[index].id.recordName], in: zone).first else { break }
+                    records[index] = now
+                } catch {
+                    break
+                }
+            }
         }
         return records
     }
+
+    private static var tendingsMax: Int { 3 }
 
     /// nil: nothing was to be done.
     private func tended(_ record: Record) async throws -> Record? {
@@ -44,23 +58,47 @@ extension DatabaseRequests {
         let request = StoreShareKeysRequest(zoneID: zone, recordName: share.name, change: change)
         _ = try await call(.storeShareKeys, request.wire(), needsUser: true) { try ShareKeysAnswer(wireAnswer: $0) }
         connection.keys.keep(keys)
+        if duty.isNewEpochDue { _ = try await newestKeys(of: zone) }
         return try await looked(at: [share.name], in: zone).first
     }
 
-    /// Begins a new epoch of the zone, then one of the share: whoever is gone opens nothing that is written from now on.
+    /// Makes the keys of a new epoch of the share, with which the cloud begins one of the zone: whoever is gone opens nothing that is
+    /// written from then on.
+    ///
+    /// An administrator's epoch has a random key, and the owner's next device follows with one of the owner's.
     private func nextEpoch(
         of share: RecordPlace, _ sharing: Share, in zone: ZoneID, _ keys: inout ZoneKeys
     ) async throws -> ShareKeyChange {
         let held = sharing.keys?.epoch ?? 0
-        let earlier = keys.shared.newestKey(of: share.name)
-        try await raiseKeyEpoch(of: zone)
-        let zoneEpoch = try await newestKeys(of: zone).epoch
+        guard keys.isOwn else {
+            guard let authority = keys.shared.authorities[share.name],
+                let earlier = keys.shared.newestKey(of: share.name)
+            else { throw EncryptionError.noKey(.shareKey(share: share.name)) }
+            let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
+            let change = try making(keys, key).next(sharing, earlier: [earlier], zoneKeys: [])
+            keys.shared.add(key, madeFor: authority.owner)
+            return change
+        }
+        var earlier = [administratorsKey(of: share, sharing, keys)].compactMap(\.self)
+        if let latest = keys.shared.latestKey(of: share.name) { earlier.append(latest) }
+        let zoneEpoch = try await newestKeys(of: zone).epoch &+ 1
         let key = keys.access.root.shareKey(of: share, epoch: UInt32(clamping: held + 1))
         let isWhole = share.name == Share.zoneWideName
         let change = try making(keys, key).next(
             sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : [])
         keys.shared.add(key)
         return change
+    }
+
+    /// The newest key of a share of one's own, if an administrator began its epoch: who comes later needs it to read what was
+    /// written then.
+    private func administratorsKey(of share: RecordPlace, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
+        guard let newest = sharing.keys?.epochs.first, newest.epoch == sharing.keys?.epoch, let wrap = newest.wrap,
+            let seat = sharing.currentParticipantID,
+            let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
+            invitation.authority != nil, Int(invitation.epoch) == newest.epoch
+        else { return nil }
+        return try? connection.keys.open(invitation, seat: seat, as: keys.access)
     }
 
     /// Gives keys to a share of one's own that a client without keys began, and puts its root within their reach, in one save:
@@ -73,7 +111,7 @@ extension DatabaseRequests {
         let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
         let isWhole = share.name == Share.zoneWideName
         let change = try making(keys, key).next(
-            sharing, earlier: nil, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+            sharing, earlier: [], zoneKeys: isWhole ? keys.ownZoneKeys(upTo: keys.epoch) : [])
         var operations = [record.update(ShareChange(keys: change))]
         var secrets: [Int: RecordSecrets] = [:]
         if let name = sharing.root, let root = try await looked(at: [name], in: zone).first {
@@ -114,7 +152,9 @@ extension DatabaseRequests {
             trust: { invitation, seat throws(CallFailure) in
                 try connection.keys.open(invitation, seat: seat, as: access)
             })
-        if let key = keys.shared.newestKey(of: place.name) { try connection.keys.see(key.epoch, of: place) }
+        if let key = keys.shared.newestKey(of: place.name) {
+            try connection.keys.see(key.epoch, of: place, isOwn: keys.isOwn)
+        }
         return keys
     }
 

@@ -108,11 +108,14 @@ final class KeyRing: Sendable {
 
     /// Remembers an epoch of a share whose key is at hand.
     ///
+    /// - Parameter isOwn: Whether the account began it, as the share's owner.
     /// - Throws: `CallFailure.tampered` when it is lower than one seen before: those who are gone have its key.
-    func see(_ epoch: UInt32, of share: RecordPlace) throws(CallFailure) {
+    func see(_ epoch: UInt32, of share: RecordPlace, isOwn: Bool) throws(CallFailure) {
         if pinned.withLock({ $0[share] == epoch }) { return }
         do {
-            try epochs.change { try $0.see(epoch, ofShare: share) }
+            try epochs.change { pins in
+                if isOwn { try pins.began(epoch, ofShare: share) } else { try pins.see(epoch, ofShare: share) }
+            }
         } catch let error as EncryptionError {
             throw .tampered(error.description)
         } catch {

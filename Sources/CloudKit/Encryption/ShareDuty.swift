@@ -5,7 +5,8 @@ import CloudKitModel
 struct ShareDuty: Hashable, Sendable {
     /// The share has no keys at all: a client without keys began it.
     var isFirstDue = false
-    /// Somebody is gone who had the newest key, or has another identity now than the one that got it.
+    /// Somebody is gone who had the newest key, or has another identity now than the one that got it; or the newest key is an
+    /// administrator's, which one of the owner's follows.
     var isNewEpochDue = false
     /// Participants with a public identity and without the newest key; for the owner, also administrators who were not given
     /// the right to invite in the newest epoch.
@@ -31,14 +32,21 @@ struct ShareDuty: Hashable, Sendable {
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
         let replaced = others.filter(\.hasReplacedIdentity)
         let without = others.filter { ($0.keyEpoch ?? 0) < keys.epoch || $0.hasReplacedIdentity }
-        isNewEpochDue = isOwner && (keys.needsNewEpoch || replaced.contains { $0.keyEpoch == keys.epoch })
+        let newest = keys.epochs.first { $0.epoch == keys.epoch }
+        let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
+        if isOwner {
+            isNewEpochDue =
+                keys.needsNewEpoch || newest?.isAdministrators ?? false
+                || replaced.contains { $0.keyEpoch == keys.epoch }
+        } else {
+            // The link's secret opens each epoch of an open share, and only the owner makes its wrap.
+            isNewEpochDue = keys.needsNewEpoch && !isOpen
+        }
         let ungranted = others.filter {
             isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && $0.keyEpoch == keys.epoch
         }
         unserved = (without + ungranted).filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
         seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
-        let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
-        let newest = keys.epochs.first { $0.epoch == keys.epoch }
         isLinkMissing = isOwner && isOpen && newest?.link == nil
         let ring = newest?.blob.flatMap { try? ShareKeyring(bytes: $0, share: share) }
         isRingBehind =
@@ -72,7 +80,7 @@ struct ShareKeyMaking {
     ///
     /// - Parameter zoneKeys: For a share of a whole zone: the zone's keys of all epochs so far.
     func first(isOpen: Bool, zoneKeys: [ZoneKey]) throws(EncryptionError) -> ShareKeyChange {
-        var change = ShareKeyChange(epoch: Int(key.epoch), blob: try ring(nil, isOpen, zoneKeys).bytes)
+        var change = ShareKeyChange(epoch: Int(key.epoch), begins: true, blob: try ring([], isOpen, zoneKeys).bytes)
         if isOpen { change.link = try link.wrap(key) }
         return change
     }
@@ -80,19 +88,30 @@ struct ShareKeyMaking {
     /// The epoch after somebody is gone: for those who stay.
     ///
     /// - Parameters:
-    ///   - earlier: The key so far; nil if this device does not have it.
+    ///   - earlier: The keys so far that this device has, of the newest epochs.
     ///   - zoneKeys: For a share of a whole zone: the zone's newest keys.
+    /// - Throws: `noKey` where an administrator has no right to invite: the owner's next device begins the epoch.
     func next(
-        _ sharing: Share, earlier: ShareKey?, zoneKeys: [ZoneKey]
+        _ sharing: Share, earlier: [ShareKey], zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
         let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
-        var change = try first(isOpen: isOpen, zoneKeys: [])
-        change.blob = try ring(earlier, isOpen, zoneKeys).bytes
+        var change = ShareKeyChange(
+            epoch: Int(key.epoch), begins: true, blob: try ring(earlier, isOpen && isOwner, zoneKeys).bytes)
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
-        change.wraps = wraps(
-            others.filter { $0.identity.publicIdentity != nil },
-            seats: others.filter { $0.oneTimeGUID != nil }.map(\.id))
+        let known = others.filter { $0.identity.publicIdentity != nil }
+        if isOwner {
+            if isOpen { change.link = try link.wrap(key) }
+            change.wraps = wraps(known, seats: others.filter { $0.oneTimeGUID != nil }.map(\.id))
+        } else {
+            change.wraps = [try invitationOfOwner(sharing)] + wraps(known, seats: [])
+        }
         return change
+    }
+
+    /// The key of an administrator's epoch for the owner, who is whom the administrator's right is from.
+    private func invitationOfOwner(_ sharing: Share) throws(EncryptionError) -> ShareKeyChange.Wrap {
+        guard let authority, let seat = sharing.owner?.id else { throw .noKey(.shareKey(share: key.place.name)) }
+        return try invitation(to: seat, authority.owner, isAdministrator: false)
     }
 
     /// What a share of which this device has the newest key still needs.
@@ -103,7 +122,8 @@ struct ShareKeyMaking {
     func serving(
         _ duty: ShareDuty, _ sharing: Share, ring held: ShareKeyring?, zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
-        var change = ShareKeyChange(epoch: Int(key.epoch), wraps: wraps(duty.unserved, seats: duty.seats))
+        var change = ShareKeyChange(
+            epoch: Int(key.epoch), begins: false, wraps: wraps(duty.unserved, seats: duty.seats))
         guard duty.isLinkMissing || duty.isRingBehind else { return change }
         var ring = held ?? ShareKeyring(of: key)
         for zoneKey in zoneKeys where !ring.holdsZoneKey(zoneKey.epoch) { try ring.add(zoneKey, under: key) }
@@ -116,10 +136,10 @@ struct ShareKeyMaking {
     }
 
     private func ring(
-        _ earlier: ShareKey?, _ isOpen: Bool, _ zoneKeys: [ZoneKey]
+        _ earlier: [ShareKey], _ isOpen: Bool, _ zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyring {
         var ring = ShareKeyring(of: key)
-        if let earlier { try ring.add(earlier: earlier, under: key) }
+        for earlier in earlier { try ring.add(earlier: earlier, under: key) }
         for zoneKey in zoneKeys { try ring.add(zoneKey, under: key) }
         if isOpen { try ring.add(link, under: key) }
         return ring
@@ -134,12 +154,18 @@ struct ShareKeyMaking {
         guard let user = participant.identity.user, let bytes = participant.identity.publicIdentity else { return nil }
         let identity = try PublicIdentity(bytes: bytes)
         guard isKnown(identity, user) else { return nil }
+        return try invitation(
+            to: participant.id, identity, isAdministrator: isOwner && participant.role == .administrator)
+    }
+
+    private func invitation(
+        to participant: String, _ identity: PublicIdentity, isAdministrator: Bool
+    ) throws(EncryptionError) -> ShareKeyChange.Wrap {
         let invitation = try CloudKitEncryption.ShareInvitation(
-            key, to: participant.id, identity: identity, by: access.user, with: access.secret.identity(),
-            authority: authority,
-            administrator: isOwner && participant.role == .administrator)
+            key, to: participant, identity: identity, by: access.user, with: access.secret.identity(),
+            authority: authority, administrator: isAdministrator)
         return ShareKeyChange.Wrap(
-            participantID: participant.id, bytes: invitation.bytes, identity: identity.fingerprint.hex)
+            participantID: participant, bytes: invitation.bytes, identity: identity.fingerprint.hex)
     }
 
     /// The key for a one-time link.

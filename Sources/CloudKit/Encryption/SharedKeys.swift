@@ -25,6 +25,11 @@ struct SharedKeys: Sendable {
     private(set) var links: [String: ShareLinkSecret] = [:]
     /// By what right the account invites others to shares of somebody else.
     private(set) var authorities: [String: ShareAuthority] = [:]
+    /// Owners of the zone, by shares whose newest key an administrator handed out: what members make under it is wrapped for
+    /// them, too.
+    private(set) var owners: [String: PublicIdentity] = [:]
+    /// Epochs of shares whose keys the owner has derived, for what was sealed under them.
+    private var derived: [String: Set<UInt32>] = [:]
     /// The newest key epoch of each share, as the cloud says.
     private(set) var newest: [String: UInt32] = [:]
     /// The highest epoch that the cloud ever said a share had, also one that has ended: a later share of its name begins above.
@@ -47,11 +52,27 @@ struct SharedKeys: Sendable {
         tree.add(key)
     }
 
-    /// A key that the owner derives for what was sealed under it, whether there is such a share or not.
+    /// The key of an epoch that this device begins as an administrator.
+    mutating func add(_ key: ShareKey, madeFor owner: PublicIdentity) {
+        add(key)
+        owners[key.place.name] = owner
+    }
+
+    /// A key that the owner derives for what was sealed under it, whether there is such a share or not, and whoever began the
+    /// epoch.
     mutating func addOwn(_ key: ShareKey) {
-        shareKeys[key.place.name, default: [:]][key.epoch] = key
+        derived[key.place.name, default: []].insert(key.epoch)
         tree.add(key)
     }
+
+    func hasOwn(_ share: String, epoch: UInt32) -> Bool {
+        derived[share]?.contains(epoch) ?? false || shareKeys[share]?[epoch] != nil
+    }
+
+    /// Opens what members wrapped for the account, which owns the zone.
+    mutating func add(_ owner: AccountIdentity) { tree.add(owner) }
+
+    var hasOwner: Bool { tree.hasOwner }
 
     mutating func add(_ key: ZoneKey) {
         zoneKeys[key.epoch] = key
@@ -66,6 +87,12 @@ struct SharedKeys: Sendable {
 
     /// The key under which something is wrapped for the members of a share now; nil: it has not been handed out.
     func newestKey(of share: String) -> ShareKey? { newest[share].flatMap { shareKeys[share]?[$0] } }
+
+    /// The key at hand of the highest epoch: for the owner, of the newest one that they began.
+    func latestKey(of share: String) -> ShareKey? { shareKeys[share]?.max { $0.key < $1.key }?.value }
+
+    /// The share of the whole zone, if there is one with keys.
+    var wholeShare: String? { newest[Share.zoneWideName] == nil ? nil : Share.zoneWideName }
 
     /// Whether the zone has shares with keys of which the account has none.
     var isWaiting: Bool { newest.keys.contains { shareKeys[$0] == nil } }
@@ -125,7 +152,7 @@ struct SharedKeys: Sendable {
         var names: Set<String> = []
         for protection in protections.values {
             for case .share(let share, let epoch) in protection.wraps.map(\.opener)
-            where shareKeys[share]?[epoch] == nil { names.insert(share) }
+            where !hasOwn(share, epoch: epoch) { names.insert(share) }
         }
         return names
     }
@@ -178,6 +205,7 @@ extension SharedKeys {
                     continue
                 }
                 add(key)
+                if key.epoch == newest[share.name] { noteOwner(of: key, epoch.wrap) }
             }
             guard let key = key(of: share.name, epoch: UInt32(clamping: epoch.epoch)), let blob = epoch.blob else {
                 continue
@@ -196,6 +224,14 @@ extension SharedKeys {
         for earlier in try ring.earlierKeys(key) { add(earlier) }
         for zoneKey in try ring.zoneKeys(key) { add(zoneKey) }
         if let link = try ring.linkSecret(key) { add(link, of: key.place.name) }
+    }
+
+    /// For whom what is made under a share's newest key has to be wrapped, too, since it may not be the owner's.
+    ///
+    /// - Parameter wrap: From which the key was opened.
+    private mutating func noteOwner(of key: ShareKey, _ wrap: [UInt8]?) {
+        let invitation = wrap.flatMap { try? CloudKitEncryption.ShareInvitation(bytes: $0, share: key.place) }
+        owners[key.place.name] = invitation?.authority?.owner
     }
 
     /// The right to invite that the owner's newest invitation gives the account, or does not.
@@ -225,7 +261,8 @@ extension SharedKeys {
         _ trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) -> ShareKey? {
         if share.zone.owner == access.user {
-            return access.root.shareKey(of: share, epoch: UInt32(clamping: epoch.epoch))
+            return epoch.isAdministrators
+                ? nil : access.root.shareKey(of: share, epoch: UInt32(clamping: epoch.epoch))
         }
         if let wrap = epoch.wrap, let seat {
             if ShareLinkSecret.isLinkWrap(wrap) {
@@ -243,4 +280,9 @@ extension SharedKeys {
         guard let wrapped = epoch.link else { return nil }
         return try? link?.open(wrapped, share: share)
     }
+}
+
+extension ShareKeyEpoch {
+    /// As its owner sees it: whether an administrator began the epoch, who then wraps its key for the owner.
+    var isAdministrators: Bool { wrap != nil }
 }

@@ -109,8 +109,11 @@ struct ZoneKeys: Sendable {
 
     private func newKey(_ name: String) throws(EncryptionError) -> RecordKey {
         if let zoneKey = zoneKey(epoch) { return zoneKey.recordKey(name) }
-        // In a zone that is shared as a whole everybody derives; elsewhere a member makes keys of records.
-        guard shared.newest[Share.zoneWideName] == nil else { throw .noKey(.zoneKey(zone: place.zone)) }
+        // In a zone that is shared as a whole everybody derives, but for the time in which an administrator's key is the newest;
+        // elsewhere a member makes keys of records.
+        guard shared.newest[Share.zoneWideName] == nil || shared.owners[Share.zoneWideName] != nil else {
+            throw .noKey(.zoneKey(zone: place.zone))
+        }
         return RecordKey(madeFor: RecordPlace(zone: place, name: name), epoch: epoch)
     }
 
@@ -123,21 +126,28 @@ struct ZoneKeys: Sendable {
         if let parent, parent != name, let parentKey = try parentKey(parent, epoch: key.epoch) {
             try protection.wrap(key, under: parentKey)
         }
-        for case .share(let share, _) in protection.wraps.map(\.opener) where isShared && share != trees[name] {
+        let tree = trees[name] ?? (key.origin == .made ? shared.wholeShare : nil)
+        for case .share(let share, _) in protection.wraps.map(\.opener) where isShared && share != tree {
             protection.removeShare(share)
         }
-        if let share = trees[name] {
-            if let shareKey = shared.newestKey(of: share) {
-                try protection.wrap(key, under: shareKey)
-            } else if !isOwn {
-                throw .noKey(.shareKey(share: share))
-            }
-        }
+        if let tree { try wrap(key, underShare: tree, in: &protection) }
         // A key that nobody could ever open again seals nothing.
         guard protection.origin == .derived || !protection.wraps.isEmpty else { throw .noKey(.recordKey(record: name)) }
         shared.learn(protection, of: name)
         return RecordCipher(
             key, recordType: recordType, protection: Protection(epoch: protection.epoch, keys: protection.keys))
+    }
+
+    private func wrap(
+        _ key: RecordKey, underShare share: String, in protection: inout RecordProtection
+    ) throws(EncryptionError) {
+        guard let shareKey = shared.newestKey(of: share) else {
+            // The owner's devices begin an epoch of their own after one of an administrator's; nothing is sealed before.
+            if isOwn, shared.newest[share] == nil { return }
+            throw .noKey(.shareKey(share: share))
+        }
+        try protection.wrap(key, under: shareKey)
+        if key.origin == .made, let owner = shared.owners[share] { try protection.wrap(key, for: owner) }
     }
 
     /// The parent's key, if it is of the same epoch: whoever lost access has those of earlier ones. nil: there is none at hand.
@@ -206,9 +216,10 @@ struct ZoneKeys: Sendable {
         for opener in protection.wraps.map(\.opener) {
             switch opener {
             case .parent(_, let epoch): epochs.insert(epoch)
-            case .share(let name, let epoch) where shared.key(of: name, epoch: epoch) == nil:
+            case .share(let name, let epoch) where !shared.hasOwn(name, epoch: epoch):
                 shared.addOwn(access.root.shareKey(of: RecordPlace(zone: place, name: name), epoch: epoch))
-            case .share, .present: break
+            case .owner where !shared.hasOwner: (try? access.secret.identity()).map { shared.add($0) }
+            case .share, .present, .owner: break
             }
         }
         for epoch in epochs where shared.zoneKey(epoch) == nil { zoneKey(epoch).map { shared.add($0) } }

@@ -8,10 +8,12 @@ package struct KeyWrap: Hashable, Sendable {
         case share(record: String, epoch: UInt32)
         /// This record's present key opens the one it had in an earlier epoch, in which children may still be wrapped.
         case present(earlier: UInt32)
+        /// The zone's owner, by their agreement key: for a key that a member makes under a share's key that is not the owner's.
+        case owner
     }
 
     package let opener: Opener
-    /// Nonce, ciphertext and tag: 60 bytes.
+    /// Nonce, ciphertext and tag: 60 bytes. For the owner, encapsulated key, ciphertext and tag: 80.
     let bytes: [UInt8]
 
     /// Binds a wrap to the record, its epoch and the opener.
@@ -25,6 +27,7 @@ package struct KeyWrap: Hashable, Sendable {
             frame.append(record)
             frame.append(epoch)
         case .present(let earlier): frame.append(earlier)
+        case .owner: break
         }
         return frame
     }
@@ -36,6 +39,7 @@ extension KeyWrap.Opener {
         case .parent: 1
         case .share: 2
         case .present: 3
+        case .owner: 4
         }
     }
 
@@ -44,6 +48,7 @@ extension KeyWrap.Opener {
         case 1: self = .parent(record: try reader.takeName(), epoch: try reader.takeNumber())
         case 2: self = .share(record: try reader.takeName(), epoch: try reader.takeNumber())
         case 3: self = .present(earlier: try reader.takeNumber())
+        case 4: self = .owner
         default: throw .malformed(.protection, reason: "a wrap of unknown kind")
         }
     }
@@ -56,6 +61,14 @@ extension KeyWrap.Opener {
             bytes.append(contentsOf: record.utf8)
             bytes.appendBigEndian(epoch)
         case .present(let earlier): bytes.appendBigEndian(earlier)
+        case .owner: break
+        }
+    }
+
+    fileprivate var wrappedByteCount: Int {
+        switch self {
+        case .parent, .share, .present: KeyMaterial.wrappedByteCount
+        case .owner: OwnerWrap.byteCount
         }
     }
 }
@@ -63,7 +76,7 @@ extension KeyWrap.Opener {
 extension KeyWrap {
     init(from reader: inout ByteReader) throws(EncryptionError) {
         opener = try Opener(kind: reader.takeNumber(), from: &reader)
-        bytes = Array(try reader.take(KeyMaterial.wrappedByteCount))
+        bytes = Array(try reader.take(opener.wrappedByteCount))
     }
 
     func write(to output: inout [UInt8]) {

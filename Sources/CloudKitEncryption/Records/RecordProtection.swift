@@ -81,6 +81,14 @@ extension RecordProtection {
         try add(wrapped(key, opener: opener, under: share.material, random: random))
     }
 
+    /// Lets the zone's owner read this record, whatever becomes of the keys of shares; some 100 microseconds.
+    package mutating func wrap(_ key: RecordKey, for owner: PublicIdentity) throws(EncryptionError) {
+        guard key.epoch == epoch else { throw .wrongEpoch(key.item, found: key.epoch, expected: epoch) }
+        let frame = KeyWrap.frame(key.place, epoch: epoch, opener: .owner)
+        let bytes = try OwnerWrap.wrap(key.material, for: owner, authenticating: frame, item: key.item)
+        try add(KeyWrap(opener: .owner, bytes: bytes))
+    }
+
     /// Keeps the key of an earlier epoch within reach of whoever has the present one, for children not written since.
     package mutating func keep(
         _ earlier: RecordKey, under key: RecordKey, random: Randomness = .system
@@ -153,6 +161,16 @@ extension RecordProtection {
         try unwrap(
             RecordPlace(zone: share.place.zone, name: name), .share(record: share.place.name, epoch: share.epoch),
             share.material)
+    }
+
+    /// The record's key, for the zone's owner.
+    /// - Throws: `noKey` if it is not wrapped for the owner: they have it by other ways.
+    package func key(of record: RecordPlace, owner: AccountIdentity) throws(EncryptionError) -> RecordKey {
+        let item = EncryptionError.Item.recordKey(record: record.name)
+        guard let wrap = wraps.first(where: { $0.opener == .owner }) else { throw .noKey(item) }
+        let frame = KeyWrap.frame(record, epoch: epoch, opener: .owner)
+        let material = try OwnerWrap.unwrap(wrap.bytes, with: owner, authenticating: frame, item: item)
+        return RecordKey(place: record, epoch: epoch, origin: origin, material: material)
     }
 
     /// The key that the record had in an earlier epoch.

@@ -32,7 +32,7 @@ struct ShareGrant: Hashable, Sendable {
 
 /// By what right an administrator invites: the owner's identity, and the grant that the owner signed.
 package struct ShareAuthority: Hashable, Sendable {
-    let owner: PublicIdentity
+    package let owner: PublicIdentity
     let grant: ShareGrant
 
     init(owner: PublicIdentity, grant: ShareGrant) {

@@ -17,6 +17,8 @@ package struct TreeKeys: Sendable {
     package let zone: ZonePlace
     private var zoneKeys: [UInt32: ZoneKey] = [:]
     private var shareKeys: [Point: ShareKey] = [:]
+    /// The account's own, in a zone that it owns.
+    private var owner: AccountIdentity?
     private var protections: [String: RecordProtection?] = [:]
     private var found: [Point: RecordKey] = [:]
 
@@ -33,6 +35,11 @@ package struct TreeKeys: Sendable {
     package mutating func add(_ key: ShareKey) {
         if key.place.zone == zone { shareKeys[Point(record: key.place.name, epoch: key.epoch)] = key }
     }
+
+    /// Opens what is wrapped for the zone's owner.
+    package mutating func add(_ owner: AccountIdentity) { self.owner = owner }
+
+    package var hasOwner: Bool { owner != nil }
 
     /// What the cloud says of a record; nil if there is no such record within reach.
     package mutating func learn(_ protection: RecordProtection?, of record: String) {
@@ -95,7 +102,7 @@ package struct TreeKeys: Sendable {
         }
     }
 
-    /// Shares first, which need nothing else; then the parent.
+    /// Shares first, which need nothing else; then what is for the owner alone, then the parent.
     private mutating func unwrap(
         _ point: Point, _ protection: RecordProtection, below: [Point]
     ) throws(EncryptionError) -> Outcome {
@@ -104,6 +111,13 @@ package struct TreeKeys: Sendable {
             guard let shareKey = shareKeys[Point(record: share, epoch: epoch)] else { continue }
             do {
                 return .opened(try protection.key(of: point.record, share: shareKey))
+            } catch {
+                failure = error
+            }
+        }
+        if let owner, protection.wraps.contains(where: { $0.opener == .owner }) {
+            do {
+                return .opened(try protection.key(of: RecordPlace(zone: zone, name: point.record), owner: owner))
             } catch {
                 failure = error
             }

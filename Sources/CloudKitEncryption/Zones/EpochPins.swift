@@ -37,6 +37,13 @@ package struct EpochPins: Hashable, Codable, Sendable {
     /// For a share that ended.
     package mutating func forget(share: RecordPlace) { shares[share] = nil }
 
+    /// Remembers an epoch that the account, the share's owner, began: administrators' rights of earlier ones are void.
+    /// - Throws: `epochWentBack` if it is lower than one seen.
+    package mutating func began(_ epoch: UInt32, ofShare share: RecordPlace) throws(EncryptionError) {
+        try see(epoch, ofShare: share)
+        shares[share]?.ofOwner = epoch
+    }
+
     /// Remembers an epoch of a share whose key is at hand.
     /// - Throws: `epochWentBack` if it is lower than one seen.
     package mutating func see(_ epoch: UInt32, ofShare share: RecordPlace) throws(EncryptionError) {

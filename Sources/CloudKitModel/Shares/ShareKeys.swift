@@ -54,6 +54,8 @@ package struct ShareKeyEpoch: Hashable, Codable, Sendable {
 package struct ShareKeyChange: Hashable, Sendable {
     /// The epoch held, to add wraps to it, or the next one, to begin it; anything else is `staleKeyEpoch`.
     package var epoch: Int
+    /// Whether it begins the epoch, so that of two devices with keys of their own only one does; nil: whichever it comes to.
+    package var begins: Bool?
     package var blob: [UInt8]?
     package var link: [UInt8]?
     package var wraps: [Wrap]
@@ -72,8 +74,11 @@ package struct ShareKeyChange: Hashable, Sendable {
         }
     }
 
-    package init(epoch: Int, blob: [UInt8]? = nil, link: [UInt8]? = nil, wraps: [Wrap] = []) {
+    package init(
+        epoch: Int, begins: Bool? = nil, blob: [UInt8]? = nil, link: [UInt8]? = nil, wraps: [Wrap] = []
+    ) {
         self.epoch = epoch
+        self.begins = begins
         self.blob = blob
         self.link = link
         self.wraps = wraps

@@ -32,9 +32,11 @@ extension Cloud {
         return answer
     }
 
-    /// Stores keys of a share's epoch, or begins the next one: compare and set (B-TM-05, B-TM-06).
+    /// Stores keys of a share's epoch, or begins the next one: compare and set (B-TM-05, B-TM-06). With the next one, one of
+    /// the zone begins.
     ///
-    /// - Throws: `staleShareKeyEpoch`; `accessDenied` for others than its hosts; `itemNotFound` for a share that the caller
+    /// - Throws: `staleShareKeyEpoch`, also for an administrator's epoch that is not due; `badRequest` for one without a wrap
+    ///   for the owner; `accessDenied` for others than its hosts; `itemNotFound` for a share that the caller
     ///   does not see.
     package func storeShareKeys(
         _ request: StoreShareKeysRequest, in address: DatabaseAddress, by caller: Caller
@@ -57,7 +59,7 @@ extension Cloud {
             return (
                 [share],
                 { writing, transaction in
-                    try await writing.change(decision.share, before: share, keys: decision.keys, &transaction)
+                    try await writing.storeKeys(decision, before: share, &transaction)
                 }
             )
         }

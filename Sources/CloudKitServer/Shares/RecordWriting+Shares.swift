@@ -74,9 +74,14 @@ extension RecordWriting {
         let share = decision.share
         transaction.set(share, zone: zone.number)
         try await writeSeats(before, share, &transaction)
-        for (name, bytes) in decision.keys { transaction.set(name, zone: zone.number, to: bytes) }
+        writeKeys(of: decision, &transaction)
         if before == nil { try transaction.set(place(of: share, nil), shortGUID: share.shortGUID) }
         for (guid, id) in decision.links { try transaction.set(place(of: share, id), shortGUID: guid) }
+    }
+
+    private mutating func writeKeys(of decision: ShareDecision, _ transaction: inout StorageWriter) {
+        for (name, bytes) in decision.keys { transaction.set(name, zone: zone.number, to: bytes) }
+        if decision.beginsZoneEpoch, zone.keyEpoch < .max { zone.keyEpoch += 1 }
     }
 
     private func place(of share: StoredShare, _ participantID: String?) -> SharePlace {
@@ -86,13 +91,19 @@ extension RecordWriting {
             participantID: participantID)
     }
 
+    /// Stores keys of a share, so that everybody's feed tells.
+    mutating func storeKeys(
+        _ decision: ShareDecision, before: StoredShare, _ transaction: inout StorageWriter
+    ) async throws {
+        writeKeys(of: decision, &transaction)
+        try await change(decision.share, before: before, &transaction)
+    }
+
     /// Stores a changed share whose record is not in the batch, so that everybody's feed tells.
     mutating func change(
-        _ share: StoredShare, before: StoredShare, keys: [ShareKeyName: StorageBytes] = [:],
-        _ transaction: inout StorageWriter
+        _ share: StoredShare, before: StoredShare, _ transaction: inout StorageWriter
     ) async throws {
         transaction.set(share, zone: zone.number)
-        for (name, bytes) in keys { transaction.set(name, zone: zone.number, to: bytes) }
         if let record = try await transaction.records(zone: zone.number, names: [share.name])[0], !record.isTombstone {
             try rewrite(record, &transaction) { _ in }
         }

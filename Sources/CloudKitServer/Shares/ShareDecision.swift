@@ -8,6 +8,8 @@ package struct ShareDecision: Sendable {
     package private(set) var keys: [ShareKeyName: StorageBytes] = [:]
     /// New one-time links, with the participants they seat.
     package private(set) var links: [String: String] = [:]
+    /// Whether a key epoch of the zone begins with one of the share, so that nothing is sealed in the one and not the other.
+    package private(set) var beginsZoneEpoch = false
     private let owner: UserID
     private let actor: UserID?
     private let zoneEpoch: UInt32
@@ -183,6 +185,11 @@ package struct ShareDecision: Sendable {
         if held.participants.contains(where: { $0.keyEpoch == held.keyEpoch && !present.contains($0.id) }) {
             share.needsNewEpoch = true
         }
+        // Who is no administrator any more has a right that ends with the owner's next epoch.
+        let administrators = Set(share.participants.lazy.filter { $0.role == .administrator }.map(\.id))
+        if held.participants.contains(where: { $0.grantEpoch > 0 && !administrators.contains($0.id) }) {
+            share.needsNewEpoch = true
+        }
         // Whoever had the link had its key.
         if held.publicPermission != .none, share.publicPermission == .none, share.hasLink { share.needsNewEpoch = true }
     }
@@ -191,7 +198,9 @@ package struct ShareDecision: Sendable {
     /// share, so no share of a name has an epoch that an earlier one had.
     private mutating func apply(_ change: ShareKeyChange) throws(RequestFailure) {
         if share.keyEpoch == 0, change.epoch != Int(zoneEpoch) + 1 { throw .staleKeyEpoch }
-        guard share.keyEpoch == 0 || change.epoch == Int(share.keyEpoch) || change.epoch == Int(share.keyEpoch) + 1
+        let isNext = change.epoch > Int(share.keyEpoch)
+        guard share.keyEpoch == 0 || change.epoch == Int(share.keyEpoch) || change.epoch == Int(share.keyEpoch) + 1,
+            change.begins ?? isNext == isNext
         else {
             throw RequestFailure(
                 .staleShareKeyEpoch, "the share's keys are of epoch \(share.keyEpoch)",
@@ -209,7 +218,9 @@ package struct ShareDecision: Sendable {
                 .sizeLimitExceeded, "too many or too large keys",
                 remedy: "A wrap has at most \(ShareKeys.wrapBytesMax) bytes, a blob \(ShareKeys.blobBytesMax).")
         }
-        if change.epoch > Int(share.keyEpoch) {
+        if isNext {
+            if isAdministrators { try checkAdministrator(change) }
+            beginsZoneEpoch = share.keyEpoch > 0
             share.keyEpoch = UInt32(change.epoch)
             share.needsNewEpoch = false
             share.hasLink = false
@@ -228,8 +239,32 @@ package struct ShareDecision: Sendable {
         }
     }
 
+    /// An administrator begins an epoch when somebody is gone, and the owner gets its key. Where a link lets everybody in, only the
+    /// owner can make the wrap for it.
+    private mutating func checkAdministrator(_ change: ShareKeyChange) throws(RequestFailure) {
+        guard share.keyEpoch > 0, share.needsNewEpoch, share.publicPermission == .none else {
+            throw RequestFailure(
+                .staleShareKeyEpoch, "no epoch of the share's keys is due that an administrator could begin",
+                remedy: "Fetch the share, and leave it to a device of the owner's.")
+        }
+        guard change.wraps.contains(where: { $0.participantID == share.ownerID }) else {
+            throw RequestFailure(
+                .badRequest, "a new key of the share without a wrap for its owner",
+                remedy: "Seal the key to the owner, too.")
+        }
+    }
+
+    /// Whether it is not the owner who changes the share.
+    private var isAdministrators: Bool { actor.map { $0 != owner } ?? false }
+
     private mutating func note(_ wrap: ShareKeyChange.Wrap) throws(RequestFailure) {
         if wrap.participantID == share.ownerID {
+            // The owner derives the keys of their own epochs.
+            guard isAdministrators, beginsZoneEpoch else {
+                throw RequestFailure(
+                    .badRequest, "a wrap for the owner belongs to an epoch that an administrator begins",
+                    remedy: "Leave it out.")
+            }
             share.ownerKeyEpoch = share.keyEpoch
         } else if let index = share.participants.firstIndex(where: { $0.id == wrap.participantID }) {
             let participant = share.participants[index]

@@ -65,10 +65,11 @@ extension ShareKeyEpoch {
 }
 
 extension ShareKeyChange {
-    /// `{epoch, blob, link, wraps: [{participantId, wrap, identity}]}`.
+    /// `{epoch, begins, blob, link, wraps: [{participantId, wrap, identity}]}`.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.pair("epoch", Int64(epoch))
+        if let begins { writer.pair("begins", begins) }
         writer.pair("blob", base64: blob)
         writer.pair("link", base64: link)
         writer.key("wraps")
@@ -89,6 +90,7 @@ extension ShareKeyChange {
         try reader.object { reader, key in
             switch key {
             case "epoch": epoch = try reader.intIfAny() ?? 0
+            case "begins": begins = try reader.boolIfAny()
             case "blob": blob = try reader.base64IfAny()
             case "link": link = try reader.base64IfAny()
             case "wraps":

@@ -25,13 +25,13 @@ struct VectorMaker {
         ]
     }
 
-    private func key(_ byte: UInt8) -> KeyMaterial { KeyMaterial(Array(repeating: byte, count: 32)) }
+    func key(_ byte: UInt8) -> KeyMaterial { KeyMaterial(Array(repeating: byte, count: 32)) }
 
     private func nonce(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 12) }
 
-    private func random(_ byte: UInt8) -> Randomness { Randomness(Repeating(byte: byte)) }
+    func random(_ byte: UInt8) -> Randomness { Randomness(Repeating(byte: byte)) }
 
-    private var place: [String: String] {
+    var place: [String: String] {
         ["container": zone.container, "environment": zone.environment, "owner": zone.owner, "zone": zone.zone]
     }
 
@@ -134,7 +134,7 @@ struct VectorMaker {
 
     // MARK: - Records
 
-    private func recordKey(_ byte: UInt8, _ name: String = "note-1", epoch: UInt32 = 2, made: Bool = false) -> RecordKey
+    func recordKey(_ byte: UInt8, _ name: String = "note-1", epoch: UInt32 = 2, made: Bool = false) -> RecordKey
     {
         RecordKey(
             place: RecordPlace(zone: zone, name: name), epoch: epoch, origin: made ? .made : .derived,

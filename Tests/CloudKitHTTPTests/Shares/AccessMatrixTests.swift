@@ -209,11 +209,49 @@ extension AccessScene {
                 of: try await post("shares/keys/lookup", cell, ["zoneID": zoneID, "recordName": "S"]), nil)
         case "store keys":
             let keys: [String: any Sendable] = ["epoch": 1, "blob": "AAAA", "wraps": [] as [[String: any Sendable]]]
+            // The first ones are the owner's.
+            _ = try await people.post(
+                "shares/keys/store", "private", as: .owner,
+                ["zoneID": ["zoneName": zone], "recordName": "S", "shareKeys": keys])
             return try word(
                 of: try await post(
                     "shares/keys/store", cell, ["zoneID": zoneID, "recordName": "S", "shareKeys": keys]), nil)
+        case "begin keys": return try await beginKeys(cell)
         default: throw SceneError.unknownVerb(cell.verb)
         }
+    }
+
+    /// The next epoch of the share's keys, after somebody who had the first one was removed.
+    private func beginKeys(_ cell: AccessTable.Cell) async throws -> String {
+        let others = participant.map { [$0] } ?? []
+        let gone: [String: any Sendable] = [
+            "participantId": "gone", "permission": "READ_ONLY",
+            "userIdentity": ["lookupInfo": ["emailAddress": "gone@example.com"]],
+        ]
+        func set(_ participants: [[String: any Sendable]]) async throws {
+            let operation: [String: any Sendable] = [
+                "operationType": "update", "record": try await share(["participants": participants]),
+            ]
+            _ = try await people.post(
+                "records/modify", "private", as: .owner, ["operations": [operation], "zoneID": ["zoneName": zone]])
+        }
+        func keys(_ epoch: Int, for participant: String) -> [String: any Sendable] {
+            let wraps = participant.isEmpty ? [] : [["participantId": participant, "wrap": "AAAA"]]
+            return ["epoch": epoch, "blob": "AAAA", "wraps": wraps]
+        }
+        try await set(others + [gone])
+        _ = try await people.post(
+            "shares/keys/store", "private", as: .owner,
+            ["zoneID": ["zoneName": zone], "recordName": "S", "shareKeys": keys(1, for: "gone")])
+        try await set(others)
+        let held = try await people.post(
+            "records/lookup", "private", as: .owner,
+            ["records": [["recordName": "S"]], "zoneID": ["zoneName": zone]])
+        let owner = held["records", "0", "owner", "participantId"] as? String ?? ""
+        let next = keys(2, for: role == .owner ? "" : owner)
+        return try word(
+            of: try await post("shares/keys/store", cell, ["zoneID": zoneID, "recordName": "S", "shareKeys": next]), nil
+        )
     }
 
     private func record(_ name: String, _ more: [String: any Sendable]) -> [String: any Sendable] {

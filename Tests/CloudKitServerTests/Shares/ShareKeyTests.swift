@@ -125,6 +125,66 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-TM-05 an administrator begins an epoch that is due, of share and zone, with a key for the owner`(
+        _ engine: Engine
+    ) async throws {
+        try await withKeys(engine) { test, share in
+            func epochOfZone() async throws -> UInt32? {
+                try await test.cloud.lookupZones(
+                    [ZoneID(zoneName: "Z")], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
+                    .zone?.keyEpoch
+            }
+            let guid = share.shortGUID
+            let share = try #require(share.sharing)
+            let owner = try #require(share.owner?.id)
+            let cyd = try #require(share.participants.first { $0.identity.user == TestCloud.cyd }?.id)
+            try await test.accept(guid, by: TestCloud.bob)
+            try await test.accept(guid, by: TestCloud.cyd)
+            let bob = ParticipantChange(id: id, role: .administrator)
+            try await test.changeShare("S", ShareChange(participants: [bob, ParticipantChange(id: cyd)]))
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 1), wrap(cyd, 1)]), test)
+            let next = ShareKeyChange(epoch: 2, blob: [8], wraps: [wrap(owner, 2), wrap(id, 3)])
+            // Nobody is gone; and the owner derives the keys of their own epochs.
+            await expect(.staleShareKeyEpoch) { try await store(next, test, by: TestCloud.bob) }
+            await expect(.badRequest) {
+                try await store(ShareKeyChange(epoch: 1, wraps: [wrap(owner, 2)]), test, by: TestCloud.bob)
+            }
+            await expect(.badRequest) { try await store(next, test) }
+            try await test.changeShare("S", ShareChange(participants: [bob]), by: TestCloud.bob)
+            await expect(.badRequest) {
+                try await store(ShareKeyChange(epoch: 2, wraps: [wrap(id, 3)]), test, by: TestCloud.bob)
+            }
+            #expect(try await epochOfZone() == 0)
+            try await store(next, test, by: TestCloud.bob)
+            // Another device that meant to begin it, too, must not put another key in its place.
+            var late = ShareKeyChange(epoch: 2, begins: true, wraps: [wrap(id, 9)])
+            await expect(.staleShareKeyEpoch) { try await store(late, test) }
+            await expect(.staleShareKeyEpoch) { try await store(late, test, by: TestCloud.bob) }
+            late = ShareKeyChange(epoch: 3, begins: false, wraps: [wrap(id, 9)])
+            await expect(.staleShareKeyEpoch) { try await store(late, test) }
+            #expect(try await epochOfZone() == 1)
+            let held = try await keys(test, by: TestCloud.ada).keys
+            #expect(held.epochs.first == ShareKeyEpoch(epoch: 2, blob: [8], wrap: [2, 2]))
+            #expect(held.needsNewEpoch == false)
+            #expect(try await keys(test, by: TestCloud.bob).keys.epochs.first?.wrap == [3, 3])
+            await expect(.staleShareKeyEpoch) {
+                try await store(ShareKeyChange(epoch: 3, wraps: [wrap(owner, 2)]), test, by: TestCloud.bob)
+            }
+            // The owner's follows, and another one is due as soon as Bob is an administrator no more.
+            try await store(ShareKeyChange(epoch: 3, wraps: [wrap(id, 4)]), test)
+            try await store(ShareKeyChange(epoch: 3, wraps: [wrap(id, 5)]), test)
+            #expect(try await epochOfZone() == 2)
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch == false)
+            try await test.changeShare(
+                "S", ShareChange(participants: [ParticipantChange(id: id, role: .privateUser)]))
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch)
+            await expect(.accessDenied) {
+                try await store(ShareKeyChange(epoch: 4, wraps: [wrap(owner, 2)]), test, by: TestCloud.bob)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-TM-06, B-TM-12 a key that goes to another identity than the last one makes a new epoch due`(
         _ engine: Engine
     ) async throws {

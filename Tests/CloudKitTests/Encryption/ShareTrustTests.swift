@@ -53,8 +53,11 @@ struct ShareTrustTests {
             authority: toBob.authority(for: identity.publicIdentity))
         var keys = SharedKeys(place)
         try open(record([ShareKeyEpoch(epoch: 2, wrap: wrap.bytes)], newest: 2), &keys)
-        #expect(keys.newestKey(of: "S") == root.shareKey(of: share, epoch: 2))
+        // It says that an administrator began the epoch: nothing is sealed until the owner has begun another one.
+        #expect(keys.newestKey(of: "S") == nil)
         #expect(keys.authorities.isEmpty)
+        try open(record([ShareKeyEpoch(epoch: 3), ShareKeyEpoch(epoch: 2, wrap: wrap.bytes)], newest: 3), &keys)
+        #expect(keys.newestKey(of: "S") == root.shareKey(of: share, epoch: 3))
         // Opened by itself it is refused: one's own identity is not a matter of what the cloud says.
         #expect(throws: CallFailure.self) { try ring(of: owner).open(wrap, seat: "p-me", as: access) }
     }
@@ -70,10 +73,89 @@ struct ShareTrustTests {
         #expect(throws: CallFailure.self) { try open(record([ShareKeyEpoch(epoch: 1)], newest: 1), &keys) }
         #expect(keys.newestKey(of: "S") == nil)
         let ring = ring(of: owner)
-        try ring.see(2, of: share)
-        try ring.see(2, of: share)
-        #expect(throws: CallFailure.self) { try ring.see(1, of: share) }
-        try ring.see(3, of: share)
+        try ring.see(2, of: share, isOwn: true)
+        try ring.see(2, of: share, isOwn: true)
+        #expect(throws: CallFailure.self) { try ring.see(1, of: share, isOwn: true) }
+        try ring.see(3, of: share, isOwn: true)
+    }
+
+    @Test func `B-TM-05 an administrator whom the owner has removed begins no epoch that others, or the owner, believe`()
+        throws
+    {
+        let bobs = try bob.identity()
+        let cat = AccountSecret()
+        let toBob = try CloudKitEncryption.ShareInvitation(
+            root.shareKey(of: share, epoch: 2), to: "p-bob", identity: bobs.publicIdentity, by: "_me",
+            with: owner.identity(), administrator: true)
+        let authority = toBob.authority(for: bobs.publicIdentity)
+        func byBob(_ epoch: UInt32, to seat: String, _ secret: AccountSecret) throws
+            -> CloudKitEncryption.ShareInvitation
+        {
+            try .init(
+                ShareKey(madeFor: share, epoch: epoch), to: seat, identity: secret.identity().publicIdentity,
+                by: "_bob", with: bobs, authority: authority)
+        }
+        let cats = ShareAccess(
+            root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
+        let catsRing = ring(of: cat)
+        // As long as Bob has the right, Cat and the owner believe in his epoch.
+        #expect(try catsRing.open(byBob(3, to: "p-cat", cat), seat: "p-cat", as: cats).epoch == 3)
+        let ownersRing = ring(of: owner)
+        try ownersRing.see(2, of: share, isOwn: true)
+        #expect(try ownersRing.open(byBob(3, to: "p-me", owner), seat: "p-me", as: access).epoch == 3)
+        // The owner begins one, without Bob: his right has ended.
+        let toCat = try CloudKitEncryption.ShareInvitation(
+            root.shareKey(of: share, epoch: 4), to: "p-cat", identity: cat.identity().publicIdentity, by: "_me",
+            with: owner.identity())
+        #expect(try catsRing.open(toCat, seat: "p-cat", as: cats).epoch == 4)
+        try ownersRing.see(4, of: share, isOwn: true)
+        #expect(throws: CallFailure.self) { try catsRing.open(byBob(5, to: "p-cat", cat), seat: "p-cat", as: cats) }
+        #expect(throws: CallFailure.self) { try ownersRing.open(byBob(5, to: "p-me", owner), seat: "p-me", as: access) }
+    }
+
+    @Test(arguments: ["S", Share.zoneWideName])
+    func `B-TM-05 what a member seals under an administrator's key opens for the owner without it`(name: String)
+        throws
+    {
+        let share = RecordPlace(zone: place, name: name)
+        let bobs = try bob.identity()
+        let cat = AccountSecret()
+        let toBob = try CloudKitEncryption.ShareInvitation(
+            root.shareKey(of: share, epoch: 1), to: "p-bob", identity: bobs.publicIdentity, by: "_me",
+            with: owner.identity(), administrator: true)
+        let toCat = try CloudKitEncryption.ShareInvitation(
+            ShareKey(madeFor: share, epoch: 2), to: "p-cat", identity: cat.identity().publicIdentity, by: "_bob",
+            with: bobs, authority: toBob.authority(for: bobs.publicIdentity))
+        let catsRing = ring(of: cat)
+        let cats = ShareAccess(
+            root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
+        var shared = SharedKeys(place)
+        var shown = record([ShareKeyEpoch(epoch: 2, wrap: toCat.bytes)], newest: 2)
+        shown.id.recordName = name
+        shown.sharing?.participants.append(
+            ShareParticipant(id: "p-cat", role: .privateUser, permission: .readWrite, acceptance: .accepted))
+        shown.sharing?.currentParticipantID = "p-cat"
+        try shared.open(
+            shown, as: cats, link: nil, isOwner: { catsRing.isOwner($0, of: place) },
+            trust: { invitation, seat throws(CallFailure) in try catsRing.open(invitation, seat: seat, as: cats) })
+        var keys = ZoneKeys(cats, place: place, epoch: 1, shared: shared)
+        if name == "S" { keys.trees = ["note": name] }
+        let sealing = try keys.cipher(sealing: "note", recordType: "Note", parent: nil, isMoved: true, held: nil)
+        let field = try sealing.seal(Field(name: "secret", type: .string, json: Array("\"s\"".utf8)))
+
+        // The share has ended; all that the owner has is the record.
+        var note = Record.stored("note", in: ZoneID(zoneName: "Z"), type: "Note")
+        note.fields = [field]
+        note.protection = sealing.protection
+        var adas = ZoneKeys(access, place: place, epoch: 5, shared: SharedKeys(place))
+        adas.learn([note])
+        #expect(try adas.cipher(opening: note).open(field).json == Array("\"s\"".utf8))
+        // Somebody else with the record does not open it.
+        var others = ZoneKeys(
+            ShareAccess(root: cats.root, secret: mallory, user: "_other"), place: place, epoch: 5,
+            shared: SharedKeys(place))
+        others.learn([note])
+        #expect(throws: EncryptionError.self) { try others.cipher(opening: note) }
     }
 
     @Test func `B-TM-05, B-TM-06 who has to do what for a share`() throws {
@@ -97,7 +179,19 @@ struct ShareTrustTests {
         for role in [ParticipantRole.owner, .administrator, .privateUser] { #expect(duty(role) == nil) }
         let gone: (inout Share) -> Void = { share in share.keys?.needsNewEpoch = true }
         #expect(duty(.owner, gone)?.isNewEpochDue == true)
-        #expect(duty(.administrator, gone) == nil)
+        #expect(duty(.administrator, gone)?.isNewEpochDue == true)
+        #expect(duty(.privateUser, gone) == nil)
+        // Whoever has the link opens each epoch of an open share, and the owner alone makes the wrap for it.
+        #expect(
+            duty(.administrator) { share in
+                gone(&share)
+                share.publicPermission = .readOnly
+            } == nil)
+        let administrators: (inout Share) -> Void = { share in
+            share.keys?.epochs = [ShareKeyEpoch(epoch: 3, wrap: [1])]
+        }
+        #expect(duty(.owner, administrators)?.isNewEpochDue == true)
+        #expect(duty(.administrator, administrators) == nil)
         let keyless: (inout Share) -> Void = { share in share.keys = nil }
         #expect(duty(.owner, keyless)?.isFirstDue == true)
         #expect(duty(.administrator, keyless) == nil)

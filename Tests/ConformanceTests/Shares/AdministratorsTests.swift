@@ -1,20 +1,24 @@
+import CloudKitModel
+import CloudKitServer
 import Foundation
 import Testing
 
 @testable import CloudKit
 
-/// Administrators hand keys out as the owner does, without waiting for a device of the owner's.
+/// Administrators hand keys out and begin epochs as the owner does, without waiting for a device of the owner's.
 @Suite struct AdministratorsTests {
-    /// Ada's folder, shared with Ben, an administrator, with Cat, and with more.
+    /// Ada's folder, or its zone, shared with Ben, an administrator, with Cat, and with more.
     private func share(
-        with more: [String], _ home: SharingHousehold
+        with more: [String], wholeZone: Bool = false, _ home: SharingHousehold
     ) async throws -> (zone: CKRecordZone.ID, theirs: CKRecordZone.ID, share: CKRecord.ID, url: URL?) {
         let (zone, folder, _) = try await home.makeFolder()
-        let share = CKShare(rootRecord: folder)
+        let share = wholeZone ? CKShare(recordZoneID: zone) : CKShare(rootRecord: folder)
         try await home.invite(["ben"], to: share)
         share.participants.last?.role = .administrator
         try await home.invite(["cat"] + more, to: share)
-        let saved = try await home.save(share, with: folder)
+        let saved =
+            wholeZone
+            ? try asShare(try await home.ada.privateCloudDatabase.save(share)) : try await home.save(share, with: folder)
         try await home.accept(saved.url, on: home.ben)
         try await home.accept(saved.url, on: home.cat)
         return (zone, try await home.shared(zone), saved.recordID, saved.url)
@@ -71,6 +75,177 @@ import Testing
             await #expect(throws: CKError.self) { try await secret("One", in: shared.theirs, database) }
             _ = try await home.cat.sharedCloudDatabase.record(for: id)
             #expect(try await secret("One", in: shared.theirs, database) == "secret of One")
+        }
+    }
+
+    private func write(_ text: String, to name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws {
+        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+        record.encryptedValues["secret"] = text
+        try await database.save(record)
+    }
+
+    private func sharing(_ id: CKRecord.ID, _ database: CKDatabase) async throws -> ShareKeys? {
+        try await database.requests().looked(at: [id.recordName], in: id.zoneID.model).first?.sharing?.keys
+    }
+
+    @Test(arguments: [false, true])
+    func `B-TM-05 an administrator who removes somebody begins the next epoch, and one of the owner's follows`(
+        wholeZone: Bool
+    ) async throws {
+        try await SharingHousehold.run { home in
+            let doras = try await home.newcomer("dora")
+            let shared = try await share(with: ["dora"], wholeZone: wholeZone, home)
+            try await home.accept(shared.url, on: doras.container)
+            let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            let (ben, cat, dora) = (
+                home.ben.sharedCloudDatabase, home.cat.sharedCloudDatabase, doras.container.sharedCloudDatabase
+            )
+            for database in [ben, cat, dora] {
+                #expect(try await secret("One", in: shared.theirs, database) == "secret of One")
+            }
+            var spy = try await Spy(home.cat, zone: shared.theirs)
+            try await home.remove("cat", from: theirShare, by: home.ben)
+            // No device of the owner's has been there.
+            let epochs = try #require(try await sharing(theirShare, ben))
+            #expect(epochs.epoch == 2)
+            #expect(epochs.needsNewEpoch == false)
+            try await write("new One", to: "One", in: shared.theirs, ben)
+            try await ben.save(note("Ben's", in: shared.theirs))
+            try await dora.save(note("Dora's", in: shared.theirs))
+            let bens = try await home.device(of: "ben")
+            for database in [ben, dora, bens.container.sharedCloudDatabase] {
+                #expect(try await secret("One", in: shared.theirs, database) == "new One")
+                #expect(try await secret("Two", in: shared.theirs, database) == "secret of Two")
+                for name in ["Ben's", "Dora's"] {
+                    #expect(try await secret(name, in: shared.theirs, database) == "secret of \(name)")
+                }
+            }
+            let names = ["One", "Two", "Ben's", "Dora's"]
+            func hostile() async throws -> [Record] {
+                try await ben.requests().looked(at: names + ["Folder", theirShare.recordName], in: shared.theirs.model)
+            }
+            spy.take(try await hostile())
+            #expect(spy.opened(try await hostile()) == ["Folder", "Two"])
+
+            // The owner opens it all, and follows with an epoch of her own before she seals anything.
+            let ada = home.ada.privateCloudDatabase
+            try await ada.save(note("Ada's", in: shared.zone))
+            let again = try await home.device(of: "ada")
+            for database in [ada, again.container.privateCloudDatabase] {
+                #expect(try await secret("One", in: shared.zone, database) == "new One")
+                for name in ["Ben's", "Dora's", "Ada's"] {
+                    #expect(try await secret(name, in: shared.zone, database) == "secret of \(name)")
+                }
+            }
+            #expect(try await sharing(theirShare, ben)?.epoch == 3)
+            #expect(try await secret("Ada's", in: shared.theirs, dora) == "secret of Ada's")
+            try await write("newer One", to: "One", in: shared.theirs, dora)
+            #expect(try await secret("One", in: shared.zone, ada) == "newer One")
+            // Who comes later reads what was written in between.
+            let current = try asShare(try await ada.record(for: shared.share))
+            try await home.invite(["erin"], to: current)
+            try await ada.save(current)
+            let erins = try await home.newcomer("erin")
+            try await home.accept(shared.url, on: erins.container)
+            _ = try await ada.record(for: shared.share)
+            for name in ["Two", "Ben's", "Dora's", "Ada's"] {
+                #expect(
+                    try await secret(name, in: shared.theirs, erins.container.sharedCloudDatabase)
+                        == "secret of \(name)")
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `B-TM-05, B-ACP-08 what was written in an administrator's epoch opens for the owner when the share has ended`(
+        wholeZone: Bool
+    ) async throws {
+        try await SharingHousehold.run { home in
+            let shared = try await share(with: [], wholeZone: wholeZone, home)
+            let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            let ben = home.ben.sharedCloudDatabase
+            #expect(try await secret("One", in: shared.theirs, ben) == "secret of One")
+            try await home.remove("cat", from: theirShare, by: home.ben)
+            try await ben.save(note("Ben's", in: shared.theirs))
+            try await write("new One", to: "One", in: shared.theirs, ben)
+            // Ada ends the share with a client that has no keys; none of her devices ever saw Ben's.
+            let outcomes = try await home.cloud.cloud.modifyRecords(
+                ModifyRecordsRequest(
+                    operations: [.init(.forceDelete, RecordChange(recordName: shared.share.recordName))],
+                    zoneID: ZoneID(zoneName: shared.zone.zoneName)),
+                in: DatabaseAddress(
+                    container: ContainerID(home.cloud.container), environment: .development, scope: .private),
+                by: Caller(user: UserID(try await home.ada.userRecordID().recordName), surface: .web))
+            guard case .deleted? = outcomes.first else { throw CancellationError() }
+            let again = try await home.device(of: "ada")
+            let ada = again.container.privateCloudDatabase
+            #expect(try await secret("Ben's", in: shared.zone, ada) == "secret of Ben's")
+            #expect(try await secret("One", in: shared.zone, ada) == "new One")
+            // She changes it, and shares it with others.
+            try await write("mine", to: "Ben's", in: shared.zone, ada)
+            let folder = try await ada.record(for: CKRecord.ID(recordName: "Folder", zoneID: shared.zone))
+            let url = try await home.share(folder, with: ["cat"]).url
+            try await home.accept(url, on: home.cat)
+            let cat = home.cat.sharedCloudDatabase
+            #expect(try await secret("Ben's", in: shared.theirs, cat) == "mine")
+            #expect(try await secret("One", in: shared.theirs, cat) == "new One")
+        }
+    }
+
+    @Test func `B-TM-05 the epoch that a client without keys makes due begins with an administrator's next device`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let doras = try await home.newcomer("dora")
+            let shared = try await share(with: ["dora"], home)
+            try await home.accept(shared.url, on: doras.container)
+            let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            // Dora leaves by a client without keys.
+            _ = try await home.cloud.cloud.modifyRecords(
+                ModifyRecordsRequest(
+                    operations: [.init(.forceDelete, RecordChange(recordName: shared.share.recordName))],
+                    zoneID: ZoneID(
+                        zoneName: shared.theirs.zoneName, owner: UserID(shared.theirs.ownerName))),
+                in: DatabaseAddress(
+                    container: ContainerID(home.cloud.container), environment: .development, scope: .shared),
+                by: Caller(
+                    user: UserID(try await doras.container.userRecordID().recordName), surface: .web))
+            let (ben, cat) = (home.ben.sharedCloudDatabase, home.cat.sharedCloudDatabase)
+            #expect(try await sharing(theirShare, ben)?.needsNewEpoch == true)
+            // An ordinary member's look begins nothing.
+            _ = try await cat.record(for: theirShare)
+            #expect(try await sharing(theirShare, ben)?.needsNewEpoch == true)
+            _ = try await ben.recordZoneChanges(inZoneWith: shared.theirs, since: nil)
+            #expect(try await sharing(theirShare, ben)?.epoch == 2)
+            try await cat.save(note("Cat's", in: shared.theirs))
+            #expect(
+                try await secret("Cat's", in: shared.zone, home.ada.privateCloudDatabase) == "secret of Cat's")
+        }
+    }
+
+    @Test func `B-TM-05 the administrator who began an epoch is removed like anybody`() async throws {
+        try await SharingHousehold.run { home in
+            let doras = try await home.newcomer("dora")
+            let shared = try await share(with: ["dora"], home)
+            try await home.accept(shared.url, on: doras.container)
+            let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            let (ben, dora) = (home.ben.sharedCloudDatabase, doras.container.sharedCloudDatabase)
+            try await home.remove("cat", from: theirShare, by: home.ben)
+            try await dora.save(note("Before", in: shared.theirs))
+            #expect(try await secret("Before", in: shared.theirs, ben) == "secret of Before")
+            var spy = try await Spy(home.ben, zone: shared.theirs)
+            try await home.remove("ben", from: shared.share, by: home.ada)
+            try await dora.save(note("After", in: shared.theirs))
+            try await home.ada.privateCloudDatabase.save(note("Ada's", in: shared.zone))
+            for name in ["Before", "After", "Ada's"] {
+                #expect(try await secret(name, in: shared.theirs, dora) == "secret of \(name)")
+                #expect(
+                    try await secret(name, in: shared.zone, home.ada.privateCloudDatabase) == "secret of \(name)")
+            }
+            let raw = try await dora.requests().looked(
+                at: ["Before", "After", "Ada's", theirShare.recordName], in: shared.theirs.model)
+            spy.take(raw)
+            #expect(spy.opened(raw) == ["Before"])
         }
     }
 }
