@@ -24,7 +24,8 @@ import Testing
         return try await app.sharedCloudDatabase.record(for: root).encryptedValues["text"] as? String
     }
 
-    @Test func `B-TM-08, B-TM-12 who reset their keys is served again once the owner says that the new identity is theirs`()
+    @Test
+    func `B-TM-08, B-TM-12 who reset their keys is served again once the owner says that the new identity is theirs`()
         async throws
     {
         try await Town.run { town in
@@ -43,7 +44,8 @@ import Testing
             #expect(same.status == 0, "\(same.remarks)")
             #expect(same.remarks.contains("Nothing has changed"))
 
-            let reset = try await ben.welkin("keychain", "reset", "--yes", "--rounds", Town.rounds, input: ["correct horse"])
+            let reset = try await ben.welkin(
+                "keychain", "reset", "--yes", "--rounds", Town.rounds, input: ["correct horse"])
             #expect(reset.status == 0, "\(reset.remarks)")
             let after = try await fingerprint()
             #expect(after != before)

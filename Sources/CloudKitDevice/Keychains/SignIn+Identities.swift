@@ -39,7 +39,8 @@ extension SignIn {
     package func identity(ofAddress email: String, container: String) async throws -> MetIdentity {
         let address = try AccountAddress(email)
         guard let entry = try await open(container: container) else { throw SignInError.notSignedIn }
-        let path = "/database/1/\(container.percentEncoded)/\(configuration.environment)/public/users/lookup/participants"
+        let path =
+            "/database/1/\(container.percentEncoded)/\(configuration.environment)/public/users/lookup/participants"
         let tokens =
             "?ckAPIToken=" + (try cloud.apiToken(container)).percentEncoded + "&ckWebAuthToken="
             + entry.webAuthToken.percentEncoded

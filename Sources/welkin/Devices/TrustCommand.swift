@@ -31,7 +31,8 @@ struct TrustCommand: AsyncParsableCommand {
         }
         if json { return try Output.json(["fingerprint": person.fingerprint]) }
         Output.remark(
-            person.isKnown ? "Nothing has changed." : "From now on keys are sealed to the new one when an app sees the share.")
+            person.isKnown
+                ? "Nothing has changed." : "From now on keys are sealed to the new one when an app sees the share.")
     }
 
     private func compare(_ person: MetIdentity) throws {

@@ -134,8 +134,7 @@ struct VectorMaker {
 
     // MARK: - Records
 
-    func recordKey(_ byte: UInt8, _ name: String = "note-1", epoch: UInt32 = 2, made: Bool = false) -> RecordKey
-    {
+    func recordKey(_ byte: UInt8, _ name: String = "note-1", epoch: UInt32 = 2, made: Bool = false) -> RecordKey {
         RecordKey(
             place: RecordPlace(zone: zone, name: name), epoch: epoch, origin: made ? .made : .derived,
             material: key(byte))

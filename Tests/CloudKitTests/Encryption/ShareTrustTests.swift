@@ -79,7 +79,8 @@ struct ShareTrustTests {
         try ring.see(3, of: share, isOwn: true)
     }
 
-    @Test func `B-TM-05 an administrator whom the owner has removed begins no epoch that others, or the owner, believe`()
+    @Test
+    func `B-TM-05 an administrator whom the owner has removed begins no epoch that others, or the owner, believe`()
         throws
     {
         let bobs = try bob.identity()

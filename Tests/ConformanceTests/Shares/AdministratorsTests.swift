@@ -18,7 +18,8 @@ import Testing
         try await home.invite(["cat"] + more, to: share)
         let saved =
             wholeZone
-            ? try asShare(try await home.ada.privateCloudDatabase.save(share)) : try await home.save(share, with: folder)
+            ? try asShare(try await home.ada.privateCloudDatabase.save(share))
+            : try await home.save(share, with: folder)
         try await home.accept(saved.url, on: home.ben)
         try await home.accept(saved.url, on: home.cat)
         return (zone, try await home.shared(zone), saved.recordID, saved.url)
