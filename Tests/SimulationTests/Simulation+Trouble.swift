@@ -54,24 +54,24 @@ extension Simulation {
         switch roll(10) {
         case 0 where isLive:
             note("  the operator purges \(place)")
-            try await cloud.purgeZone(place.zone, of: user, in: container, .development)
+            try await world.cloud.purgeZone(place.zone, of: user, in: container, .development)
             model[place].end(.purged)
         case 1 where isLive:
             note("  the keys of \(place) are lost")
-            try await cloud.resetKeys(ofZone: place.zone, of: user, in: container, .development)
+            try await world.cloud.resetKeys(ofZone: place.zone, of: user, in: container, .development)
             model[place].end(.reset)
         case 2 where isLive:
             note("  tokens of \(place) expire")
-            try await cloud.expireTokens(ofZone: place.zone, of: user, in: container, .development)
+            try await world.cloud.expireTokens(ofZone: place.zone, of: user, in: container, .development)
         case 3:
             note("  tokens of \(People.names[place.owner])'s database expire")
-            try await cloud.expireDatabaseTokens(of: user, in: container, .development)
+            try await world.cloud.expireDatabaseTokens(of: user, in: container, .development)
         case 4, 5:
             note("  deleted zones of \(People.names[place.owner]) are forgotten")
-            try await cloud.forgetDeletedZones(before: now, of: user, in: container, .development)
+            try await world.cloud.forgetDeletedZones(before: now, of: user, in: container, .development)
         case 6... where isLive:
             note("  deletions in \(place) are forgotten")
-            try await cloud.forgetDeletions(
+            try await world.cloud.forgetDeletions(
                 before: now - Int64(roll(2)) * 3_600_000, inZone: place.zone, of: user, in: container, .development)
         default: break
         }

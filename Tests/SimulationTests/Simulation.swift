@@ -30,7 +30,7 @@ final class Simulation {
     var links: [String: Link] = [:]
     /// Who ever had a part in a zone of somebody else.
     var known: Set<Acquaintance> = []
-    private(set) var history: [String] = []
+    let trail: Trail
 
     struct Link {
         var place: Place
@@ -47,8 +47,10 @@ final class Simulation {
 
     private let seed: UInt64
 
-    init(seed: UInt64, engine: Engine) async throws {
+    /// - Parameter keepsAnswers: Whether the trail has what the cloud answered, too.
+    init(seed: UInt64, engine: Engine, keepsAnswers: Bool = false) async throws {
         self.seed = seed
+        trail = Trail(hasAnswers: keepsAnswers)
         chance = SplitMix64(seed: seed)
         world = try SimulatedCloud(engine, seed: seed)
         people = try await People(in: world)
@@ -81,7 +83,7 @@ final class Simulation {
         try await settle()
     }
 
-    func note(_ event: String) { history.append(event) }
+    func note(_ event: String) { trail.note(event) }
 
     // MARK: Chance
 
@@ -96,7 +98,7 @@ final class Simulation {
 
     // MARK: Requests
 
-    var cloud: Cloud { world.cloud }
+    var cloud: ObservedCloud { ObservedCloud(cloud: world.cloud, trail: trail) }
 
     func device(of person: Int) -> Int { devices.firstIndex { $0.person == person } ?? 0 }
 

@@ -54,7 +54,7 @@ struct History {
             violation = "\(error)"
         }
         await simulation.world.close()
-        return violation.map { ($0, simulation.history) }
+        return violation.map { ($0, simulation.trail.lines) }
     }
 
     /// Leaves out ever smaller parts, as long as something still goes wrong.

@@ -1,0 +1,60 @@
+import CloudKitModel
+import CloudKitServer
+
+/// The cloud as devices reach it: what it answers goes into the trail.
+struct ObservedCloud {
+    let cloud: Cloud
+    let trail: Trail
+
+    func modifyRecords(
+        _ request: ModifyRecordsRequest, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [RecordOutcome] {
+        try await trail.answer(\.trace) { try await cloud.modifyRecords(request, in: address, by: caller) }
+    }
+
+    func lookupRecords(
+        _ request: LookupRecordsRequest, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [RecordOutcome] {
+        try await trail.answer(\.trace) { try await cloud.lookupRecords(request, in: address, by: caller) }
+    }
+
+    func modifyZones(
+        _ operations: [ZoneOperation], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneOutcome] {
+        try await trail.answer(\.trace) { try await cloud.modifyZones(operations, in: address, by: caller) }
+    }
+
+    func lookupZones(
+        _ ids: [ZoneID], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneOutcome] {
+        try await trail.answer(\.trace) { try await cloud.lookupZones(ids, in: address, by: caller) }
+    }
+
+    func listZones(in address: DatabaseAddress, by caller: Caller) async throws -> [Zone] {
+        try await trail.answer(\.trace) { try await cloud.listZones(in: address, by: caller) }
+    }
+
+    func databaseChanges(
+        _ request: DatabaseChangesRequest, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> DatabaseChangesPage {
+        try await trail.answer(\.trace) { try await cloud.databaseChanges(request, in: address, by: caller) }
+    }
+
+    func zoneChanges(
+        _ requests: [ZoneChangesRequest], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneChangesOutcome] {
+        try await trail.answer(\.trace) { try await cloud.zoneChanges(requests, in: address, by: caller) }
+    }
+
+    func acceptShares(
+        _ requests: [ShareInvitationRequest], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ShareInvitationOutcome] {
+        try await trail.answer(\.trace) { try await cloud.acceptShares(requests, in: address, by: caller) }
+    }
+
+    func storeShareKeys(
+        _ request: StoreShareKeysRequest, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> ShareKeysAnswer {
+        try await trail.answer(\.keys.trace) { try await cloud.storeShareKeys(request, in: address, by: caller) }
+    }
+}
