@@ -21,10 +21,12 @@ package struct RawServer: Sendable {
     ) async throws -> Value {
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // A connection that is still in the queue when the server ends is nobody's: nothing is read, and nothing made of it.
+            .childChannelOption(.autoRead, value: false)
             .bind(host: "127.0.0.1", port: 0) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try identity?.secure(channel)
-                    return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    return channel
                 }
             }
         guard let port = listener.channel.localAddress?.port else { throw CancellationError() }
@@ -40,8 +42,16 @@ package struct RawServer: Sendable {
         }
     }
 
+    private static func opened(_ client: any Channel) async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
+        try await client.eventLoop.submit {
+            let opened = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: client)
+            try client.syncOptions?.setOption(.autoRead, value: true)
+            return opened
+        }.get()
+    }
+
     private static func accept(
-        _ listener: NIOAsyncChannel<NIOAsyncChannel<ByteBuffer, ByteBuffer>, Never>, _ script: @escaping Script
+        _ listener: NIOAsyncChannel<any Channel, Never>, _ script: @escaping Script
     ) async throws {
         try await listener.executeThenClose { clients in
             try await withThrowingDiscardingTaskGroup { group in
@@ -51,7 +61,7 @@ package struct RawServer: Sendable {
                     number += 1
                     group.addTask {
                         // The other side may leave whenever it likes; what it then thinks is what is tested.
-                        try? await RawStream.with(client) { try await script(&$0, connection) }
+                        try? await RawStream.with(Self.opened(client)) { try await script(&$0, connection) }
                     }
                 }
             }
@@ -71,6 +81,8 @@ extension RawServer {
     package struct Identity: Sendable {
         package var certificate: String
         package var key: String
+        /// What the server offers to speak behind TLS (ALPN), what it likes best first; none: it offers nothing.
+        package var protocols: [String] = []
 
         package init(certificate: String, key: String) {
             self.certificate = certificate
@@ -80,9 +92,10 @@ extension RawServer {
         fileprivate func secure(_ channel: any Channel) throws {
             #if TLS
                 let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
-                let configuration = TLSConfiguration.makeServerConfiguration(
+                var configuration = TLSConfiguration.makeServerConfiguration(
                     certificateChain: chain.map { .certificate($0) },
                     privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)))
+                configuration.applicationProtocols = protocols
                 let handler = NIOSSLServerHandler(context: try NIOSSLContext(configuration: configuration))
                 try channel.pipeline.syncOperations.addHandler(Wire(), name: RawServer.wireName)
                 try channel.pipeline.syncOperations.addHandler(handler)

@@ -69,11 +69,17 @@ package struct RawStream {
             guard let body = try await read(through: Array("0\r\n\r\n".utf8)) else { return nil }
             message.body = body
         } else {
-            while held.count < message.bodyBytes { guard try await readSome() else { return nil } }
-            message.body = Array(held.prefix(message.bodyBytes))
-            held.removeFirst(message.bodyBytes)
+            guard let body = try await bytes(message.bodyBytes) else { return nil }
+            message.body = body
         }
         return message
+    }
+
+    /// The next so many bytes; nil when the other side has closed before.
+    package mutating func bytes(_ count: Int) async throws -> [UInt8]? {
+        while held.count < count { guard try await readSome() else { return nil } }
+        defer { held.removeFirst(count) }
+        return Array(held.prefix(count))
     }
 
     /// Reads at least so many bytes and forgets them.
