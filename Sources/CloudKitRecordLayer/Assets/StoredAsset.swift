@@ -48,6 +48,17 @@ extension Reading {
         let values = try await get(ids.map(StoredAsset.key))
         return try zip(ids, values).map { id, bytes in try bytes.map { try StoredAsset(id, decoding: $0) } }
     }
+
+    /// Up to `limit` files of the partition, after one, in the order of their names.
+    package func assetIDs(after id: AssetFileID?, limit: Int) async throws -> [AssetFileID] {
+        var range = Subspace.asset.range
+        if let id { range.lower = StoredAsset.key(id) + [0] }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .asset)
+            guard let id = AssetFileID(name: try key.readString()) else { throw DamagedValue(.asset) }
+            return id
+        }
+    }
 }
 
 extension WriteTransaction {

@@ -4,6 +4,7 @@ import CloudKitRecordLayer
 /// What went with an account.
 package struct RemovedData: Hashable, Sendable {
     package var records = 0
+    package var files = 0
     package var databases = 0
     /// Zones of others that the person has left.
     package var shares = 0
@@ -15,8 +16,8 @@ extension Cloud {
     /// Removes what an account has in private databases, of all containers and environments, and leaves what others shared with
     /// it. What the person shared ends for everybody; records in public databases stay, whoever made them.
     ///
-    /// The account should be disabled before and removed after. Whatever happens in between, it can be done again. Files of
-    /// assets go with the next sweeps, at the latest once they are older than any upload can be (`AssetTimes.orphan`).
+    /// The account should be disabled before and removed after. Whatever happens in between, it can be done again. An upload
+    /// that is under way meanwhile leaves a file that goes with a later sweep (`AssetTimes.orphan`).
     package func removeData(ofAccount id: String) async throws -> RemovedData {
         var removed = RemovedData()
         let names = UserNames(book: .accounts(in: store), surroundings: surroundings)
@@ -25,6 +26,7 @@ extension Cloud {
                 removed.shares += try await leaveEverything(of: user, in: container, environment)
                 let partition = StoragePartition.privateDatabase(container, environment, of: user)
                 guard try await store.read(.registry, { try await $0.isKnown(partition) }) else { continue }
+                removed.files += try await deleteFiles(of: partition)
                 removed.records += try await clear(partition)
                 removed.databases += 1
             }
@@ -41,6 +43,23 @@ extension Cloud {
         for zone in zones { _ = try await modifyZones([.delete(zone.id)], in: address, by: caller) }
         return zones.count
     }
+
+    /// - Returns: How many there were.
+    private func deleteFiles(of partition: StoragePartition) async throws -> Int {
+        var count = 0
+        var last: AssetFileID?
+        while true {
+            let ids = try await store.read(partition) { [last] view in
+                try await view.assetIDs(after: last, limit: Self.filesAtOnce)
+            }
+            for id in ids { try await files.delete(id) }
+            count += ids.count
+            guard ids.count == Self.filesAtOnce else { return count }
+            last = ids.last
+        }
+    }
+
+    private static var filesAtOnce: Int { 500 }
 
     /// Clears a database, zone by zone so that no transaction holds others up for long, and then all that is left.
     ///

@@ -68,8 +68,7 @@ struct RemoveAccountCommand: AsyncParsableCommand {
         commandName: "remove", abstract: "Remove an account with its sign-ins, private records and files.",
         discussion: """
             Private databases of all containers go, in development and production; what the person shared ends for \
-            everybody, and they leave what others shared with them. Records in public databases stay. Files are gone within \
-            two days. With --keep-records nobody can reach the private records any more, but they stay in the store. To keep \
+            everybody, and they leave what others shared with them. Records in public databases stay. With --keep-records nobody can reach the private records any more, but they stay in the store. To keep \
             everything and let nobody in, disable the account instead.
             """)
 
@@ -94,7 +93,8 @@ struct RemoveAccountCommand: AsyncParsableCommand {
                 try await folder.accounts.setDisabled(true, email: account.email)
                 try await Task.sleep(for: Self.pause)
                 let removed = try await folder.cloud.removeData(ofAccount: account.id)
-                Output.result("Private databases removed: \(removed.databases), records in them: \(removed.records)")
+                Output.result("Private databases removed: \(removed.databases)")
+                Output.result("Records in them: \(removed.records), files: \(removed.files)")
                 Output.result("Zones of others left: \(removed.shares)")
             }
             try await folder.accounts.remove(email: account.email)
@@ -105,7 +105,8 @@ struct RemoveAccountCommand: AsyncParsableCommand {
 
 struct DisableAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable", abstract: "Switch an account off; its data stays.")
+        commandName: "disable", abstract: "Switch an account off; its data stays.",
+        discussion: "Its devices and browsers are refused at once, by a cloud that is running within a second.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String

@@ -52,6 +52,33 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `files of private records go at once, those of others and public ones stay`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            let ada = try await person("ada", test)
+            let bob = try await person("bob", test)
+            func store(_ text: String, of user: UserID, in scope: DatabaseScope = .private) async throws -> AssetValue {
+                let caller = Caller(user: user)
+                let sent = try await test.upload(
+                    Array(text.utf8), zone: "_defaultZone", in: scope, by: caller)
+                let outcome = try await test.modify(
+                    [create("R", "Note", try asset("photo", sent))], zone: "_defaultZone", in: scope, by: caller)[0]
+                return try #require(try outcome.record?.assets().first)
+            }
+            _ = try await store("Ada's", of: ada.user)
+            let (bobs, everybodys) = (
+                try await store("Bob's", of: bob.user), try await store("everybody's", of: ada.user, in: .public)
+            )
+            // Uploaded, and not yet in any record.
+            _ = try await test.upload([1], for: "S", zone: "_defaultZone", by: Caller(user: ada.user))
+            #expect(try await test.fileIDs().count == 4)
+            #expect(try await test.cloud.removeData(ofAccount: ada.account.id).files == 2)
+            #expect(try await test.fileIDs().count == 2)
+            #expect(try await test.download(bobs) == Array("Bob's".utf8))
+            #expect(try await test.download(everybodys) == Array("everybody's".utf8))
+        }
+    }
+
     @Test func `what the person shared is gone for others, and they leave what was shared with them`() async throws {
         try await withCloud { test in
             let ada = try await person("ada", test)
