@@ -53,6 +53,40 @@ import Testing
         }
     }
 
+    @Test func `who has signed in need not say again where`() async throws {
+        try await Town.run { town in
+            var ada = try await town.newcomer("ada")
+            for name in ["CLOUDKIT_ENDPOINT", "CLOUDKIT_CONTAINER", "CLOUDKIT_API_TOKEN"] { ada.variables[name] = "" }
+            let status = try await ada.welkin("status", "--json")
+            #expect(status.status == 0, "\(status.remarks)")
+            #expect(try status.decoded(Status.self).email == "ada@example.com")
+            #expect(try await ada.welkin("devices").output.contains("(this one)"))
+            #expect(try await town.operate("account", "disable", "ada@example.com").status == 0)
+            while try await ada.welkin("status").status == 0 {}
+            #expect(try await ada.welkin("status", "--json").decoded(Status.self).state == "restricted")
+            var nobody = try town.machine("nobody")
+            nobody.variables["CLOUDKIT_ENDPOINT"] = ""
+            #expect(try await nobody.welkin("status").remarks.contains("No cloud is configured"))
+        }
+    }
+
+    @Test func `a data folder that cannot be used, or has its cloud, is named`() async throws {
+        try await Town.run { town in
+            let again = try await town.operate("serve", "--port", "0")
+            #expect(again.status == 1)
+            #expect(again.remarks.contains("a cloud runs on \(town.cloud.data) already"))
+            let desk = town.operatorsMachine
+            let file = desk.home + "/no folder"
+            #expect(FileManager.default.createFile(atPath: file, contents: nil))
+            let refused = try await desk.welkin("account", "list", "--data", file)
+            #expect(refused.status == 1)
+            #expect(refused.remarks.contains("the data folder \(file) cannot be used"))
+            let missing = try await town.operate(
+                "record", "show", Town.container, "Notes", "n", "--user", "_nobody")
+            #expect(missing.remarks.contains("Zone does not exist. Create the zone first."))
+        }
+    }
+
     @Test func `a wrong password signs nobody in, keeps nothing and is shown nowhere`() async throws {
         try await Town.run { town in
             _ = try await town.newcomer("ada")

@@ -29,9 +29,14 @@ struct DeviceCloud: Sendable {
     /// An answer in which there is nothing to read.
     struct Done: Decodable {}
 
+    /// The app's token: the configured one, else the one with which this device opened the container here before.
     func apiToken(_ container: String) throws -> String {
-        guard let token = configuration.apiToken(for: container) else { throw SignInError.apiTokenMissing(container) }
-        return token
+        if let token = configuration.apiToken(for: container) { return token }
+        let credentials = try? configuration.deviceProfile.credentials()
+        guard let credentials, credentials.endpoint == configuration.endpoint,
+            let entry = credentials[container, configuration.environment]
+        else { throw SignInError.apiTokenMissing(container) }
+        return entry.apiToken
     }
 
     /// - Parameter otherToken: The API token of another app of the container; nil: this app's.

@@ -14,16 +14,33 @@ struct DataFolder {
 
     /// Opens the folder; makes it, the store and the secret when they are missing.
     ///
-    /// - Throws: `FileFailure`, `StoreError`, `FileStoreError`, `SecretError`.
+    /// - Throws: `CommandFailure`, `SecretError`.
     init(_ path: String) throws {
         let path = URL(fileURLWithPath: path).path
         self.path = path
         // Whatever is made from here on, also by the store, is nobody else's to read.
         umask(0o077)
-        try PrivateFile.makeFolder(path)
-        surroundings = Surroundings(secret: try Self.secret(path + "/secret"), now: Self.now)
-        store = try SQLiteStore(path: path + "/welkin.sqlite")
-        files = try FolderFileStore(path + "/assets", now: Self.now)
+        do {
+            try PrivateFile.makeFolder(path)
+            surroundings = Surroundings(secret: try Self.secret(path + "/secret"), now: Self.now)
+            store = try SQLiteStore(path: path + "/welkin.sqlite")
+            files = try FolderFileStore(path + "/assets", now: Self.now)
+        } catch let error as SecretError {
+            throw error
+        } catch {
+            throw CommandFailure("the data folder \(path) cannot be used: \(error)")
+        }
+    }
+
+    /// Says that this process runs the cloud of the folder, until it ends.
+    ///
+    /// - Throws: `CommandFailure` where another process does: what two remember of one store would soon differ.
+    func claim() throws -> FileClaim {
+        guard let claim = FileClaim(path + "/serve.lock") else {
+            throw CommandFailure(
+                "a cloud runs on \(path) already; stop it first, or give this one another folder with --data")
+        }
+        return claim
     }
 
     var accounts: Accounts { Accounts(book: .accounts(in: store), surroundings: surroundings) }
@@ -41,11 +58,11 @@ struct DataFolder {
         Cloud(store: store, files: files, surroundings: surroundings, limits: limits)
     }
 
-    /// Opens a folder, works on it, and closes its store whatever happens.
+    /// Opens a folder, works on it, and closes its store whatever happens; what the rules refuse is told in words.
     static func with<Value>(_ path: String, _ body: (DataFolder) async throws -> Value) async throws -> Value {
         let folder = try DataFolder(path)
         do {
-            let value = try await body(folder)
+            let value = try await CommandFailure.explaining { try await body(folder) }
             await folder.store.close()
             return value
         } catch {

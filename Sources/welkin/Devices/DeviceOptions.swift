@@ -2,7 +2,8 @@ import ArgumentParser
 import CloudKitDevice
 import Foundation
 
-/// Which cloud a device uses; what is not given comes from the environment and `cloudkit.json`.
+/// Which cloud a device uses; what is not given comes from the environment and `cloudkit.json`, and last from the profile that is
+/// signed in.
 struct DeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The cloud's address. [env: CLOUDKIT_ENDPOINT]", valueName: "url"))
     var endpoint: String?
@@ -26,7 +27,9 @@ struct DeviceOptions: ParsableArguments {
         return variables
     }
 
-    func configuration() throws -> DeviceConfiguration { try DeviceConfiguration.resolve(variables: variables) }
+    func configuration() throws -> DeviceConfiguration {
+        try DeviceConfiguration.ofSignedInDevice(variables: variables)
+    }
 
     /// The settings and the container they name, which a sign-in needs.
     func signIn() throws -> (configuration: DeviceConfiguration, container: String) {

@@ -104,9 +104,7 @@ extension DataOptions {
     /// Carries an order out in development, as the admin API does.
     func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
         try await DataFolder.with(data) { folder in
-            try await CommandFailure.explaining {
-                try await folder.cloud.carryOut(order, in: ContainerID(container), .development)
-            }
+            try await folder.cloud.carryOut(order, in: ContainerID(container), .development)
         }
     }
 }

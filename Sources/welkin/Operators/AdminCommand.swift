@@ -32,7 +32,7 @@ struct CreateOperatorTokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (token, row) = try await DataFolder.with(folder.data) { folder in
-            try await CommandFailure.explaining { try await folder.operatorTokens.create(name: name) }
+            try await folder.operatorTokens.create(name: name)
         }
         if json { return try Output.json(OperatorTokenLine(row, token: token)) }
         Output.result(token)

@@ -78,6 +78,8 @@ struct ServeCommand: AsyncParsableCommand {
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
         try await DataFolder.with(folder.data) { folder in
+            let claim = try folder.claim()
+            defer { withExtendedLifetime(claim) {} }
             let logger = makeLogger()
             let configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
