@@ -1,7 +1,9 @@
 # shellcheck shell=bash
-# A cloud that lives as long as the script that sources this. Sourced, never run; wants `programs`.
+# A cloud that lives as long as the script that sources this, and people who use it. Sourced, never run; wants `programs`.
+# A script that uses another cloud on this machine sets welkin_endpoint and welkin_data instead of starting one.
 
 welkin_scratch=$(mktemp -d "${TMPDIR:-/tmp}/welkin-demo.XXXXXX")
+welkin_data=$welkin_scratch/data
 welkin_cloud=
 welkin_endpoint=
 
@@ -17,7 +19,7 @@ trap 'exit 143' TERM
 welkin_start_cloud() {
     local port=${welkin_endpoint##*:} log=$welkin_scratch/serve.log started
     started=$(grep -cs '^listening on ' "$log" || true)
-    "$programs/welkin" serve --data "$welkin_scratch/data" --port "${port:-0}" --log-level warning >>"$log" 2>&1 &
+    "$programs/welkin" serve --data "$welkin_data" --port "${port:-0}" --log-level warning >>"$log" 2>&1 &
     welkin_cloud=$!
     for _ in {1..300}; do
         if (( $(grep -cs '^listening on ' "$log" || true) > ${started:-0} )); then
@@ -45,15 +47,15 @@ welkin_cloud_said() {
     grep '^[0-9-]*T' "$welkin_scratch/serve.log" | tail -n 20 >&2
 }
 
-# Makes an account and signs the named devices in: welkin_sign_in CONTAINER PROFILE…
+# Makes an account and signs the named devices in: welkin_sign_in CONTAINER EMAIL PROFILE…
 welkin_sign_in() {
-    local container=$1 profile options=()
-    shift
+    local container=$1 email=$2 profile options=()
+    shift 2
     for profile in "$@"; do options+=(--profile "$profile"); done
-    # Credentials of the demonstration's devices do not belong among the user's own.
-    export XDG_DATA_HOME=$welkin_scratch/share
-    "$programs/welkin" quickstart --data "$welkin_scratch/data" --endpoint "$welkin_endpoint" --container "$container" \
-        "${options[@]}" >"$welkin_scratch/environment"
+    # Credentials and files of the demonstration's devices do not belong among the user's own.
+    export XDG_DATA_HOME=$welkin_scratch/share XDG_CACHE_HOME=$welkin_scratch/cache
+    "$programs/welkin" quickstart --data "$welkin_data" --endpoint "$welkin_endpoint" --container "$container" \
+        --email "$email" "${options[@]}" >"$welkin_scratch/environment"
     # shellcheck source=/dev/null
     source "$welkin_scratch/environment"
 }
