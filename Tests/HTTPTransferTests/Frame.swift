@@ -39,7 +39,9 @@ struct Frame: Hashable {
     }
 
     /// A number of 32 bits, the highest byte first.
-    static func bytes(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) } }
+    static func bytes(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+    }
 }
 
 extension RawStream {

@@ -30,7 +30,9 @@ import Testing
                 guard let request = try await stream.request() else { return }
                 log.note(request, connection)
                 switch connection {
-                case 0: try await stream.answer(status: "407 Proxy Authentication Required", headers: "Proxy-Authenticate: Basic\r\n")
+                case 0:
+                    try await stream.answer(
+                        status: "407 Proxy Authentication Required", headers: "Proxy-Authenticate: Basic\r\n")
                 case 1: try await stream.answer(status: "502 Bad Gateway")
                 case 2: try await stream.send("HTTP/1.1 200 Connection established\r\n\r\n")
                 default: return
@@ -47,7 +49,8 @@ import Testing
                     #expect(failure?.kind == .unreachable)
                 }
             }
-            #expect(log.requests.map(\.firstLine) == Array(repeating: "CONNECT elsewhere.example:443 HTTP/1.1", count: 4))
+            #expect(
+                log.requests.map(\.firstLine) == Array(repeating: "CONNECT elsewhere.example:443 HTTP/1.1", count: 4))
             #expect(log.requests.allSatisfy { !String(decoding: $0.bytes, as: UTF8.self).contains("secret") })
         }
     }

@@ -18,7 +18,9 @@
             let client = HTTPClient(authoritiesFile: file.path())
             var identity = Certificates.here
             identity.protocols = ["h2", "http/1.1"]
-            return try await RawServer.run(identity: identity, script) { try await body(client, $0.url(scheme: "https")) }
+            return try await RawServer.run(identity: identity, script) {
+                try await body(client, $0.url(scheme: "https"))
+            }
         }
 
         private static func kind(
@@ -103,7 +105,8 @@
         @Test func `A connection that the server takes leave of is replaced`() async throws {
             let connections = Mutex<[Int]>([])
             try await Self.run { stream, connection in
-                guard try await stream.beginSecondVersion(), let (id, _) = try await stream.secondVersionRequest() else {
+                guard try await stream.beginSecondVersion(), let (id, _) = try await stream.secondVersionRequest()
+                else {
                     return
                 }
                 connections.withLock { $0.append(connection) }

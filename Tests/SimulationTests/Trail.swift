@@ -62,7 +62,8 @@ extension Record: Traceable {
             return "\(field.name)=" + (isOpen ? String(decoding: field.json, as: UTF8.self) : "<\(field.json.count)>")
         }
         let keys = protection.map { " epoch \($0.epoch) <\($0.keys.count)>" } ?? ""
-        return "\(id.zoneID.trace)/\(id.recordName) \(recordType) \(changeTag.value) \(created.trace) \(modified.trace) "
+        return
+            "\(id.zoneID.trace)/\(id.recordName) \(recordType) \(changeTag.value) \(created.trace) \(modified.trace) "
             + "\(parent ?? "-") \(share ?? "-") \(shortGUID ?? "-") \(fields.joined(separator: " "))\(keys)"
             + (sharing.map { " " + $0.trace } ?? "")
     }
