@@ -166,8 +166,11 @@ struct ZoneKeys: Sendable {
     ) throws(EncryptionError) {
         let last = try self.key(of: name, known)
         try protection.keep(last, under: key)
-        for wrap in known.wraps {
-            guard case .present(let earlier) = wrap.opener else { continue }
+        // A record that is written in epoch after epoch does not outgrow its place; the owner derives what it lets go.
+        let kept = known.wraps.compactMap { wrap -> UInt32? in
+            if case .present(let earlier) = wrap.opener { earlier } else { nil }
+        }
+        for earlier in kept.sorted(by: >).prefix(Self.keptMax) {
             try protection.keep(try known.earlierKey(earlier, key: last), under: key)
         }
         // Children written in between are wrapped under keys that were derived for the record without its being written.
@@ -184,6 +187,7 @@ struct ZoneKeys: Sendable {
     }
 
     private static let betweenMax: UInt32 = 24
+    private static let keptMax = 500
 
     // MARK: -
 

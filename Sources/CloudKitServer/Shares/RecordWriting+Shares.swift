@@ -114,7 +114,11 @@ extension RecordWriting {
     mutating func leave(_ share: StoredShare, _ user: UserID, _ transaction: inout StorageWriter) async throws {
         var after = share
         after.participants.removeAll { $0.user == user }
-        if share.keyEpoch > 0, share.participant(of: user)?.keyEpoch == share.keyEpoch { after.needsNewEpoch = true }
+        if share.keyEpoch > 0, let gone = share.participant(of: user),
+            gone.keyEpoch == share.keyEpoch || gone.grantEpoch > 0
+        {
+            after.needsNewEpoch = true
+        }
         try await change(after, before: share, &transaction)
     }
 

@@ -107,6 +107,25 @@ struct ZoneKeysTests {
         #expect(try opened(first, SampleKeys.zone(epoch: 3)) == [.string("x")])
     }
 
+    @Test func `B-TM-05 a record that is written in epoch after epoch keeps the newest of its keys`() throws {
+        var keys = SampleKeys.zone(epoch: 700)
+        let key = try keys.cipher(sealing: "r", recordType: "Note", parent: nil, isMoved: false, held: nil).sealer.key
+        var protection = RecordProtection(of: key)
+        for epoch in UInt32(100)..<699 {
+            var old = SampleKeys.zone(epoch: epoch)
+            let earlier = try old.cipher(sealing: "r", recordType: "Note", parent: nil, isMoved: false, held: nil)
+            try protection.keep(earlier.sealer.key, under: key)
+        }
+        var next = SampleKeys.zone(epoch: 701)
+        let sealing = try next.cipher(
+            sealing: "r", recordType: "Note", parent: nil, isMoved: false,
+            held: Protection(epoch: protection.epoch, keys: protection.keys))
+        let kept = try RecordProtection(sealing.protection).wraps.map(\.opener)
+        #expect(kept.count == 501)
+        for epoch in [UInt32(700), 698, 199] { #expect(kept.contains(.present(earlier: epoch))) }
+        #expect(!kept.contains(.present(earlier: 198)))
+    }
+
     @Test func `B-TM-11 moving a record wraps the same key for its new parent`() throws {
         let first = try SampleKeys.record("r", ["a": .string("x")], parent: "p")
         var keys = SampleKeys.zone()
