@@ -68,6 +68,20 @@ extension Simulation {
             && edit.secret != nil
     }
 
+    /// Seals anew what stands between a root and what was sealed below it in later epochs.
+    func mend(below root: String, in place: Place, on index: Int) async throws {
+        guard try await learnEpoch(of: place, on: index) else { return }
+        let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
+        guard epoch > 0 else { return }
+        try await sync(on: index)
+        let mending = TreeMending(root: root, records: devices[index].records(in: place), epoch: epoch)
+        for name in mending.stale.sorted() {
+            var edit = edit(name, .update, in: place, on: index)
+            guard try await sealForMove(&edit, on: index) else { continue }
+            try await save(edit, on: index, "seals anew")
+        }
+    }
+
     /// Gives a share of a whole zone its first key.
     ///
     /// - Returns: false: an answer was lost.

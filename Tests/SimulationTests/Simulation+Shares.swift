@@ -9,6 +9,7 @@ extension Simulation {
         guard let place = pick(ownPlaces(of: devices[index].person)),
             let root = pick(devices[index].records(in: place))?.id.recordName
         else { return }
+        try await mend(below: root, in: place, on: index)
         var edit = edit(root, .update, in: place, on: index)
         let name = "S\(fresh())"
         var change = ShareChange(root: .init(recordName: root))
@@ -37,7 +38,7 @@ extension Simulation {
         if others.isEmpty { return }
         change.participants = others.map {
             ParticipantChange(
-                role: roll(5) == 0 ? .administrator : .privateUser, permission: roll(3) == 0 ? .readOnly : .readWrite,
+                role: roll(3) == 0 ? .administrator : .privateUser, permission: roll(3) == 0 ? .readOnly : .readWrite,
                 user: people.users[$0])
         }
     }
@@ -172,6 +173,39 @@ extension Simulation {
         guard let (place, record) = pick(hosted.isEmpty || roll(8) == 0 ? known : hosted) else { return }
         guard let change = someChange(of: record, in: place) else { return }
         try await self.change(record, change, in: place, on: index)
+    }
+
+    /// An administrator, if there is one, takes somebody off a share, and members write before a device of the owner's is there.
+    func removeByAdministrator() async throws {
+        let hosts = devices.indices.flatMap { index in
+            devices[index].zones.keys.sorted().compactMap { place in
+                model[place].trees.values.contains { $0.role(of: devices[index].person) == .administrator }
+                    ? (index, place) : nil
+            }
+        }
+        guard let (index, place) = pick(hosts) else { return }
+        try await sync(on: index)
+        let user = people.users[devices[index].person]
+        let hosted = devices[index].shares(in: place).filter { record in
+            record.sharing?.currentParticipant?.role == .administrator
+                && record.sharing?.publicPermission == ParticipantPermission.none
+        }
+        guard let record = pick(hosted), let sharing = record.sharing else { return }
+        var company = sharing.participants.filter { $0.role != .owner }.map {
+            ParticipantChange(id: $0.id, role: $0.role, permission: $0.permission, user: $0.identity.user)
+        }
+        let others = company.indices.filter { company[$0].user != user }
+        guard let gone = pick(Array(others)) else { return }
+        company.remove(at: gone)
+        try await change(record, ShareChange(participants: company), in: place, on: index)
+        let tree = model[place].trees[record.id.recordName]
+        let members = devices.indices.filter { tree?.isMember(devices[$0].person) ?? false }
+        guard let writer = pick(Array(members)) else { return }
+        try await sync(on: writer)
+        guard let name = pick(devices[writer].records(in: place))?.id.recordName else { return }
+        var edit = edit(name, .update, in: place, on: writer)
+        guard try await sealForMove(&edit, on: writer) else { return }
+        try await save(edit, on: writer, "updates")
     }
 
     private func someChange(of record: Record, in place: Place) -> ShareChange? {
