@@ -20,6 +20,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
         .target(name: "SeededChance", swiftSettings: strict),
         .target(name: "CloudUnderTest", swiftSettings: strict),
         .executableTarget(
@@ -46,6 +48,7 @@ let package = Package(
             name: "CloudKit",
             dependencies: [
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation",
+                "HTTPTransfer",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], exclude: ["CloudKit.docc"], swiftSettings: strict),
         .executableTarget(
