@@ -55,6 +55,7 @@ let package = Package(
         .target(name: "FileStore", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "OrderedStoreSQLite", dependencies: ["OrderedStore", "CSQLite"], swiftSettings: strict),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
 
@@ -106,6 +107,7 @@ let package = Package(
                 arguments,
                 lifecycle,
                 logging,
+                .target(name: "CMalloc", condition: .when(platforms: [.linux])),
             ], swiftSettings: strict),
         // A throwaway cloud for anyone's tests.
         .target(

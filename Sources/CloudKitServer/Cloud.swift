@@ -4,8 +4,8 @@ import CloudKitRecordLayer
 /// The cloud: what every request comes down to, whatever carried it here.
 ///
 /// All it throws are `RequestFailure`s; what an engine throws passes through and is the edge's to hide. Functions stand
-/// in the folder of their noun, such as `Records/Cloud+Records.swift`.
-package struct Cloud: Sendable {
+/// in the folder of their noun, such as `Records/Cloud+Records.swift`. A class, because every request holds it in many hands.
+package final class Cloud: Sendable {
     package let store: Storage
     package let files: Files
     package let surroundings: Surroundings

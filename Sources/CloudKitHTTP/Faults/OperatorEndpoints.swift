@@ -5,7 +5,7 @@ import Logging
 /// Everything below `/admin/1/{container}/{environment}/`: the faults of `welkin fault`, over HTTP (docs/admin-api.md).
 ///
 /// Whoever asks shows an operator's token as `Authorization: Bearer`. Without one in use there are no such endpoints.
-struct OperatorEndpoints {
+final class OperatorEndpoints: Sendable {
     private let cloud: Cloud
     private let authenticator: Authenticator
     private let tokens: OperatorTokens

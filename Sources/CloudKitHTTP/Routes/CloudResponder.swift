@@ -8,7 +8,9 @@ import NIOCore
 
 /// Answers every request: finds what is asked, reads the body, establishes who asks, lets an endpoint answer, and tells
 /// the log and the metrics.
-package struct CloudResponder: HTTPResponder {
+///
+/// A class: copies of all it holds made up half of what a waiting request kept in memory.
+package final class CloudResponder: HTTPResponder {
     package typealias Context = CloudContext
 
     let configuration: CloudConfiguration
@@ -24,6 +26,27 @@ package struct CloudResponder: HTTPResponder {
     let health: HealthCheck
     let metrics: RequestMetrics
     let logger: Logger
+
+    init(
+        configuration: CloudConfiguration, authenticator: Authenticator, databases: DatabaseEndpoints,
+        devices: DeviceEndpoints, users: UserEndpoints, uploads: AssetUploadEndpoint, downloads: AssetDownloadEndpoint,
+        tokens: TokenEndpoints, courier: CourierEndpoint, operators: OperatorEndpoints, health: HealthCheck,
+        metrics: RequestMetrics, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.authenticator = authenticator
+        self.databases = databases
+        self.devices = devices
+        self.users = users
+        self.uploads = uploads
+        self.downloads = downloads
+        self.tokens = tokens
+        self.courier = courier
+        self.operators = operators
+        self.health = health
+        self.metrics = metrics
+        self.logger = logger
+    }
 
     package func respond(to request: Request, context: CloudContext) async throws -> Response {
         let start = ContinuousClock.now
@@ -89,8 +112,8 @@ package struct CloudResponder: HTTPResponder {
         let body = downloads.body(sending, channel) { [report] count in
             var report = report
             report.bytesOut = count
-            metrics.assetBytesSent(count)
-            tell(report, request, since: start)
+            self.metrics.assetBytesSent(count)
+            self.tell(report, request, since: start)
         }
         return Response(status: sending.status, headers: headers, body: body)
     }

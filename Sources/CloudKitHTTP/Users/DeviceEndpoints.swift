@@ -13,7 +13,7 @@ import Foundation
 ///   digits of it; 1 to 100 characters.
 /// - `identities/lookup {userRecordNames}` → `{identities: [{userRecordName, identity, generation}]}`, for a user with a web
 ///   token; at most 100, unknown ones left out.
-struct DeviceEndpoints {
+final class DeviceEndpoints: Sendable {
     let isSignUpOpen: Bool
     /// The fewest rounds of a new password.
     let rounds: Int

@@ -38,7 +38,7 @@ extension Cloud {
             var counts = CarriedCounts()
             for (index, (receiver, items)) in mail.items.enumerated() {
                 if index >= Self.receiversAtOnce, let done = try await group.next() { counts.add(done) }
-                group.addTask { try await deliver(items, to: receiver, address) }
+                group.addTask { try await self.deliver(items, to: receiver, address) }
             }
             for try await done in group { counts.add(done) }
             return counts

@@ -74,6 +74,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         OpenFiles.raiseLimit()
+        FreedMemory.keepSomeAtHand()
         // Rules and store have threads of their own; a loop for every core would only take turns with them.
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
