@@ -19,7 +19,11 @@ final class SigningDevice: Sendable {
 
     static let rounds = 10
 
-    init(_ cloud: ThrowawayCloud, _ name: String = "device") {
+    /// - Parameter network: What the container's requests travel by; sign-in goes its own, good way.
+    init(
+        _ cloud: ThrowawayCloud, _ name: String = "device", over network: any Transport = HTTPTransport.shared,
+        timekeeping: Timekeeping = .system
+    ) {
         folder = FileManager.default.temporaryDirectory.appending(path: "welkin-device-" + UUID().uuidString).path()
         configuration = cloud.configuration(profile: name, in: folder)
         let log = RequestLog()
@@ -30,7 +34,7 @@ final class SigningDevice: Sendable {
             let response = try await HTTPTransport.shared.send(message)
             return DeviceResponse(status: response.status, body: response.body)
         }
-        container = CKContainer(configuration: configuration)
+        container = CKContainer(configuration: configuration, transport: network, timekeeping: timekeeping)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -34,6 +34,9 @@ struct Device {
 
     func scope(of place: Place) -> DatabaseScope { place.owner == person ? .private : .shared }
 
+    /// A query that was not read to the end.
+    var cursor: Cursor?
+
     mutating func keep(_ record: Record, in place: Place) {
         zones[place, default: ZoneCache()].records[record.id.recordName] = record
     }

@@ -14,13 +14,14 @@ final class DeviceFiles {
 /// The keys of a device, handled by the framework's own code.
 struct DeviceKeys {
     let access: ShareAccess
-    let files = DeviceFiles()
+    let files: DeviceFiles
     /// What came through shares, by zone; in memory only.
     private var shared: [ZonePlace: SharedKeys] = [:]
     /// The versions of share records that were opened.
     private var opened: [RecordPlace: ChangeTag] = [:]
 
-    init(_ secret: AccountSecret, user: UserID) {
+    init(_ secret: AccountSecret, user: UserID, files: DeviceFiles = DeviceFiles()) {
+        self.files = files
         access = ShareAccess(
             root: secret.root(container: SimulatedCloud.container.name, environment: "development"), secret: secret,
             user: user.recordName)
@@ -85,8 +86,10 @@ struct DeviceKeys {
     }
 
     /// The secret part of the link of a share that the account owns.
-    func linkFragment(of share: String, in zone: ZonePlace) -> String {
-        access.root.linkSecret(of: RecordPlace(zone: zone, name: share)).fragment
+    ///
+    /// - Parameter seat: The participant whose one-time link it is; nil: the link for all.
+    func linkFragment(of share: String, seat: String? = nil, in zone: ZonePlace) -> String {
+        access.root.linkSecret(of: RecordPlace(zone: zone, name: share), participant: seat).fragment
     }
 
     func keep(_ fragment: String?, of share: String, in zone: ZonePlace) {

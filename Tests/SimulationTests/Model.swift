@@ -34,6 +34,8 @@ struct Model {
         var isPublic = false
         var permission: ParticipantPermission
         var hasAccepted = false
+        /// Whether the cloud knows whose it is: nobody had an account for the address, as long as not.
+        var isBound = true
     }
 
     struct Tree: Hashable {
@@ -43,6 +45,11 @@ struct Model {
         var openTo = ParticipantPermission.none
         /// By person.
         var seats: [Int: Seat] = [:]
+        /// Seats for whoever opens their links first, by participant.
+        var openSeats: [String: ParticipantPermission] = [:]
+        var allowsRequests = false
+        var requesters: Set<Int> = []
+        var blocked: Set<Int> = []
     }
 
     enum State: Hashable { case absent, live, purged, reset }
@@ -109,6 +116,61 @@ extension Model.Zone {
     func isRoot(_ name: String) -> Bool { items[name]?.share != nil }
 
     var isSharedWhole: Bool { trees.values.contains { $0.root == nil } }
+}
+
+// MARK: Links
+
+extension Model.Tree {
+    /// What the holder of a link may do with it.
+    enum Verdict: Hashable {
+        case owner, hide, join, mayNeedVerification
+        case participant(Model.Seat)
+        /// Somebody's own, by their address.
+        case seat
+        case openSeat(String, ParticipantPermission)
+    }
+
+    /// - Parameter openSeat: The participant whose one-time link it is; nil: the link for all.
+    func verdict(on person: Int, ownedBy owner: Int, openSeat id: String?) -> Verdict {
+        if person == owner { return .owner }
+        if blocked.contains(person) { return .hide }
+        if let seat = seats[person], seat.isBound { return .participant(seat) }
+        if let id { return openSeats[id].map { .openSeat(id, $0) } ?? .hide }
+        if seats[person] != nil { return .seat }
+        if openTo != .none { return .join }
+        return seats.values.contains { !$0.isBound } ? .mayNeedVerification : .hide
+    }
+
+    /// - Returns: Why not; nil: done.
+    mutating func accept(_ person: Int, _ verdict: Verdict) -> RequestFailure.Code? {
+        switch verdict {
+        case .owner: return nil
+        case .participant(let seat) where seat.hasAccepted: return nil
+        case .participant, .seat:
+            seats[person]?.hasAccepted = true
+            seats[person]?.isBound = true
+        case .openSeat(let id, let permission):
+            openSeats[id] = nil
+            seats[person] = Model.Seat(permission: permission, hasAccepted: true)
+        case .join: seats[person] = Model.Seat(isPublic: true, permission: openTo, hasAccepted: true)
+        case .mayNeedVerification: return .participantMayNeedVerification
+        case .hide: return .accessDenied
+        }
+        requesters.remove(person)
+        return nil
+    }
+
+    /// - Returns: What the one who asks learns.
+    mutating func ask(_ person: Int, _ verdict: Verdict) -> RequestFailure.Code? {
+        switch verdict {
+        case .participant(let seat): return seat.hasAccepted ? nil : .participantAlreadyInvited
+        case .seat, .openSeat: return .participantAlreadyInvited
+        case .owner: return nil
+        case .join, .mayNeedVerification, .hide:
+            if allowsRequests, !blocked.contains(person) { requesters.insert(person) }
+            return nil
+        }
+    }
 }
 
 // MARK: Access

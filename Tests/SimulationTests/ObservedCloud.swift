@@ -1,15 +1,17 @@
 import CloudKitModel
 import CloudKitServer
 
-/// The cloud as devices reach it: what it answers goes into the trail.
+/// The cloud as devices reach it: what it answers goes into the trail, and who writes is noted.
 struct ObservedCloud {
     let cloud: Cloud
     let trail: Trail
+    let writers: Writers
 
     func modifyRecords(
         _ request: ModifyRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RecordOutcome] {
-        try await trail.answer(\.trace) { try await cloud.modifyRecords(request, in: address, by: caller) }
+        writers.add(caller, in: request.zoneID.owner)
+        return try await trail.answer(\.trace) { try await cloud.modifyRecords(request, in: address, by: caller) }
     }
 
     func lookupRecords(
@@ -21,7 +23,8 @@ struct ObservedCloud {
     func modifyZones(
         _ operations: [ZoneOperation], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ZoneOutcome] {
-        try await trail.answer(\.trace) { try await cloud.modifyZones(operations, in: address, by: caller) }
+        writers.add(caller, in: operations.map(\.zoneID.owner))
+        return try await trail.answer(\.trace) { try await cloud.modifyZones(operations, in: address, by: caller) }
     }
 
     func lookupZones(
@@ -46,15 +49,34 @@ struct ObservedCloud {
         try await trail.answer(\.trace) { try await cloud.zoneChanges(requests, in: address, by: caller) }
     }
 
+    /// - Parameter owner: Whose share it is.
     func acceptShares(
-        _ requests: [ShareInvitationRequest], in address: DatabaseAddress, by caller: Caller
+        _ requests: [ShareInvitationRequest], of owner: UserID, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ShareInvitationOutcome] {
-        try await trail.answer(\.trace) { try await cloud.acceptShares(requests, in: address, by: caller) }
+        writers.add(caller, in: owner)
+        return try await trail.answer(\.trace) { try await cloud.acceptShares(requests, in: address, by: caller) }
+    }
+
+    /// - Parameter owner: Whose share it is.
+    func requestAccess(
+        _ requests: [ShareInvitationRequest], of owner: UserID, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [RequestFailure?] {
+        writers.add(caller, in: owner)
+        return try await trail.answer({ $0.map(\.trace).description }) {
+            try await cloud.requestAccess(requests, in: address, by: caller)
+        }
     }
 
     func storeShareKeys(
         _ request: StoreShareKeysRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> ShareKeysAnswer {
-        try await trail.answer(\.keys.trace) { try await cloud.storeShareKeys(request, in: address, by: caller) }
+        writers.add(caller, in: request.zoneID.owner)
+        return try await trail.answer(\.keys.trace) { try await cloud.storeShareKeys(request, in: address, by: caller) }
+    }
+
+    func queryRecords(
+        _ request: QueryRecordsRequest, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> QueryPage {
+        try await trail.answer(\.trace) { try await cloud.queryRecords(request, in: address, by: caller) }
     }
 }

@@ -1,42 +1,96 @@
 import CloudKitModel
 import CloudKitServer
 
-/// Those who take part: each with an account and devices.
+/// Those who take part: each with an address, and sooner or later an account and devices.
 struct People {
-    static let names = ["ada", "ben", "cat", "dan"]
+    static let names = ["ada", "ben", "cat", "dan", "eve"]
     /// How many devices each has.
-    static let devices = [2, 2, 1, 1]
+    static let devices = [2, 2, 1, 1, 1]
+    /// How many have an account from the beginning; the others may be invited before they have one.
+    static let founders = 4
     static let zones = [Place(owner: 0, zone: "Notes"), Place(owner: 0, zone: "Work"), Place(owner: 1, zone: "Notes")]
 
+    /// Of those who have an account.
     private(set) var users: [UserID] = []
     private(set) var accounts: [AccountKeys] = []
+    /// Makes every account's keys other ones.
+    private var keychains: UInt64 = 0
+
+    static func email(_ person: Int) -> String { names[person] + "@example.com" }
 
     func person(_ user: UserID) -> Int? { users.firstIndex(of: user) }
 
-    /// Opens the accounts of all, with their keychains.
+    /// By the account, or by the address that somebody was invited to.
+    func person(_ identity: PersonIdentity) -> Int? {
+        identity.user.flatMap(person) ?? Self.person(identity.lookup?.emailAddress)
+    }
+
+    func person(_ change: ParticipantChange) -> Int? {
+        change.user.flatMap(person) ?? Self.person(change.lookup?.emailAddress)
+    }
+
+    private static func person(_ email: String?) -> Int? { names.indices.first { Self.email($0) == email } }
+
     init(in world: SimulatedCloud) async throws {
+        for _ in 0..<Self.founders { try await signUp(in: world) }
+    }
+
+    /// Opens the account of the next one who has none, with its keychain.
+    ///
+    /// - Returns: Who that is; nil: all have one.
+    @discardableResult
+    mutating func signUp(in world: SimulatedCloud) async throws -> Int? {
+        let person = users.count
+        guard person < Self.names.count else { return nil }
+        let register = Accounts(book: .accounts(in: world.store), surroundings: world.time.surroundings)
+        _ = try await register.add(
+            email: Self.email(person), name: Self.names[person], proof: Self.proof,
+            puzzle: register.newPuzzle(rounds: 1))
+        let (user, device) = try await signIn(person, in: world)
+        let keys = try newKeys()
+        _ = try await Self.keychains(world).create(Self.offer(keys), by: device)
+        users.append(user)
+        accounts.append(keys)
+        return person
+    }
+
+    /// Begins anew with other keys, as somebody does who has lost all devices and words.
+    mutating func resetKeychain(of person: Int, in world: SimulatedCloud) async throws {
+        let device = try await signIn(person, in: world).device
+        let keys = try newKeys()
+        let generation = try await Self.keychains(world).status(for: device).generation
+        _ = try await Self.keychains(world).reset(
+            to: Self.offer(keys), replacing: generation, proof: Self.proof, by: device, address: "")
+        accounts[person] = keys
+    }
+
+    private mutating func newKeys() throws -> AccountKeys {
+        keychains += 1
+        return try AccountKeys(seed: keychains)
+    }
+
+    private func signIn(_ person: Int, in world: SimulatedCloud) async throws -> (user: UserID, device: DeviceKey) {
         let book = Book.accounts(in: world.store)
         let surroundings = world.time.surroundings
-        let guesses = ProofGuard(roundsMin: 1)
-        let register = Accounts(book: book, surroundings: surroundings)
         let token = try await APITokens(book: book, surroundings: surroundings).create(
             container: SimulatedCloud.container, environment: .development, name: "")
         let place = DeviceSignIn.Place(
             container: SimulatedCloud.container, environment: .development, apiToken: token.row)
-        for (person, name) in Self.names.enumerated() {
-            let email = name + "@example.com"
-            _ = try await register.add(
-                email: email, name: name, proof: Self.proof, puzzle: register.newPuzzle(rounds: 1))
-            let grant = try await DeviceSignIn(book: book, surroundings: surroundings, guesses: guesses).create(
-                email: email, proof: Self.proof, deviceName: "", lifetime: .device, place: place, address: "")
-            let keys = try AccountKeys(seed: UInt64(person + 1))
-            _ = try await Keychains(book: book, surroundings: surroundings, guesses: guesses).create(
-                KeychainOffer(
-                    passwordWrap: [1], recovery: RecoveryOffer(wrap: [1], proof: Self.proof), identity: keys.identity),
-                by: DeviceKey(id: grant.deviceID, secret: grant.deviceSecret ?? []))
-            users.append(grant.user)
-            accounts.append(keys)
-        }
+        let grant = try await DeviceSignIn(book: book, surroundings: surroundings, guesses: ProofGuard(roundsMin: 1))
+            .create(
+                email: Self.email(person), proof: Self.proof, deviceName: "", lifetime: .device, place: place,
+                address: "")
+        return (grant.user, DeviceKey(id: grant.deviceID, secret: grant.deviceSecret ?? []))
+    }
+
+    private static func keychains(_ world: SimulatedCloud) -> Keychains {
+        Keychains(
+            book: .accounts(in: world.store), surroundings: world.time.surroundings, guesses: ProofGuard(roundsMin: 1))
+    }
+
+    private static func offer(_ keys: AccountKeys) -> KeychainOffer {
+        KeychainOffer(
+            passwordWrap: [1], recovery: RecoveryOffer(wrap: [1], proof: proof), identity: keys.identity)
     }
 
     private static let proof = Array(repeating: UInt8(1), count: 32)

@@ -41,23 +41,24 @@ final class SimulatedCloud {
 
     let time: SimulatedTime
     private let folder: URL?
-    private let files: MemoryFileStore
+    private let files: any FileStore
     private(set) var store: any OrderedStore
     private(set) var cloud: Cloud
 
     init(_ engine: Engine, seed: UInt64) throws {
         let time = SimulatedTime(seed: seed)
         self.time = time
-        files = MemoryFileStore(now: { time.now })
         switch engine {
         case .memory:
             folder = nil
             store = MemoryStore(epoch: 7)
+            files = MemoryFileStore(now: { time.now })
         case .sqlite:
             let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-sim-" + UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             self.folder = folder
             store = try SQLiteStore(path: Self.file(in: folder))
+            files = try FolderFileStore(folder.appending(path: "assets").path(), now: { time.now })
         }
         cloud = Cloud(store: store, files: files, surroundings: time.surroundings)
     }
@@ -77,6 +78,13 @@ final class SimulatedCloud {
         guard let folder else { return }
         await (store as? SQLiteStore)?.close()
         try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// All sealed files, in the order of their names.
+    func fileIDs() async throws -> [FileID] {
+        var ids: [FileID] = []
+        for folder in UInt8.min ... .max { ids += try await files.files(inFolder: folder).map(\.id) }
+        return ids.sorted { $0.name < $1.name }
     }
 
     func address(_ scope: DatabaseScope) -> DatabaseAddress {

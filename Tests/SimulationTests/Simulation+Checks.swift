@@ -6,6 +6,7 @@ extension Simulation {
     /// Good weather until every device has heard everything; then everything is compared.
     func settle() async throws {
         let before = trouble
+        try await giveRoom()
         trouble = 0
         note("all come to rest")
         // Who waits for a key is served by a device that hears of it, and hears of that in turn.
@@ -18,6 +19,7 @@ extension Simulation {
         }
         try await probe()
         for person in people.users.indices { try await checkReach(of: person) }
+        try await listen()
         trouble = before
     }
 
@@ -68,8 +70,9 @@ extension Simulation {
         try check(sharing.root == tree.root, "the root of \(name) is \(sharing.root ?? "none")")
         try check(sharing.publicPermission == tree.openTo, "\(name) is open to \(sharing.publicPermission)")
         let isHost = person == place.owner || tree.role(of: person) == .administrator
-        for other in people.users.indices where other != place.owner && (isHost || other == person) {
-            let found = sharing.participants.first { $0.identity.user == people.users[other] }
+        if isHost { try checkGuests(sharing, tree, name) }
+        for other in People.names.indices where other != place.owner && (isHost || other == person) {
+            let found = sharing.participants.first { people.person($0.identity) == other }
             let seat = tree.seats[other]
             try check(
                 (found == nil) == (seat == nil),
@@ -80,6 +83,18 @@ extension Simulation {
                 found.permission == (seat.isPublic ? tree.openTo : seat.permission), "\(name): \(found.permission)")
             try check((found.role == .administrator) == seat.isAdministrator, "\(name): \(found.role)")
         }
+    }
+
+    /// What only hosts see of a share.
+    private func checkGuests(_ sharing: Share, _ tree: Model.Tree, _ name: String) throws {
+        let requesters = Set(sharing.requesters.compactMap(people.person))
+        try check(requesters == tree.requesters, "\(name): \(requesters) ask for access, not \(tree.requesters)")
+        let blocked = Set(sharing.blocked.compactMap(people.person))
+        try check(blocked == tree.blocked, "\(name): \(blocked) are blocked, not \(tree.blocked)")
+        try check(sharing.allowsAccessRequests == tree.allowsRequests, "\(name): \(sharing.allowsAccessRequests)")
+        let seats = sharing.participants.filter { $0.oneTimeGUID != nil }
+        let open = Dictionary(seats.map { ($0.id, $0.permission) }, uniquingKeysWith: { first, _ in first })
+        try check(open == tree.openSeats, "\(name): \(open.sorted { $0.key < $1.key }) are free")
     }
 
     /// Whoever asks anew finds what the model says, and nothing that others keep.
@@ -103,8 +118,13 @@ extension Simulation {
             let expected = refusal == nil ? model.visible(to: person, in: place) : [:]
             let found = cache.records.mapValues { $0.sharing == nil ? plain($0) : Content() }
             try compare(found, expected, "\(device.name), asking anew, finds in \(place)")
-            if refusal == nil { try await checkLookups(place, expected, for: device) }
+            guard refusal == nil else { continue }
+            try await checkLookups(place, expected, for: device)
+            try await checkQueries(of: place, for: device)
+            let records = cache.records.values.sorted { $0.id.recordName < $1.id.recordName }
+            try await checkFiles(of: place, among: records, for: device)
         }
+        try await checkQueriesOfAllZones(for: device)
         try await checkSharedZones(for: device)
     }
 

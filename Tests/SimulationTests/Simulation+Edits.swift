@@ -13,6 +13,7 @@ struct Edit {
     /// Plain fields to set, as JSON; nil: to be removed.
     var fields: [String: String?] = [:]
     var parent = ParentChange.keep
+    var file: AttachedFile?
     /// What is in the encrypted field afterwards, and the form in which it travels.
     var secret: SealedSecret?
 
@@ -22,6 +23,7 @@ struct Edit {
             return .set(Field(name: name, type: name == "n" ? .int64 : .string, json: Array(json.utf8)))
         }
         if let secret { changes.append(.set(secret.field)) }
+        if let file, let field = try? Field(name: "file", value: .asset(file.value)) { changes.append(.set(field)) }
         return RecordOperation(
             kind,
             RecordChange(
@@ -42,6 +44,7 @@ struct Edit {
         content.parent = parent(insteadOf: held?.parent)
         for (name, json) in fields { content.fields[name] = json }
         if let secret { content.fields["secret"] = secret.plain }
+        if let file { content.fields["file"] = file.text }
         return content
     }
 }
@@ -239,12 +242,15 @@ extension Simulation {
         case .failed(_, let failure):
             let isKeptBack = isAbove && failure.code == .atomicFailure && refusal == nil
             try check(
-                isKeptBack || failure.code == refusal,
+                isKeptBack || failure.code == refusal || lacksRoom(failure, edit.place),
                 "\(edit.name): \(failure.code) \(failure.reason), where the model says \(text(refusal))")
             try check(
                 failure.serverRecord == nil || refusal == .recordExists, "a refusal carries a record: \(edit.name)")
         case .record(let record):
             try check(refusal == nil, "\(edit.name) was saved, where the model says \(text(refusal))")
+            try check(
+                edit.kind != .create || !withoutRoom.contains(edit.place.owner),
+                "\(edit.name) was added, where there is no room")
             if edit.kind == .update {
                 let known = held?.fields.filter { $0.key != "secret" }
                 try check(edit.known == known, "an update of \(edit.name) overwrote what its device had not seen")
@@ -253,6 +259,7 @@ extension Simulation {
             let content = edit.applied(to: held)
             model[edit.place].items[edit.name] = content
             model[edit.place].protections[edit.name] = record.protection
+            if edit.secret != nil { hasSealed = true }
             try check(
                 plain(record) == plain(content), "the answer to a save shows \(plain(record)), not \(plain(content))")
         }
@@ -268,7 +275,9 @@ extension Simulation {
     func plain(_ record: Record) -> Content {
         var content = Content(parent: record.parent, share: record.share)
         for field in record.fields where !field.type.isEncrypted {
-            content.fields[field.name] = String(decoding: field.json, as: UTF8.self)
+            let file = (try? field.assets())?.first
+            content.fields[field.name] =
+                file.map { fileTexts[$0.fileChecksum] ?? "unknown" } ?? String(decoding: field.json, as: UTF8.self)
         }
         return content
     }

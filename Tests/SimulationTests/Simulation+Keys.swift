@@ -218,6 +218,7 @@ extension Simulation {
     }
 
     func tend(_ record: Record, in place: Place, on index: Int) async throws {
+        learnSeats(of: record, in: place, on: index)
         guard let sharing = record.sharing,
             let duty = ShareDuty(
                 sharing, of: RecordPlace(zone: zonePlace(place), name: record.id.recordName),

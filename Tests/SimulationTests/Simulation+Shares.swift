@@ -30,17 +30,33 @@ extension Simulation {
     private func ownPlaces(of person: Int) -> [Place] { People.zones.filter { $0.owner == person } }
 
     private func openOrInvite(_ change: inout ShareChange, by person: Int) {
+        if roll(2) == 0 { change.allowsAccessRequests = true }
         if roll(5) == 0 {
             change.publicPermission = roll(2) == 0 ? .readOnly : .readWrite
             return
         }
-        let others = people.users.indices.filter { $0 != person && roll(2) == 0 }
-        if others.isEmpty { return }
+        let others = People.names.indices.filter { $0 != person && roll(2) == 0 }
         change.participants = others.map {
-            ParticipantChange(
-                role: roll(3) == 0 ? .administrator : .privateUser, permission: roll(3) == 0 ? .readOnly : .readWrite,
-                user: people.users[$0])
+            invitation($0, roll(3) == 0 ? .administrator : .privateUser, roll(3) == 0 ? .readOnly : .readWrite)
         }
+        if roll(5) == 0 { change.participants?.append(openSeat()) }
+        if change.participants?.isEmpty == true { change.participants = nil }
+    }
+
+    /// By the account, or by the address, which need not have one.
+    private func invitation(
+        _ person: Int, _ role: ParticipantRole, _ permission: ParticipantPermission
+    ) -> ParticipantChange {
+        let user = person < people.users.count && roll(3) > 0 ? people.users[person] : nil
+        return ParticipantChange(
+            role: role, permission: permission,
+            lookup: user == nil ? LookupInfo(emailAddress: People.email(person)) : nil, user: user)
+    }
+
+    /// For whoever opens its link first.
+    private func openSeat() -> ParticipantChange {
+        ParticipantChange(
+            id: "seat-\(fresh())", permission: roll(3) == 0 ? .readOnly : .readWrite, isOneTime: true)
     }
 
     private func begin(
@@ -61,9 +77,13 @@ extension Simulation {
         var text = ""
         if let permission = change.publicPermission, permission != .none { text += " open to all (\(permission))" }
         for participant in change.participants ?? [] {
-            let person = participant.user.flatMap(people.person).map { People.names[$0] } ?? "?"
+            let person = people.person(participant).map { People.names[$0] } ?? participant.id ?? "?"
             text +=
                 " \(person):\(participant.role == .administrator ? "administrator" : "\(participant.permission ?? .unknown)")"
+        }
+        if let allows = change.allowsAccessRequests { text += allows ? " (who likes may ask)" : " (nobody may ask)" }
+        for (word, users) in [("sends away", change.denied), ("blocks", change.blocked), ("unblocks", change.unblocked)] {
+            for person in users.compactMap(people.person) { text += " \(word) \(People.names[person])" }
         }
         return text
     }
@@ -97,6 +117,7 @@ extension Simulation {
                     if let record { devices[index].keep(record, in: place) }
                     return []
                 }
+                if withoutRoom.contains(place.owner), codes.contains(.quotaExceeded) { return [] }
                 try check(
                     refusal.map(codes.contains) ?? false, "sharing: \(codes), where the model says \(text(refusal))")
                 return []
@@ -109,6 +130,7 @@ extension Simulation {
             tree.apply(change, people)
             model[place].trees[name] = tree
             meet(tree, place)
+            hasSealed = hasSealed || edit?.secret != nil
             if let edit {
                 var content = edit.applied(to: model[place].items[edit.name])
                 content.share = name
@@ -116,7 +138,7 @@ extension Simulation {
                 model[place].protections[edit.name] = edit.secret?.protection ?? model[place].protections[edit.name]
             }
             links[guid] = Link(
-                place: place, incarnation: model[place].incarnation, share: name,
+                place: place, incarnation: model[place].incarnation, share: name, root: edit?.name,
                 fragment: device.keys.linkFragment(of: name, in: zonePlace(place)))
             return outcomes.compactMap { if case .record(let record) = $0 { record } else { nil } }
         }
@@ -137,19 +159,39 @@ extension Model.Tree {
     mutating func apply(_ change: ShareChange, _ people: People) {
         if let permission = change.publicPermission {
             if openTo == .none, permission != .none { seats = seats.filter { $0.value.hasAccepted } }
+            if openTo == .none, permission != .none { openSeats = [:] }
             if permission == .none { seats = seats.filter { !$0.value.isPublic } }
             openTo = permission
         }
-        guard let participants = change.participants else { return }
+        let (denied, unblocked) = (change.denied.compactMap(people.person), change.unblocked.compactMap(people.person))
+        let blocked = change.blocked.compactMap(people.person)
+        self.blocked = self.blocked.union(blocked).subtracting(unblocked)
+        requesters = requesters.subtracting(denied).subtracting(blocked)
+        for person in blocked where seats[person]?.isBound == true { seats[person] = nil }
+        if let allows = change.allowsAccessRequests { allowsRequests = allows }
+        if let participants = change.participants { apply(participants, people) }
+    }
+
+    private mutating func apply(_ participants: [ParticipantChange], _ people: People) {
         var after: [Int: Model.Seat] = [:]
+        var open: [String: ParticipantPermission] = [:]
         for participant in participants {
-            guard let person = participant.user.flatMap(people.person) else { continue }
-            var seat = seats[person] ?? Model.Seat(permission: .readOnly)
+            guard let person = people.person(participant) else {
+                let id = participant.id ?? "?"
+                open[id] = participant.permission ?? openSeats[id] ?? .readOnly
+                continue
+            }
+            let isBound = person < people.users.count
+            var seat = seats[person] ?? Model.Seat(permission: .readOnly, isBound: isBound)
             if let role = participant.role { seat.isAdministrator = role == .administrator }
             seat.permission = seat.isAdministrator ? .readWrite : participant.permission ?? seat.permission
             after[person] = seat
         }
         seats = after
+        openSeats = open
+        let known = after.filter(\.value.isBound).keys
+        requesters.subtract(known)
+        blocked.subtract(known)
     }
 }
 
@@ -170,7 +212,9 @@ extension Simulation {
         let hosted = known.filter { place, record in
             place.owner == device.person || record.sharing?.currentParticipant?.role == .administrator
         }
-        guard let (place, record) = pick(hosted.isEmpty || roll(8) == 0 ? known : hosted) else { return }
+        let asked = hosted.filter { $0.1.sharing?.requesters.isEmpty == false }
+        let some = hosted.isEmpty || roll(8) == 0 ? known : asked.isEmpty || roll(3) == 0 ? hosted : asked
+        guard let (place, record) = pick(some) else { return }
         guard let change = someChange(of: record, in: place) else { return }
         try await self.change(record, change, in: place, on: index)
     }
@@ -214,12 +258,15 @@ extension Simulation {
             return ShareChange(publicPermission: pick([.none, .none, .readOnly, .readWrite]))
         }
         if roll(8) == 0 { return ShareChange(publicPermission: roll(2) == 0 ? .readOnly : .readWrite) }
+        if let change = answerToRequesters(sharing) { return change }
         var company = sharing.participants.filter { $0.role != .owner }.map {
-            ParticipantChange(id: $0.id, role: $0.role, permission: $0.permission, user: $0.identity.user)
+            ParticipantChange(
+                id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup, user: $0.identity.user,
+                isOneTime: $0.oneTimeGUID != nil)
         }
-        let present = Set(company.compactMap(\.user))
-        let absent = people.users.indices.filter { $0 != place.owner && !present.contains(people.users[$0]) }
-        switch roll(4) {
+        let present = Set(company.compactMap(people.person))
+        let absent = People.names.indices.filter { $0 != place.owner && !present.contains($0) }
+        switch roll(5) {
         case 0: if !company.isEmpty { company.remove(at: roll(company.count)) }
         case 1:
             guard !company.isEmpty else { break }
@@ -229,14 +276,36 @@ extension Simulation {
         case 2:
             guard !company.isEmpty else { break }
             let one = roll(company.count)
+            if company[one].isOneTime { break }
             company[one].role = company[one].role == .administrator ? .privateUser : .administrator
+        case 3: company.append(openSeat())
         default:
             if let person = pick(absent) {
-                company.append(
-                    ParticipantChange(permission: roll(3) == 0 ? .readOnly : .readWrite, user: people.users[person]))
+                company.append(invitation(person, .privateUser, roll(3) == 0 ? .readOnly : .readWrite))
             }
         }
         return ShareChange(participants: company)
+    }
+
+    /// Lets somebody in who asked, sends them away, or wants to hear no more of them.
+    private func answerToRequesters(_ sharing: Share) -> ShareChange? {
+        if roll(8) == 0 { return ShareChange(allowsAccessRequests: !sharing.allowsAccessRequests) }
+        if let user = pick(sharing.blocked.compactMap(\.user)), roll(2) == 0 { return ShareChange(unblocked: [user]) }
+        if let user = pick(sharing.participants.filter { $0.role != .owner }.compactMap(\.identity.user)), roll(10) == 0 {
+            return ShareChange(blocked: [user])
+        }
+        guard let user = pick(sharing.requesters.compactMap(\.user)), roll(3) > 0 else { return nil }
+        switch roll(4) {
+        case 0: return ShareChange(denied: [user])
+        case 1: return ShareChange(blocked: [user])
+        default:
+            let company = sharing.participants.filter { $0.role != .owner }.map {
+                ParticipantChange(
+                    id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup,
+                    user: $0.identity.user, isOneTime: $0.oneTimeGUID != nil)
+            }
+            return ShareChange(participants: company + [ParticipantChange(permission: .readWrite, user: user)])
+        }
     }
 
     func change(_ record: Record, _ change: ShareChange, in place: Place, on index: Int) async throws {
@@ -289,7 +358,7 @@ extension Simulation {
         case .failed(_, let failure):
             note("    \(failure.code)")
             try check(
-                failure.code == refusal,
+                failure.code == refusal || lacksRoom(failure, place),
                 "change of \(name): \(failure.code) \(failure.reason), where the model says \(text(refusal))")
             return nil
         case .record(let saved):
@@ -318,7 +387,8 @@ extension Simulation {
         let person = devices[index].person
         let meant = links.filter { link in
             model[link.value.place].trees[link.value.share].map {
-                $0.guid == link.key && ($0.seats[person] != nil || $0.openTo != .none)
+                link.value.seat.map($0.openSeats.keys.contains)
+                    ?? ($0.guid == link.key && ($0.seats[person] != nil || $0.openTo != .none))
             }
                 ?? false
         }
@@ -326,31 +396,20 @@ extension Simulation {
         else {
             return
         }
-        _ = try await deliver("\(devices[index].name) opens the link of \(link.share) in \(link.place)") {
+        let what = link.seat == nil ? "opens the link" : "takes the free seat"
+        _ = try await deliver("\(devices[index].name) \(what) of \(link.share) in \(link.place)") {
             try await judgedAcceptance(guid, link, on: index)
         }
     }
 
     private func judgedAcceptance(_ guid: String, _ link: Link, on index: Int) async throws {
         let device = devices[index]
-        let zone = model[link.place]
-        let isThere = zone.state == .live && zone.incarnation == link.incarnation
-        let name = isThere ? zone.trees.first { $0.value.guid == guid }?.key : nil
-        var tree = name.flatMap { zone.trees[$0] }
-        var refusal: RequestFailure.Code?
-        if tree == nil {
-            refusal = .itemNotFound
-        } else if device.person != link.place.owner {
-            if tree?.seats[device.person] != nil {
-                tree?.seats[device.person]?.hasAccepted = true
-            } else if let openTo = tree?.openTo, openTo != .none {
-                tree?.seats[device.person] = Model.Seat(isPublic: true, permission: openTo, hasAccepted: true)
-            } else {
-                refusal = .accessDenied
-            }
-        }
+        let name = share(behind: guid, link)
+        var tree = name.flatMap { model[link.place].trees[$0] }
+        let verdict = tree?.verdict(on: device.person, ownedBy: link.place.owner, openSeat: link.seat)
+        let refusal = verdict.map { tree?.accept(device.person, $0) } ?? .itemNotFound
         let outcome = try await cloud.acceptShares(
-            [ShareInvitationRequest(shortGUID: guid)], in: world.address(.public), by: device.caller)[0]
+            [ShareInvitationRequest(shortGUID: guid)], of: people.users[link.place.owner], in: world.address(.public), by: device.caller)[0]
         switch outcome {
         case .failed(let failure):
             note("    \(failure.code)")
@@ -363,8 +422,53 @@ extension Simulation {
             if let name { model[link.place].trees[name] = tree }
             if let tree { meet(tree, link.place) }
             if device.person != link.place.owner {
-                device.keys.keep(link.fragment, of: invitation.share.id.recordName, in: zonePlace(link.place))
+                // All devices of theirs know the link; one that does not, would wait for a key that nobody owes it.
+                for other in devices where other.person == device.person {
+                    other.keys.keep(link.fragment, of: invitation.share.id.recordName, in: zonePlace(link.place))
+                }
             }
+        }
+    }
+
+    /// The share that a link leads to now.
+    private func share(behind guid: String, _ link: Link) -> String? {
+        let zone = model[link.place]
+        guard zone.state == .live, zone.incarnation == link.incarnation else { return nil }
+        if link.seat == nil { return zone.trees.first { $0.value.guid == guid }?.key }
+        guard let root = link.root else { return zone.isSharedWhole ? zone.tree(of: "") : nil }
+        return zone.items[root]?.share
+    }
+
+    /// Asks the hosts of a share to be let in.
+    func askForAccess(on index: Int) async throws {
+        guard let guid = pick(links.keys.sorted()), let link = links[guid] else { return }
+        let device = devices[index]
+        _ = try await deliver("\(device.name) asks for access to \(link.share) in \(link.place)") {
+            let name = share(behind: guid, link)
+            var tree = name.flatMap { model[link.place].trees[$0] }
+            let verdict = tree?.verdict(on: device.person, ownedBy: link.place.owner, openSeat: link.seat)
+            let expected = verdict.flatMap { tree?.ask(device.person, $0) }
+            let failure = try await cloud.requestAccess(
+                [ShareInvitationRequest(shortGUID: guid)], of: people.users[link.place.owner],
+                in: world.address(.public), by: device.caller)[0]
+            if let failure { note("    \(failure.code)") }
+            try check(
+                failure?.code == expected,
+                "asking for access: \(text(failure?.code)), where the model says \(text(expected))")
+            if let name { model[link.place].trees[name] = tree }
+        }
+    }
+
+    /// Notes the links that just one can use, with their secret parts, which the owner's devices know.
+    func learnSeats(of record: Record, in place: Place, on index: Int) {
+        guard devices[index].person == place.owner, let sharing = record.sharing else { return }
+        let name = record.id.recordName
+        for participant in sharing.participants {
+            guard let guid = participant.oneTimeGUID, links[guid] == nil else { continue }
+            links[guid] = Link(
+                place: place, incarnation: model[place].incarnation, share: name, root: sharing.root,
+                seat: participant.id,
+                fragment: devices[index].keys.linkFragment(of: name, seat: participant.id, in: zonePlace(place)))
         }
     }
 

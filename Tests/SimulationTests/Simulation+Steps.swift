@@ -3,17 +3,24 @@ extension Simulation {
     func step() async throws {
         let index = roll(devices.count)
         switch roll(100) {
-        case ..<16: try await editRecord(on: index)
-        case ..<29: try await addRecord(on: index)
+        case ..<13: try await editRecord(on: index)
+        case ..<24: try await addRecord(on: index)
+        case ..<27: try await attachFile(on: index)
+        case ..<28: try await copyFile(on: index)
+        case ..<29: try await detachFile(on: index)
+        case ..<31: try await query(on: index)
         case ..<38: try await moveRecord(on: index)
         case ..<42: try await editSeveral(on: index)
         case ..<47: try await deleteRecord(on: index)
         case ..<53: try await shareTree(on: index)
         case ..<54: try await shareZone(on: index)
-        case ..<61: try await accept(on: index)
+        case ..<59: try await accept(on: index)
+        case ..<61: try await askForAccess(on: index)
         case ..<67: try await changeShare(on: index)
         case ..<69: try await endShare(on: index)
         case ..<70: try await leaveZone(on: index)
+        case ..<71: try await signUp()
+        case ..<72: try await resetKeychain(on: index)
         case ..<85: try await sync(on: index)
         case ..<88: try await removeByAdministrator()
         case ..<90: store(on: index)
@@ -21,7 +28,7 @@ extension Simulation {
         case ..<93: try await tendZones(on: index)
         case ..<95: try await operate()
         case ..<97: try await restart()
-        case ..<98: jump()
+        case ..<98: try await jump()
         default: trouble = [0, 20, 60][roll(3)]
         }
     }

@@ -16,7 +16,11 @@ struct Violation: Error, CustomStringConvertible {
 /// what they are.
 final class Simulation {
     let world: SimulatedCloud
-    let people: People
+    var people: People
+    /// Whose room the operator has taken.
+    var withoutRoom: Set<Int> = []
+    /// Whether anything was ever sealed: keys that are lost matter from then on.
+    var hasSealed = false
     var model: Model
     var devices: [Device] = []
     /// What the devices last wrote to their disks.
@@ -31,11 +35,21 @@ final class Simulation {
     /// Who ever had a part in a zone of somebody else.
     var known: Set<Acquaintance> = []
     let trail: Trail
+    let writers = Writers()
+    var listeners: [Listener] = []
+    /// How far feeds were read by those who compare them with notifications.
+    var watched: [Watch: String] = [:]
+    /// What is in files, by their checksums.
+    var fileTexts: [String: String] = [:]
 
     struct Link {
         var place: Place
         var incarnation: Int
         var share: String
+        /// The record that is shared; nil: the whole zone.
+        var root: String?
+        /// The seat of a link that just one can use; nil: the link for all.
+        var seat: String?
         /// The part of it that no server sees.
         var fragment: String?
     }
@@ -55,32 +69,25 @@ final class Simulation {
         world = try SimulatedCloud(engine, seed: seed)
         people = try await People(in: world)
         model = Model(try AccessTable())
-        for (person, count) in People.devices.enumerated() {
-            for number in 1...count {
-                let name = "\(People.names[person])-\(number)"
-                devices.append(
-                    Device(
-                        name: name, person: person,
-                        caller: Caller(user: people.users[person], deviceID: name, surface: .native),
-                        keys: DeviceKeys(people.accounts[person].secret, user: people.users[person])))
-            }
-        }
-        disks = devices
+        for person in people.users.indices { addDevices(of: person) }
     }
 
     // MARK: One history
 
     /// Runs steps by their numbers and judges what came of them.
     func run(_ steps: [Int]) async throws {
+        for person in people.users.indices { try await subscribe(person) }
         for place in People.zones { try await makeZone(place, on: device(of: place.owner)) }
         for step in steps {
             chance = SplitMix64(seed: seed &* 1_000_003 &+ UInt64(step) &* 7_919)
             note("step \(step)")
             try await self.step()
+            if !writers.isEmpty { try await listen() }
             if step % 25 == 24 { try await settle() }
         }
         chance = SplitMix64(seed: seed)
         try await settle()
+        try await checkFilesLeft()
     }
 
     func note(_ event: String) { trail.note(event) }
@@ -98,7 +105,7 @@ final class Simulation {
 
     // MARK: Requests
 
-    var cloud: ObservedCloud { ObservedCloud(cloud: world.cloud, trail: trail) }
+    var cloud: ObservedCloud { ObservedCloud(cloud: world.cloud, trail: trail, writers: writers) }
 
     func device(of person: Int) -> Int { devices.firstIndex { $0.person == person } ?? 0 }
 

@@ -19,8 +19,13 @@ import Testing
     func `B-CHG-05, B-SHF-06, B-PRT-12, B-ACP-02 all devices agree, nothing is lost, and nobody reaches too far`(
         seeds: Range<UInt64>
     ) async throws {
+        var hasFailed = false
         for seed in seeds {
-            if let failure = try await History(seed: seed).failure() { Issue.record("\(failure)") }
+            // To find a shorter history takes as long as a hundred others: the first failure is worth that.
+            if let failure = try await History(seed: seed).failure(isShortened: !hasFailed) {
+                Issue.record("\(failure)")
+                hasFailed = true
+            }
         }
     }
 }
@@ -33,9 +38,10 @@ struct History {
     var engine: Engine { seed % 8 == 7 ? .sqlite : .memory }
 
     /// nil: nothing went wrong.
-    func failure() async throws -> String? {
+    func failure(isShortened: Bool) async throws -> String? {
         let all = Array(0..<SimulationTests.steps)
         guard let first = try await violation(all, engine) else { return nil }
+        guard isShortened else { return "SIMULATION_SEED=\(seed) on \(engine.rawValue): \(first.violation)" }
         let steps = try await shrunk(all)
         let least = try await violation(steps, engine) ?? first
         return """

@@ -28,6 +28,9 @@ final class Trail {
         }
     }
 
+    /// Writes down what an answer came to.
+    func answer(_ text: @autoclosure () -> String) { if hasAnswers { lines.append("    " + text()) } }
+
     /// 64 bits that stand for all of it (FNV-1a).
     var fingerprint: UInt64 {
         lines.reduce(0xcbf2_9ce4_8422_2325) { hash, line in
@@ -134,6 +137,10 @@ extension ZoneChangeEvent: Traceable {
         case .deleted(let id, let reason): "†\(id.trace) \(reason.rawValue)"
         }
     }
+}
+
+extension QueryPage: Traceable {
+    var trace: String { "\(records.trace)\(continuationMarker == nil ? "" : " and more")" }
 }
 
 extension DatabaseChangesPage: Traceable {

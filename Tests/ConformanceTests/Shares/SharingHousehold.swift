@@ -31,8 +31,10 @@ struct SharingHousehold: Sendable {
     }
 
     /// Another device of somebody.
-    func device(of name: String) async throws -> SigningDevice {
-        let device = SigningDevice(cloud, name + "-2")
+    func device(
+        of name: String, over network: any Transport = HTTPTransport.shared, timekeeping: Timekeeping = .system
+    ) async throws -> SigningDevice {
+        let device = SigningDevice(cloud, name + "-2", over: network, timekeeping: timekeeping)
         try await device.enter(Self.password, as: name + "@example.com")
         return device
     }
@@ -90,6 +92,17 @@ struct SharingHousehold: Sendable {
     func accept(_ url: URL?, on device: CKContainer) async throws -> CKShare {
         guard let url else { throw CancellationError() }
         return try await device.accept(try await device.shareMetadata(for: url))
+    }
+
+    /// Lets somebody do more, or less, in a share of Ada's.
+    func permit(_ name: String, _ permission: CKShare.ParticipantPermission, in share: CKRecord.ID) async throws {
+        let current = try asShare(try await ada.privateCloudDatabase.record(for: share))
+        let participant = current.participants.first {
+            $0.userIdentity.lookupInfo?.emailAddress == name + "@example.com"
+        }
+        guard let participant else { throw CancellationError() }
+        participant.permission = permission
+        try await ada.privateCloudDatabase.save(current)
     }
 
     /// Takes somebody off a share, on a device of its owner or of an administrator.

@@ -2,7 +2,6 @@ import CloudKitTesting
 import FaultyNetwork
 import Foundation
 import SeededChance
-import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -33,19 +32,7 @@ import Testing
 private struct SimulatedDevice {
     var app: Notebook
     let database: CKDatabase
-    let network: FaultyTransport
-    /// From 0 to 1: how many requests go wrong.
-    let weather: Shared<Double>
-}
-
-/// A value that a device and its network share.
-private final class Shared<Value: Sendable>: Sendable {
-    private let content: Mutex<Value>
-    init(_ value: Value) { content = Mutex(value) }
-    var value: Value {
-        get { content.withLock { $0 } }
-        set { content.withLock { $0 = newValue } }
-    }
+    let weather: Weather
 }
 
 private struct SyncSimulation {
@@ -60,27 +47,13 @@ private struct SyncSimulation {
         chance = SplitMix64(seed: seed)
         let user = try await cloud.addUser("ada")
         for number in 0..<count {
-            let weather = Shared(0.0)
-            let dice = Mutex(SplitMix64(seed: seed &* 31 &+ UInt64(number)))
-            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { _ in
-                dice.withLock { dice in
-                    guard Double.random(in: 0..<1, using: &dice) < weather.value else { return nil }
-                    return Self.faults.randomElement(using: &dice)
-                }
-            }
-            let container = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
+            let weather = Weather(seed: seed &* 31 &+ UInt64(number))
+            let container = try await cloud.device(
+                of: user, over: weather.network(clock), timekeeping: clock.timekeeping)
             let database = container.privateCloudDatabase
-            devices.append(
-                SimulatedDevice(
-                    app: try Notebook(database), database: database, network: network, weather: weather))
+            devices.append(SimulatedDevice(app: try Notebook(database), database: database, weather: weather))
         }
     }
-
-    private static let faults: [NetworkFault] = [
-        .unreachable, .requestLost, .answerLost, .answerLost, .doubled, .doubled, .cut(after: 0), .cut(after: 40),
-        .cut(after: 400), .refused(status: 429, retryAfter: nil), .refused(status: 503, retryAfter: nil),
-        .refused(status: 503, retryAfter: 3), .refused(status: 502, retryAfter: nil),
-    ]
 
     mutating func step() async throws {
         clock.advance(by: .seconds(5))
@@ -104,7 +77,7 @@ private struct SyncSimulation {
             try? await app.syncEngine.fetchChanges()
             try await restart(index)
         default:
-            devices[index].weather.value = [0, 0.3, 0.8].randomElement(using: &chance) ?? 0
+            devices[index].weather.become([0, 0.3, 0.8].randomElement(using: &chance) ?? 0)
         }
         await note(index)
     }
@@ -130,7 +103,7 @@ private struct SyncSimulation {
 
     /// Good weather, until nobody has anything to tell any more.
     mutating func settle() async throws {
-        for device in devices { device.weather.value = 0 }
+        for device in devices { device.weather.become(0) }
         for _ in 0..<20 {
             clock.advance(by: .seconds(60))
             // Whoever had nothing to tell before a round in which all listened to all has heard everything.
