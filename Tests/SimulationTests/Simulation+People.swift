@@ -41,8 +41,12 @@ extension Simulation {
         for position in devices.indices where devices[position].person == person {
             let keys = DeviceKeys(
                 people.accounts[person].secret, user: people.users[person], files: devices[position].keys.files)
+            // What was known was sealed with keys that nobody has any more.
             devices[position].keys = keys
-            disks[position].keys = keys
+            devices[position].zones = [:]
+            devices[position].databaseTokens = [:]
+            devices[position].stale = []
+            disks[position] = devices[position]
         }
         try believeNewKeys(of: person)
         for place in People.zones where place.owner == person { try await observeReset(of: place) }

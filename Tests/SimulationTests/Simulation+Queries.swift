@@ -99,7 +99,7 @@ extension Simulation {
         let answer = try await deliver(event) {
             let refusal = zoneRefusal(place, by: device.person)
             let answer = try await page(
-                question, of: place, from: cursor.marker.isEmpty ? nil : cursor.marker, limit: 1 + roll(2), for: device)
+                question, of: place, from: cursor.marker.isEmpty ? nil : cursor.marker, limit: 1, for: device)
             switch answer {
             case .refused(let failure):
                 note("    \(failure.code)")

@@ -295,9 +295,9 @@ extension Simulation {
             return ShareChange(blocked: [user])
         }
         guard let user = pick(sharing.requesters.compactMap(\.user)), roll(3) > 0 else { return nil }
-        switch roll(4) {
-        case 0: return ShareChange(denied: [user])
-        case 1: return ShareChange(blocked: [user])
+        switch roll(5) {
+        case 0, 1: return ShareChange(denied: [user])
+        case 2: return ShareChange(blocked: [user])
         default:
             let company = sharing.participants.filter { $0.role != .owner }.map {
                 ParticipantChange(
@@ -422,11 +422,21 @@ extension Simulation {
             if let name { model[link.place].trees[name] = tree }
             if let tree { meet(tree, link.place) }
             if device.person != link.place.owner {
-                // All devices of theirs know the link; one that does not, would wait for a key that nobody owes it.
-                for other in devices where other.person == device.person {
-                    other.keys.keep(link.fragment, of: invitation.share.id.recordName, in: zonePlace(link.place))
-                }
+                keep(link, as: invitation.share.id.recordName, by: device, verdict, isOpen: tree?.openTo != ParticipantPermission.none)
             }
+        }
+    }
+
+    /// The link of a share that is not open to all has no secret part. That of a free seat is kept on all devices of who takes
+    /// it: one without it would wait for a key that nobody owes it.
+    private func keep(_ link: Link, as share: String, by device: Device, _ verdict: Model.Tree.Verdict?, isOpen: Bool) {
+        if link.seat == nil {
+            if isOpen { device.keys.keep(link.fragment, of: share, in: zonePlace(link.place)) }
+            return
+        }
+        guard case .openSeat? = verdict else { return }
+        for other in devices where other.person == device.person {
+            other.keys.keep(link.fragment, of: share, in: zonePlace(link.place))
         }
     }
 

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `histories come to all that they are about`() async throws {
         var missing = Set(Self.situations)
-        for seed in 0..<100 as Range<UInt64> where !missing.isEmpty {
+        for seed in 0..<300 as Range<UInt64> where !missing.isEmpty {
             let simulation = try await Simulation(seed: seed, engine: .memory)
             // What goes wrong is for other tests to say.
             try? await simulation.run(Array(0..<SimulationTests.steps))

@@ -98,6 +98,8 @@ actor SharedNotebook: CKSyncEngineDelegate {
                 memory.notes[deletion.recordID.recordName] = nil
                 memory.held[deletion.recordID.recordName] = nil
             }
+        case .didFetchRecordZoneChanges(let event) where event.error?.code == .changeTokenExpired:
+            beginAnew(syncEngine)
         case .sentRecordZoneChanges(let event): take(event, syncEngine)
         default: break
         }
@@ -131,6 +133,16 @@ actor SharedNotebook: CKSyncEngineDelegate {
         memory.notes = [:]
         memory.held = [:]
         syncEngine.state.remove(pendingRecordZoneChanges: syncEngine.state.pendingRecordZoneChanges)
+    }
+
+    /// The zone is fetched from the beginning: what does not come is not there, but for what is still to be sent.
+    private func beginAnew(_ syncEngine: CKSyncEngine) {
+        let pending = Set(
+            syncEngine.state.pendingRecordZoneChanges.compactMap { change in
+                if case .saveRecord(let id) = change { id.recordName } else { nil }
+            })
+        memory.notes = memory.notes.filter { pending.contains($0.key) }
+        memory.held = [:]
     }
 
     private func take(_ event: CKSyncEngine.Event.SentRecordZoneChanges, _ syncEngine: CKSyncEngine) {
