@@ -161,7 +161,9 @@ extension Simulation {
         for record in records {
             guard let asset = try record.fields.first(where: { $0.name == "file" })?.assets().first else { continue }
             let name = "the file of \(record.id.recordName) in \(place)"
-            guard let token = world.cloud.downloadToken(for: asset) else { throw Violation("\(name) has no link") }
+            let bearer = AssetBearer(
+                container: SimulatedCloud.container, environment: .development, user: device.caller.user)
+            guard let token = world.cloud.downloadToken(for: asset, bearer: bearer) else { throw Violation("\(name) has no link") }
             let file = try await world.cloud.assetDownload(token)
             let text = String(decoding: try await file.read(at: 0, count: 1_000), as: UTF8.self)
             try check(

@@ -61,9 +61,8 @@ extension Simulation {
             let registration = try await world.cloud.createPushToken(
                 clientID: name, service: "development", in: SimulatedCloud.container, .development,
                 by: Caller(user: user, deviceID: name, surface: .native))
-            listeners.append(
-                Listener(
-                    name: name, person: person, path: registration.courierPath, position: registration.position))
+            guard let path = registration.courierPath else { throw Violation("\(name) cannot listen") }
+            listeners.append(Listener(name: name, person: person, path: path, position: registration.position))
         }
         for scope in [DatabaseScope.private, .shared] {
             _ = try await hasNews(Watch(person: person, scope: scope))
