@@ -163,7 +163,9 @@ extension Simulation {
             let name = "the file of \(record.id.recordName) in \(place)"
             let bearer = AssetBearer(
                 container: SimulatedCloud.container, environment: .development, user: device.caller.user)
-            guard let token = world.cloud.downloadToken(for: asset, bearer: bearer) else { throw Violation("\(name) has no link") }
+            guard let token = world.cloud.downloadToken(for: asset, bearer: bearer) else {
+                throw Violation("\(name) has no link")
+            }
             let file = try await world.cloud.assetDownload(token)
             let text = String(decoding: try await file.read(at: 0, count: 1_000), as: UTF8.self)
             try check(

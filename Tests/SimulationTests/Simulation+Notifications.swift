@@ -152,7 +152,8 @@ extension Simulation {
         }
         let second = try await next(position)
         try check(
-            second.payloads.starts(with: first.payloads), "\(listeners[position].name) was not told again what was lost")
+            second.payloads.starts(with: first.payloads), "\(listeners[position].name) was not told again what was lost"
+        )
         listeners[position].position = second.position
         return Set(second.payloads.map(Self.subscription))
     }

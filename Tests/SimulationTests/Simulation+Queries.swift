@@ -169,7 +169,8 @@ extension Simulation {
         try await check(question, in: nil, finds: question.answer(among: visible), for: device)
     }
 
-    private func check(_ question: Question, in place: Place?, finds expected: [String], for device: Device) async throws
+    private func check(_ question: Question, in place: Place?, finds expected: [String], for device: Device)
+        async throws
     {
         var found: [String] = []
         var marker: String?

@@ -82,7 +82,9 @@ extension Simulation {
                 " \(person):\(participant.role == .administrator ? "administrator" : "\(participant.permission ?? .unknown)")"
         }
         if let allows = change.allowsAccessRequests { text += allows ? " (who likes may ask)" : " (nobody may ask)" }
-        for (word, users) in [("sends away", change.denied), ("blocks", change.blocked), ("unblocks", change.unblocked)] {
+        for (word, users) in [
+            ("sends away", change.denied), ("blocks", change.blocked), ("unblocks", change.unblocked),
+        ] {
             for person in users.compactMap(people.person) { text += " \(word) \(People.names[person])" }
         }
         return text
@@ -236,7 +238,9 @@ extension Simulation {
         }
         guard let record = pick(hosted), let sharing = record.sharing else { return }
         var company = sharing.participants.filter { $0.role != .owner }.map {
-            ParticipantChange(id: $0.id, role: $0.role, permission: $0.permission, user: $0.identity.user)
+            ParticipantChange(
+                id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup, user: $0.identity.user,
+                isOneTime: $0.oneTimeGUID != nil)
         }
         let others = company.indices.filter { company[$0].user != user }
         guard let gone = pick(Array(others)) else { return }
@@ -291,7 +295,8 @@ extension Simulation {
     private func answerToRequesters(_ sharing: Share) -> ShareChange? {
         if roll(8) == 0 { return ShareChange(allowsAccessRequests: !sharing.allowsAccessRequests) }
         if let user = pick(sharing.blocked.compactMap(\.user)), roll(2) == 0 { return ShareChange(unblocked: [user]) }
-        if let user = pick(sharing.participants.filter { $0.role != .owner }.compactMap(\.identity.user)), roll(10) == 0 {
+        if let user = pick(sharing.participants.filter { $0.role != .owner }.compactMap(\.identity.user)), roll(10) == 0
+        {
             return ShareChange(blocked: [user])
         }
         guard let user = pick(sharing.requesters.compactMap(\.user)), roll(3) > 0 else { return nil }
@@ -409,7 +414,8 @@ extension Simulation {
         let verdict = tree?.verdict(on: device.person, ownedBy: link.place.owner, openSeat: link.seat)
         let refusal = verdict.map { tree?.accept(device.person, $0) } ?? .itemNotFound
         let outcome = try await cloud.acceptShares(
-            [ShareInvitationRequest(shortGUID: guid)], of: people.users[link.place.owner], in: world.address(.public), by: device.caller)[0]
+            [ShareInvitationRequest(shortGUID: guid)], of: people.users[link.place.owner], in: world.address(.public),
+            by: device.caller)[0]
         switch outcome {
         case .failed(let failure):
             note("    \(failure.code)")
@@ -422,7 +428,9 @@ extension Simulation {
             if let name { model[link.place].trees[name] = tree }
             if let tree { meet(tree, link.place) }
             if device.person != link.place.owner {
-                keep(link, as: invitation.share.id.recordName, by: device, verdict, isOpen: tree?.openTo != ParticipantPermission.none)
+                keep(
+                    link, as: invitation.share.id.recordName, by: device, verdict,
+                    isOpen: tree?.openTo != ParticipantPermission.none)
             }
         }
     }

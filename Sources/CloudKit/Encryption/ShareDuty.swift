@@ -31,7 +31,9 @@ struct ShareDuty: Hashable, Sendable {
         }
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
         let replaced = others.filter(\.hasReplacedIdentity)
-        let without = others.filter { ($0.keyEpoch ?? 0) < keys.epoch || $0.hasReplacedIdentity }
+        let without = others.filter {
+            ($0.keyEpoch ?? 0) < keys.epoch || $0.hasReplacedIdentity || $0.hasKeyThroughLinkOnly
+        }
         let newest = keys.epochs.first { $0.epoch == keys.epoch }
         let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
         if isOwner {
@@ -43,7 +45,7 @@ struct ShareDuty: Hashable, Sendable {
             isNewEpochDue = keys.needsNewEpoch && !isOpen
         }
         let ungranted = others.filter {
-            isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && $0.keyEpoch == keys.epoch
+            isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && !without.contains($0)
         }
         unserved = (without + ungranted).filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
         seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
@@ -56,6 +58,10 @@ struct ShareDuty: Hashable, Sendable {
 }
 
 extension ShareParticipant {
+    /// Whether the newest key is sealed to the secret of a one-time link alone: the device that opened the link has it, the
+    /// person's others do not.
+    var hasKeyThroughLinkOnly: Bool { keyIdentity == nil && oneTimeGUID == nil && identity.user != nil }
+
     /// Whether the newest key was sealed to an identity that the participant has no more, because their keys were reset.
     var hasReplacedIdentity: Bool {
         guard let keyIdentity, let bytes = identity.publicIdentity, let identity = try? PublicIdentity(bytes: bytes)

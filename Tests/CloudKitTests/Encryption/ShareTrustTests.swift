@@ -219,10 +219,19 @@ struct ShareTrustTests {
         #expect(duty(.owner, reset)?.unserved.map(\.id) == ["n"])
         #expect(duty(.owner, reset)?.isNewEpochDue == true)
         #expect(duty(.administrator, reset)?.unserved.map(\.id) == ["n"])
+        // Whose device had the key from a one-time link needs it for the others.
+        let seated: (inout Share) -> Void = { share in
+            replaced(&share)
+            share.participants[2].keyIdentity = nil
+        }
+        #expect(duty(.owner, seated)?.unserved.map(\.id) == ["n"])
+        #expect(duty(.owner, seated)?.isNewEpochDue == false)
         // The right to invite is the owner's to give.
         let ungranted: (inout Share) -> Void = { share in
             share.participants[1].grantEpoch = 2
-            share.participants[1].identity = newcomer.identity
+            share.participants[1].identity.user = newcomer.identity.user
+            share.participants[1].identity.publicIdentity = bobs.bytes
+            share.participants[1].keyIdentity = bobs.fingerprint.hex
         }
         #expect(duty(.owner, ungranted)?.unserved.map(\.id) == ["a"])
         #expect(duty(.administrator, ungranted) == nil)

@@ -202,6 +202,10 @@ import Testing
             let theirs = try await home.shared(zone)
             #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")
             await #expect(throws: CKError.self) { _ = try await home.accept(url, on: home.cat) }
+            // The link's secret is on that device alone: the person's others get the key from the owner's next look.
+            let other = try await home.device(of: "ben")
+            _ = try await home.ada.privateCloudDatabase.record(for: saved.recordID)
+            #expect(try await secret("One", in: theirs, other.container.sharedCloudDatabase) == "secret of One")
         }
     }
 }

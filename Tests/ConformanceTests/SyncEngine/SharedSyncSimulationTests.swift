@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitTesting
 import FaultyNetwork
 import Foundation
 import SeededChance
