@@ -62,9 +62,9 @@ struct ObservedCloud {
         _ requests: [ShareInvitationRequest], of owner: UserID, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RequestFailure?] {
         writers.add(caller, in: owner)
-        return try await trail.answer({ $0.map(\.trace).description }) {
-            try await cloud.requestAccess(requests, in: address, by: caller)
-        }
+        return try await trail.answer(
+            { $0.map(\.trace).description },
+            { try await cloud.requestAccess(requests, in: address, by: caller) })
     }
 
     func storeShareKeys(

