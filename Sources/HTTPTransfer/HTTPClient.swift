@@ -8,16 +8,20 @@ package final class HTTPClient: Sendable {
     /// One for the process, so that everything in it shares connections.
     package static let shared = HTTPClient()
 
-    /// Requests that are under way at one origin at a time, long polls apart; others wait their turn.
+    /// Requests that are under way at one origin at a time, long polls apart, unless a client says otherwise; others wait their
+    /// turn.
     package static let requestsPerOriginMax = 6
 
     private let mailbox: Mailbox
     private let loop: LoopThread
 
-    /// - Parameter authoritiesFile: Certificates, in PEM, that are trusted instead of the system's; nil: the system's.
-    package init(authoritiesFile: String? = nil) {
+    /// - Parameters:
+    ///   - authoritiesFile: Certificates, in PEM, that are trusted instead of the system's; nil: the system's.
+    ///   - requestsPerOriginMax: Requests that are under way at one origin at a time, long polls apart.
+    package init(authoritiesFile: String? = nil, requestsPerOriginMax: Int = requestsPerOriginMax) {
         mailbox = Mailbox()
-        loop = LoopThread(mailbox: mailbox, authoritiesFile: authoritiesFile)
+        loop = LoopThread(
+            mailbox: mailbox, authoritiesFile: authoritiesFile, requestsPerOriginMax: requestsPerOriginMax)
     }
 
     deinit { mailbox.close() }

@@ -12,8 +12,10 @@ struct LoopThread: Sendable {
     let isRunning: Bool
 
     /// - Parameter mailbox: Its `close` ends the thread.
-    init(mailbox: Mailbox, authoritiesFile: String?) {
-        guard let loop = TransferLoop(mailbox: mailbox, authoritiesFile: authoritiesFile) else {
+    init(mailbox: Mailbox, authoritiesFile: String?, requestsPerOriginMax: Int) {
+        let loop = TransferLoop(
+            mailbox: mailbox, authoritiesFile: authoritiesFile, requestsPerOriginMax: requestsPerOriginMax)
+        guard let loop else {
             isRunning = false
             return
         }

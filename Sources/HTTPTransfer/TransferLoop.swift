@@ -7,7 +7,7 @@ final class TransferLoop {
     private let authoritiesFile: String?
     /// By libcurl's handle.
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
-    private var admission = Admission<Order>(max: HTTPClient.requestsPerOriginMax)
+    private var admission: Admission<Order>
     /// No transfer is overdue before.
     private var nextLook: ContinuousClock.Instant?
     /// Whether mail interrupts the wait.
@@ -20,8 +20,9 @@ final class TransferLoop {
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     /// nil when libcurl gives nothing.
-    init?(mailbox: Mailbox, authoritiesFile: String?) {
+    init?(mailbox: Mailbox, authoritiesFile: String?, requestsPerOriginMax: Int) {
         guard Self.isReady, let multi = curl_multi_init() else { return nil }
+        admission = Admission(max: requestsPerOriginMax)
         self.mailbox = mailbox
         self.multi = multi
         self.authoritiesFile = authoritiesFile

@@ -102,9 +102,11 @@ import Testing
         #expect(log.requests.isEmpty)
     }
 
-    @Test func `Six requests are under way at a time, the next waits and can be cancelled, long polls do not count`()
-        async throws
-    {
+    @Test(arguments: [nil, 32])
+    func `Six requests are under way at a time unless a client says more, the next waits, long polls do not count`(
+        max: Int?
+    ) async throws {
+        let client = max.map { HTTPClient(requestsPerOriginMax: $0) } ?? .shared
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
         try await RawServer.run { stream, _ in
             guard let request = try await stream.request() else { return }
@@ -114,11 +116,10 @@ import Testing
         } body: { server in
             let send = { @Sendable (path: String, isLongPoll: Bool) in
                 Task {
-                    try await HTTPClient.shared.send(
-                        .init(method: "GET", url: server.url(path), isLongPoll: isLongPoll))
+                    try await client.send(.init(method: "GET", url: server.url(path), isLongPoll: isLongPoll))
                 }
             }
-            let held = (0..<6).map { _ in send("/hold", false) } + (0..<10).map { _ in send("/hold", true) }
+            let held = (0..<(max ?? 6)).map { _ in send("/hold", false) } + (0..<10).map { _ in send("/hold", true) }
             var count = 0
             for await _ in arrivals {
                 count += 1

@@ -16,6 +16,8 @@ struct Pages {
                 <dd>CloudKit Web Services: records, zones, changes, users.</dd>
                 <dt><code>/device/1/{container}/{environment}/…</code></dt>
                 <dd>Devices sign up, sign in and keep their wrapped keys here.</dd>
+                <dt><code>/notifications?container=…&amp;environment=…&amp;ckAPIToken=…</code></dt>
+                <dd>People turn an app's notifications in their browser on and off.</dd>
                 <dt><a href="/health">/health</a></dt>
                 <dd>Whether the cloud can answer.</dd>
                 <dt><a href="/metrics">/metrics</a></dt>

@@ -34,6 +34,9 @@ struct WebPushOptions: ParsableArguments {
         }
     }
 
+    /// Messages under way to one push service at a time; most browsers have one of three.
+    private static let messagesPerServiceMax = 32
+
     /// The push services that are switched on.
     ///
     /// - Parameter publicURL: Of the cloud: a way to reach its operator, where no other is given.
@@ -41,7 +44,7 @@ struct WebPushOptions: ParsableArguments {
         guard mode == .on else { return [] }
         let webAddress = publicURL.flatMap { $0.hasPrefix("https://") ? $0 : nil }
         // A client of its own: connections to hosts that clients have named are used for nothing else.
-        let client = HTTPClient()
+        let client = HTTPClient(requestsPerOriginMax: Self.messagesPerServiceMax)
         return [
             WebPush(
                 key: try folder.webPushKey(), contact: contact ?? webAddress,

@@ -53,6 +53,15 @@ struct PushAgendaTests {
         #expect(agenda.begin(now: 9_000) == b)
     }
 
+    @Test func `a clock that is set back keeps nobody waiting`() {
+        var agenda = PushAgenda()
+        agenda.note(a)
+        #expect(agenda.begin(now: 10_000_000) == a)
+        agenda.end(a, hasSent: true, again: nil, now: 10_000_000)
+        #expect(agenda.begin(now: 9_999_500) == nil)
+        #expect(agenda.begin(now: 5_000_000) == a)
+    }
+
     @Test func `so many are looked at together`() {
         var agenda = PushAgenda()
         for index in 0..<100 { agenda.note(StoragePartition("\(index)")) }
@@ -87,6 +96,20 @@ struct PushBackoffTests {
         #expect(PushBackoff.failures(after: nil, wish: 0, now: 0, chance: 0)?.again == 1_600)
         #expect(PushBackoff.failures(after: nil, wish: -9, now: 0, chance: 0)?.again == 1_600)
         #expect(PushBackoff.failures(after: nil, wish: .max, now: 0, chance: 0)?.again == 86_400_000)
+    }
+
+    @Test func `a pause that was decided before the clock was set back is none`() throws {
+        func isPause(since: Int64, again: Int64, now: Int64) -> Bool {
+            PushBackoff.isPause(PushFailures(since: since, count: 1, again: again), now: now)
+        }
+        #expect(isPause(since: 4, again: 5, now: 4))
+        #expect(!isPause(since: 4, again: 5, now: 5))
+        #expect(!isPause(since: 4, again: 5, now: 3))
+        #expect(isPause(since: 1, again: 86_400_001, now: 1))
+        #expect(!isPause(since: 1, again: 86_400_002, now: 1))
+        let earlier = PushFailures(since: 9_000_000, count: 3, again: 9_016_000)
+        let next = try #require(PushBackoff.failures(after: earlier, wish: nil, now: 5, chance: 0))
+        #expect(next.since == 5 && next.count == 4)
     }
 
     @Test func `after three days it is enough`() {

@@ -24,6 +24,8 @@ struct PushAgenda: Sendable {
     private var firstReady = 0
     private var workers = 0
     private var nextDue = Int64.max
+    /// The latest time that was told.
+    private var latest: Int64 = 0
 
     /// Something happened in a partition.
     mutating func note(_ partition: StoragePartition) {
@@ -68,13 +70,15 @@ struct PushAgenda: Sendable {
         }
     }
 
-    /// Lets those wait no longer whose time has come.
+    /// Lets those wait no longer whose time has come. When the clock was set back nobody knows whose has: a look costs little.
     private mutating func wake(now: Int64) {
-        guard nextDue <= now else { return }
+        let wasSetBack = now < latest - Self.rest
+        latest = wasSetBack ? now : max(latest, now)
+        guard nextDue <= now || wasSetBack else { return }
         nextDue = .max
         for (partition, standing) in standings {
             guard case .waiting(let until, _) = standing else { continue }
-            if until <= now { makeReady(partition) } else { nextDue = min(nextDue, until) }
+            if until <= now || wasSetBack { makeReady(partition) } else { nextDue = min(nextDue, until) }
         }
     }
 

@@ -20,7 +20,8 @@ struct PushBackoff: Hashable, Sendable {
     static func failures(
         after earlier: PushFailures?, wish: Int64?, now: Int64, chance: UInt8
     ) -> PushFailures? {
-        let since = earlier?.since ?? now
+        // A clock that was set back since does not make it more than three days.
+        let since = min(earlier?.since ?? now, now)
         guard since + patience > now else { return nil }
         let count = min((earlier?.count ?? 0) + 1, 1000)
         let doublings = min(Int64(count) - 1, 20)
@@ -29,5 +30,13 @@ struct PushBackoff: Hashable, Sendable {
         let varied = pause - spread + 2 * spread * Int64(chance) / 255
         let wished = min(max(wish ?? 0, 0), wishMax / 1000) * 1000
         return PushFailures(since: since, count: count, again: now + max(varied, wished))
+    }
+
+    /// Whether the time to try again is still to come.
+    ///
+    /// What failed first in the future, or is put off for longer than anything is, was decided before the clock was set back: it is
+    /// tried at once, and nothing waits for longer than `wishMax`.
+    static func isPause(_ failures: PushFailures, now: Int64) -> Bool {
+        failures.since <= now && failures.again > now && failures.again <= now + wishMax
     }
 }

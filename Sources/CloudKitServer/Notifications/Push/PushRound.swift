@@ -64,7 +64,7 @@ struct PushRound: Sendable {
             return visit
         }
         guard token.position < header.sequence || token.position < header.lost else { return visit }
-        if let failures = destination.failures, failures.again > now {
+        if let failures = destination.failures, PushBackoff.isPause(failures, now: now) {
             visit.end = .postponed(failures, nil)
             return visit
         }
