@@ -12,6 +12,8 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "welkin-benchmarks",
     platforms: [.macOS(.v15)],
+    // `welkin-bench` loads it into the server, on Linux.
+    products: [.library(name: "SlowDisk", type: .dynamic, targets: ["CSlowDisk"])],
     dependencies: [
         // The versions of the package above: the yardstick has to be what the server is built on.
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
@@ -21,6 +23,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CSlowDisk"),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
         .target(name: "SeededChance", swiftSettings: strict),
         .target(name: "CloudUnderTest", swiftSettings: strict),

@@ -7,7 +7,7 @@ final class Batch: Sendable {
         var outcome: Result<Void, StoreError>?
         var waiting: [CheckedContinuation<Result<Void, StoreError>, Never>] = []
         var partitions: Set<Partition> = []
-        var writeCount = 0
+        var turnCount = 0
         var byteCount = 0
     }
 
@@ -15,6 +15,9 @@ final class Batch: Sendable {
 
     /// The partitions written to.
     var partitions: Set<Partition> { state.withLock { $0.partitions } }
+
+    /// Bodies that had their turn, whatever came of them.
+    var turnCount: Int { state.withLock { $0.turnCount } }
 
     /// Counts a write that was applied.
     ///
@@ -31,13 +34,13 @@ final class Batch: Sendable {
     /// - Returns: Whether the batch is now full.
     func countTurn() -> Bool {
         state.withLock { state in
-            state.writeCount += 1
-            return state.writeCount >= Self.writesMax || state.byteCount >= Self.bytesMax
+            state.turnCount += 1
+            return state.turnCount >= Self.turnsMax || state.byteCount >= Self.bytesMax
         }
     }
 
     /// Bounds how long the first has to wait for the commit,
-    private static let writesMax = 256
+    private static let turnsMax = 256
     /// and how much the log grows by it.
     private static let bytesMax = 4 << 20
 

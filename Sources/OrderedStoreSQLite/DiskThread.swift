@@ -16,6 +16,12 @@ final class DiskThread: TaskExecutor {
         var jobs: [UnownedJob] = []
         var isAsleep = false
         var isStopped = false
+        var rest: Rest?
+    }
+
+    private struct Rest {
+        var end: DispatchTime
+        var work: @Sendable () -> Void
     }
 
     private let state = Mutex(State())
@@ -66,6 +72,17 @@ final class DiskThread: TaskExecutor {
         if wasAsleep { wake.signal() }
     }
 
+    /// Does something on this thread once it has had nothing else to do until a time has passed, unless `endRest` comes first.
+    /// It stands in place of what was to be done before.
+    func rest(_ nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) {
+        let end = DispatchTime.now() + .nanoseconds(Int(clamping: nanoseconds))
+        state.withLock { $0.rest = Rest(end: end, work: work) }
+    }
+
+    func endRest() {
+        state.withLock { $0.rest = nil }
+    }
+
     fileprivate func run() {
         var jobs: [UnownedJob] = []
         while takeJobs(&jobs) {
@@ -77,16 +94,31 @@ final class DiskThread: TaskExecutor {
     /// Waits for jobs; false when there will be none.
     private func takeJobs(_ jobs: inout [UnownedJob]) -> Bool {
         while true {
-            let (taken, isStopped) = state.withLock { state in
+            let (taken, isStopped, rest) = state.withLock { state in
                 let taken = state.jobs
                 state.jobs.removeAll(keepingCapacity: true)
                 state.isAsleep = taken.isEmpty && !state.isStopped
-                return (taken, state.isStopped)
+                return (taken, state.isStopped, state.rest)
             }
             jobs = taken
             if !jobs.isEmpty { return true }
             if isStopped { return false }
-            wake.wait()
+            guard let rest else {
+                wake.wait()
+                continue
+            }
+            if wake.wait(timeout: rest.end) == .success { continue }
+            let isUndisturbed = state.withLock { state in
+                defer { state.isAsleep = false }
+                return state.isAsleep
+            }
+            if isUndisturbed {
+                endRest()
+                rest.work()
+            } else {
+                // Somebody came at the last moment; their signal is on its way.
+                wake.wait()
+            }
         }
     }
 }

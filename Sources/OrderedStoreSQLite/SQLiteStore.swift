@@ -1,3 +1,4 @@
+import Dispatch
 import OrderedStore
 
 /// A store in one file, for one machine: SQLite in WAL mode, durable with every commit.
@@ -15,6 +16,10 @@ package final class SQLiteStore: OrderedStore {
         package var busyTimeout: Duration = .seconds(5)
         /// The size that the file may grow to, in bytes; a write beyond it fails with `diskFull`.
         package var fileBytesMax: Int?
+
+        /// Nanoseconds of a clock that is never set back: how long commits take, and so how long they wait for company, is
+        /// measured by it. By one that stands still nobody waits.
+        package var now: @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
 
         package init() {}
     }
@@ -40,7 +45,8 @@ package final class SQLiteStore: OrderedStore {
         self.path = path
         self.hints = hints
         writer = try Writer(
-            connection, checkpointer: Checkpointer(path: path, options: options, partitions: partitions), hints: hints)
+            connection, checkpointer: Checkpointer(path: path, options: options, partitions: partitions), hints: hints,
+            now: options.now)
         readers = ReaderPool(path: path, options: options, partitions: partitions)
     }
 

@@ -4,13 +4,14 @@ import Synchronization
 /// The one writer of a store, with group commit.
 ///
 /// Callers announce themselves, then take turns on the disk's thread. The first opens a batch, a transaction of
-/// SQLite; each runs its body, which sees what those before it wrote; and whoever finds that nobody else is announced,
+/// SQLite; each runs its body, which sees what those before it wrote; and whoever finds that it is time (`CommitPace`),
 /// or that the batch is full, commits for all. Those who come while a commit waits for the disk make the next batch.
 final class Writer: Sendable {
     private struct State {
         /// Callers that have not yet had their turn.
         var announced = 0
         var batch: Batch?
+        var pace = CommitPace()
         var commitCount = 0
         var isClosed = false
         var drained: CheckedContinuation<Void, Never>?
@@ -19,14 +20,19 @@ final class Writer: Sendable {
     let connection: Connection
     private let checkpointer: Checkpointer
     private let hints: CommitHints
+    /// Nanoseconds of a clock that is never set back.
+    private let now: @Sendable () -> UInt64
     private let thread: DiskThread
     private let turns = Turnstile()
     private let state = Mutex(State())
 
-    init(_ connection: Connection, checkpointer: Checkpointer, hints: CommitHints) throws(StoreError) {
+    init(
+        _ connection: Connection, checkpointer: Checkpointer, hints: CommitHints, now: @escaping @Sendable () -> UInt64
+    ) throws(StoreError) {
         self.connection = connection
         self.checkpointer = checkpointer
         self.hints = hints
+        self.now = now
         thread = try DiskThread.start()
     }
 
@@ -78,6 +84,7 @@ final class Writer: Sendable {
         await withTaskExecutorPreference(thread) {
             await turns.enter()
             defer { turns.leave() }
+            endRest()
             try? connection.use { handle in handle.checkpointFully() }
             connection.close()
         }
@@ -146,22 +153,40 @@ extension Writer {
         if let batch = state.withLock({ $0.batch }) { return batch }
         try connection.use { (handle) throws(StoreError) in try handle.beginWriting() }
         let batch = Batch()
-        state.withLock { $0.batch = batch }
+        let now = now()
+        state.withLock { state in
+            state.batch = batch
+            state.pace.open(at: now)
+        }
         return batch
     }
 
-    /// Commits when nobody else is about to join, or when enough have.
+    /// Commits when enough have joined, or when nobody else is likely to soon.
     private func endTurn() {
-        let (batch, isLast) = state.withLock { state in
+        let now = now()
+        let (batch, step) = state.withLock { state in
             state.announced -= 1
-            return (state.batch, state.announced == 0)
+            guard let batch = state.batch else { return (nil as Batch?, CommitPace.Step.goOn) }
+            if batch.countTurn() { return (batch, .commit) }
+            return (batch, state.pace.next(turns: batch.turnCount, isLast: state.announced == 0, at: now))
         }
-        if let batch, batch.countTurn() || isLast { commit(batch) }
+        switch step {
+        case .goOn: break
+        case .commit: if let batch { commit(batch) }
+        case .rest(let nanoseconds): thread.rest(nanoseconds) { [self] in endRest() }
+        }
         let drained = state.withLock { $0.announced == 0 ? $0.drained.take() : nil }
         drained?.resume()
     }
 
+    /// Commits what was left open for others who did not come. On the disk's thread only, and in nobody's turn.
+    private func endRest() {
+        if let batch = state.withLock({ $0.announced == 0 ? $0.batch : nil }) { commit(batch) }
+    }
+
     private func commit(_ batch: Batch) {
+        thread.endRest()
+        let start = now()
         let partitions = batch.partitions
         do throws(StoreError) {
             try connection.use { (handle) throws(StoreError) in
@@ -172,9 +197,13 @@ extension Writer {
         } catch {
             return abandon(batch, error)
         }
+        let end = now()
         state.withLock { state in
             state.batch = nil
-            if !partitions.isEmpty { state.commitCount += 1 }
+            // Without writes nothing waited for the disk.
+            if partitions.isEmpty { return }
+            state.pace.noteCommit(turns: batch.turnCount, from: start, to: end)
+            state.commitCount += 1
         }
         batch.finish(.success(()))
         hints.tell(partitions)

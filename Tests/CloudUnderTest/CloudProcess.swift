@@ -8,6 +8,7 @@ package final class CloudProcess {
     private let binary: String
     private let logLevel: String
     private let arguments: [String]
+    private let environment: [String: String]
     private var process: ChildProcess?
 
     /// Starts a cloud on an empty folder.
@@ -17,8 +18,10 @@ package final class CloudProcess {
     ///   - parent: Where the folder goes; nil: the system's folder for temporary files.
     ///   - logLevel: How much the cloud says.
     ///   - arguments: Further options of `welkin serve`.
+    ///   - environment: Further variables for `welkin serve`.
     package init(
-        binary: String? = nil, in parent: String? = nil, logLevel: String = "warning", arguments: [String] = []
+        binary: String? = nil, in parent: String? = nil, logLevel: String = "warning", arguments: [String] = [],
+        environment: [String: String] = [:]
     ) throws {
         guard let program = binary ?? Self.program() else {
             throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
@@ -26,6 +29,7 @@ package final class CloudProcess {
         self.binary = program
         self.logLevel = logLevel
         self.arguments = arguments
+        self.environment = environment
         folder = (parent ?? NSTemporaryDirectory()) + "/welkin-under-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -61,7 +65,7 @@ package final class CloudProcess {
         kill()
         let process = try ChildProcess(
             [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments,
-            variables: variables,
+            variables: variables.merging(environment) { $1 },
             output: log)
         self.process = process
         let deadline = Moment.now.advanced(bySeconds: seconds)

@@ -89,7 +89,7 @@ struct SQLiteStoreTests {
     }
 
     @Test func `writes that wait share one commit`() async throws {
-        try await withStore { store, _ in
+        try await withStore(.standing) { store, _ in
             try await gathered(store, 64) { store, index in
                 try await store.write(home) { transaction in
                     // Each sees those before it.
@@ -104,10 +104,34 @@ struct SQLiteStoreTests {
     }
 
     @Test func `a batch is bounded`() async throws {
-        try await withStore { store, _ in
+        try await withStore(.standing) { store, _ in
             try await gathered(store, 600) { store, index in try await store.put(["key \(index)": ""]) }
             #expect(try await store.all().count == 600)
             #expect(store.commitCount == 3)
+        }
+    }
+
+    @Test func `whoever comes alone after a crowd is committed once nobody came`() async throws {
+        try await withStore(.slow) { store, _ in
+            try await gathered(store, 8) { store, index in try await store.put(["key \(index)": ""]) }
+            try await store.put(["alone": "1"])
+            try await store.put(["alone": "2"])
+            #expect(try await store.value("alone") == "2")
+            #expect(try await store.all().count == 9)
+        }
+    }
+
+    @Test func `closing commits what rested for others`() async throws {
+        try await withFolder { folder in
+            let store = try SQLiteStore(path: folder + "/store.db", options: .slow)
+            try await gathered(store, 8) { store, index in try await store.put(["key \(index)": ""]) }
+            async let written: Void = store.put(["late": "1"])
+            while store.writer.announcedCount == 0, try await store.value("late") == nil { await Task.yield() }
+            await store.close()
+            try await written
+            let again = try SQLiteStore(path: folder + "/store.db")
+            #expect(try await again.value("late") == "1")
+            await again.close()
         }
     }
 
@@ -468,5 +492,27 @@ private final class Database {
 
     func execute(_ sql: String) throws {
         guard sqlite3_exec(pointer, sql, nil, nil, nil) == SQLITE_OK else { throw Refusal() }
+    }
+}
+
+extension SQLiteStore.Options {
+    /// By its clock no commit takes any time, so only the number of writes decides.
+    fileprivate static var standing: Self {
+        var options = Self()
+        options.now = { 1 }
+        return options
+    }
+
+    /// By its clock a commit takes 20 ms, so whoever comes alone waits for company.
+    fileprivate static var slow: Self {
+        var options = Self()
+        let time = Mutex<UInt64>(1)
+        options.now = {
+            time.withLock { time in
+                time += 20_000_000
+                return time
+            }
+        }
+        return options
     }
 }

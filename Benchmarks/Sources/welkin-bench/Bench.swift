@@ -35,8 +35,8 @@ struct Bench {
 
     var rounds: Int { options.rounds ?? (options.isQuick ? 2 : 5) }
 
-    func cloud() throws -> (CloudProcess, SignedInUser) {
-        let cloud = try CloudProcess(binary: welkin, in: folder)
+    func cloud(environment: [String: String] = [:]) throws -> (CloudProcess, SignedInUser) {
+        let cloud = try CloudProcess(binary: welkin, in: folder, environment: environment)
         return (cloud, try cloud.signIn(container: Self.container, profile: "bench"))
     }
 
@@ -240,41 +240,6 @@ struct Bench {
         let sent = Moment.now
         _ = try ask(exchange, request)
         return Moment.now.seconds(since: sent)
-    }
-
-    /// Single saves of many clients against those of one.
-    func clients() throws -> Comparison {
-        var comparison = Comparison(
-            id: "e", title: "single saves of 64 clients / of one client", unit: "saves/s", bound: .atLeast, target: 10)
-        let (cloud, user) = try cloud()
-        defer { cloud.end() }
-        try expectZone("Clients", on: cloud, user)
-        let one = try RawExchange(port: cloud.port, connections: 1)
-        let many = try RawExchange(port: cloud.port, connections: 64)
-        let seconds = options.isQuick ? 1.0 : 3.0
-        let template = BatchTemplate(user, zone: "Clients", count: 1)
-        var next = 0
-        var processor: [Double] = []
-        for round in 0...rounds {
-            let before = cloud.processorSeconds
-            let crowd = try Load.run(many, seconds: seconds) { _ in
-                defer { next += 1 }
-                return template.request(first: next)
-            }
-            let used = cloud.processorSeconds - before
-            let alone = try Load.run(one, seconds: seconds) { _ in
-                defer { next += 1 }
-                return template.request(first: next)
-            }
-            guard round > 0 else { continue }
-            comparison.measured.append(crowd.rate)
-            comparison.yardstick.append(alone.rate)
-            processor.append(used / Double(crowd.requests) * 1e6)
-        }
-        comparison.remarks.append(
-            "1 record of 1 KiB a request, every save on its own; server processor time "
-                + "\(Int(Comparison.median(processor))) µs a save of 64 clients")
-        return comparison
     }
 
     func expectZone(_ zone: String, on cloud: CloudProcess, _ user: SignedInUser) throws {

@@ -27,7 +27,8 @@ struct WelkinBench {
                     + (options.isQuick ? ", QUICK: a smoke run, the figures mean little" : "") + "\n")
             let measurements: [(String, () async throws -> Comparison)] = [
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
-                ("d", bench.saves), ("e", bench.clients), ("s", bench.assetSealing), ("v", bench.encryptedValues),
+                ("d", bench.saves), ("e", bench.clients), ("e1", bench.clientsOfMillisecondDisk),
+                ("e5", bench.clientsOfSlowDisk), ("s", bench.assetSealing), ("v", bench.encryptedValues),
                 ("p", bench.participants),
                 ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
                 ("h+", bench.subscribedHundred),
