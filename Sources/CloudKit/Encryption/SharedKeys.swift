@@ -193,8 +193,13 @@ extension SharedKeys {
         _ record: Record, as access: ShareAccess, link: ShareLinkSecret?, isOwner: (PublicIdentity) -> Bool,
         trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) {
-        guard let sharing = record.sharing, let keys = sharing.keys else { return }
+        guard let sharing = record.sharing else { return }
         let share = RecordPlace(zone: place, name: record.id.recordName)
+        guard let keys = sharing.keys else {
+            // Its owner lost the keys that it had: nothing is sealed under those any more. The owner may be beginning others.
+            if place.owner != access.user { newest[share.name] = nil }
+            return
+        }
         try see(keys.epoch, of: share.name)
         let isOutdated = Self.isOutdated(sharing.currentParticipant, access)
         for epoch in keys.epochs {

@@ -40,6 +40,19 @@ package struct StoredShare: Hashable, Sendable {
         self.publicPermission = publicPermission
     }
 
+    /// Makes it a share without keys, as one of a client that has none: its owner has lost theirs.
+    package mutating func forgetKeys() {
+        keyEpoch = 0
+        ownerKeyEpoch = 0
+        needsNewEpoch = false
+        hasLink = false
+        for index in participants.indices {
+            participants[index].keyEpoch = 0
+            participants[index].keyIdentity = nil
+            participants[index].grantEpoch = 0
+        }
+    }
+
     package func participant(of user: UserID) -> StoredParticipant? { participants.first { $0.user == user } }
 
     package static func key(zone: UInt32, name: String) -> Bytes {

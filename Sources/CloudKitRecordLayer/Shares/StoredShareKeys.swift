@@ -47,4 +47,9 @@ extension WriteTransaction {
     }
 
     package mutating func clear(_ name: ShareKeyName, zone: UInt32) { clear(name.key(zone: zone)) }
+
+    /// Clears the keys of all epochs of a share.
+    package mutating func clearKeys(of share: StoredShare, zone: UInt32) {
+        clear(KeyRange(prefix: KeyBuilder(.shareKey, zone: zone).adding(share.number).bytes))
+    }
 }

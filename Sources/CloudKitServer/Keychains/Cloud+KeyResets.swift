@@ -12,8 +12,8 @@ extension Cloud {
     /// Marks the zones of accounts whose keychain was reset: what lies in them can never be read again, and clients learn so
     /// (B-ZN-12). To be called after a reset and, for those that a crash interrupted, again and again.
     ///
-    /// A container whose schema knows neither encrypted fields nor assets keeps its zones, and so does an empty zone. The
-    /// default zone cannot be deleted, so its records stay: plain fields as they are, sealed ones closed for good, and a new
+    /// A container whose schema knows neither encrypted fields nor assets keeps its zones, and their shares, which begin anew
+    /// with keys; and so does an empty zone. The default zone cannot be deleted, so its records stay: plain fields as they are, sealed ones closed for good, and a new
     /// key epoch, so that a record is written with all its sealed values anew or not at all.
     package func finishKeyResets() async throws {
         let book = Book.accounts(in: store)

@@ -252,7 +252,8 @@ extension Cloud {
         try await end(name, of: user, in: container, environment, as: .keysReset)
     }
 
-    /// Removes every custom zone that may hold what lost keys sealed (B-ZN-12), and begins a key epoch in the default zone.
+    /// Removes every custom zone that may hold what lost keys sealed (B-ZN-12), and begins a key epoch in the default zone; where
+    /// the schema has nothing that is sealed, zones stay and begin anew with keys.
     ///
     /// - Returns: How many zones it concerned.
     @discardableResult
@@ -260,12 +261,12 @@ extension Cloud {
         ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment
     ) async throws -> Int {
         let schema = try await schemas.current(.schema(container, environment))
-        guard schema.hasSealedValues else { return 0 }
+        let partition = StoragePartition.privateDatabase(container, environment, of: user)
+        guard let place = DatabasePlace(partition: partition) else { return 0 }
+        guard schema.hasSealedValues else { return try await renewKeys(in: place) }
         let now = surroundings.now()
         let limits = limits
         let sink = NoticeSink()
-        let partition = StoragePartition.privateDatabase(container, environment, of: user)
-        guard let place = DatabasePlace(partition: partition) else { return 0 }
         try await registry.promiseWorkAnew(in: partition, now: now)
         let count = try await store.write(partition) { transaction in
             sink.begin()

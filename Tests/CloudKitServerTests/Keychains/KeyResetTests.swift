@@ -98,6 +98,64 @@ struct KeyResetTests {
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-TM-12 where nothing is sealed, shares stay, and wait for keys from their owner's next device`(engine: Engine)
+        async throws
+    {
+        try await withCloud(engine) { cloud in
+            let ada = try await Ada(cloud)
+            let caller = Caller(user: ada.user, surface: .native)
+            func protected(_ name: String, below parent: String?, keys: [UInt8]) -> RecordOperation {
+                var operation = create(name, parent: parent.map { .set(recordName: $0) } ?? .keep)
+                operation.change.protection = Protection(epoch: 0, keys: keys)
+                return operation
+            }
+            let seat = ParticipantChange(id: "p-bob", role: .administrator, permission: .readWrite, user: TestCloud.bob)
+            let keys = ShareKeyChange(
+                epoch: 1, blob: [9],
+                wraps: [.init(participantID: "p-bob", bytes: [1], identity: String(repeating: "a", count: 64))])
+            for zone in ["Z", "Plain"] { try await cloud.makeZone(zone, of: ada.user) }
+            let outcomes = try await cloud.modify(
+                [
+                    protected("Root", below: nil, keys: [7, 7]), protected("Leaf", below: "Root", keys: [8, 8, 8]),
+                    createShare(
+                        "S", ShareChange(root: .init(recordName: "Root"), participants: [seat], keys: keys)),
+                ], by: caller)
+            #expect(outcomes.allSatisfy { $0.failure == nil })
+            try await cloud.modify([protected("a", below: nil, keys: [7])], zone: "Plain", by: caller)
+            try await cloud.accept(outcomes[2].record?.shortGUID, by: TestCloud.bob)
+            let (_, token) = try await cloud.follow(by: TestCloud.bob, of: ada.user)
+            try await ada.reset()
+            try await cloud.cloud.finishKeyResets()
+
+            // Bob's feed tells of the share alone: what the records hold is as it was.
+            #expect(try await cloud.follow(since: token, by: TestCloud.bob, of: ada.user).marks == ["S"])
+            let records = try await cloud.lookup(["Root", "Leaf", "S"], by: caller).map(\.record)
+            #expect(records.map { $0?.protection } == [nil, nil, nil])
+            #expect(records[1]?.changeTag == outcomes[1].record?.changeTag)
+            let share = try #require(records[2]?.sharing)
+            #expect(share.keys == nil)
+            #expect(share.participants.map(\.role) == [.owner, .administrator])
+            #expect(share.participants.last?.keyIdentity == nil && share.participants.last?.grantEpoch == nil)
+            #expect(try await cloud.lookup(["a"], zone: "Plain", by: caller)[0].record?.protection == nil)
+            let zones = try await cloud.cloud.listZones(in: TestCloud.address(.private), by: caller)
+            #expect(zones.map(\.keyEpoch) == [0, 1, 1])
+
+            // The next keys are above all that there were, and none of those is shown again.
+            func store(_ epoch: Int) async throws -> ShareKeysAnswer {
+                try await cloud.cloud.storeShareKeys(
+                    StoreShareKeysRequest(
+                        zoneID: ZoneID(zoneName: "Z"), recordName: "S",
+                        change: ShareKeyChange(epoch: epoch, begins: true, blob: [5])),
+                    in: TestCloud.address(.private), by: caller)
+            }
+            await expect(.staleKeyEpoch) { _ = try await store(1) }
+            #expect(try await store(2).keys.epochs.map(\.blob) == [[5], nil])
+            let bobs = try await cloud.sharedLookup(["S"], of: ada.user, by: TestCloud.bob)[0].record?.sharing?.keys
+            #expect(bobs?.epochs.map(\.wrap) == [nil, nil])
+        }
+    }
+
     @Test func `a reset that a crash interrupted is finished by the outbox, and nobody gets in before`() async throws {
         try await withCloud { cloud in
             let ada = try await Ada(cloud)

@@ -11,7 +11,10 @@ struct SharingHousehold: Sendable {
     var ben: CKContainer { devices[1].container }
     var cat: CKContainer { devices[2].container }
 
-    private static let password = "correct horse"
+    /// The devices behind the containers, in the order of the names.
+    var signedIn: (ada: SigningDevice, ben: SigningDevice, cat: SigningDevice) { (devices[0], devices[1], devices[2]) }
+
+    static let password = "correct horse"
 
     static func run(_ body: (SharingHousehold) async throws -> Void) async throws {
         try await ThrowawayCloud.run { cloud in
