@@ -34,6 +34,8 @@ package enum EncryptionError: Error, Hashable, Sendable {
     case noKey(Item)
     /// A signature is not by the identity that it names.
     case badSignature(Item)
+    /// The administrator who made it had a right once, which another administrator ended.
+    case rightEnded(Item)
     /// The user's public identity is another one than the one this device knows.
     case identityReplaced(user: String, pinned: Fingerprint, offered: Fingerprint)
     /// More than this format holds.
@@ -54,6 +56,7 @@ extension EncryptionError: CustomStringConvertible {
             "the cloud offers \(item) in key epoch \(offered), this device has seen \(seen): the cloud went back in time"
         case .noKey(let item): "no key at hand opens \(item)"
         case .badSignature(let item): "the signature of \(item) is not by who it claims"
+        case .rightEnded(let item): "\(item) is by somebody who is no administrator any more"
         case .identityReplaced(let user, let pinned, let offered):
             "the public key of \(user) is \(offered), this device knows \(pinned): compare fingerprints with them "
                 + "(welkin keychain trust)"

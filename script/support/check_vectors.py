@@ -373,7 +373,13 @@ def invitation(v):
     reader.version(1)
     epoch, inviter, inviter_identity = reader.number(4), reader.name(), reader.take(129)
     signing, agreement = public_identity(inviter_identity)
-    authority = (reader.take(129), reader.number(4), reader.take(64)) if reader.flag() else None
+    kind = reader.number(1)
+    need(kind <= 2, "an inviter of unknown kind")
+    authority = (reader.take(129), reader.number(4), reader.take(64)) if kind else None
+    if kind == 2:
+        count = reader.number(1)
+        need(1 <= count <= 12, "the rights of nobody, or of too many")
+        reader.take(32 * count)
     grant = reader.take(64) if reader.flag() else None
     encapsulated, sealed, signature = reader.take(32), reader.take(48), reader.take(64)
     reader.finish()

@@ -74,6 +74,7 @@ extension DatabaseRequests {
             guard let authority = keys.shared.authorities[share.name],
                 let earlier = keys.shared.newestKey(of: share.name)
             else { throw EncryptionError.noKey(.shareKey(share: share.name)) }
+            try connection.keys.endRights(in: share, except: sharing.administrators)
             let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
             let change = try making(keys, key).next(sharing, earlier: [earlier], zoneKeys: [])
             keys.shared.add(key, madeFor: authority.owner)
@@ -129,7 +130,7 @@ extension DatabaseRequests {
         guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
     }
 
-    private func making(_ keys: ZoneKeys, _ key: ShareKey) -> ShareKeyMaking {
+    private func making(_ keys: ZoneKeys, _ key: ShareKey) throws -> ShareKeyMaking {
         let identities = connection.keys.identities
         let place = keys.place
         return ShareKeyMaking(
@@ -138,7 +139,8 @@ extension DatabaseRequests {
                 let name = IdentityPins.name(of: user.recordName, in: place)
                 return (try? identities.change { try $0.check(identity, of: name) }) != nil
             },
-            authority: keys.shared.authorities[key.place.name])
+            authority: keys.shared.authorities[key.place.name],
+            ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place))
     }
 
     /// The keys with those that a share's record holds for this account.
@@ -155,7 +157,21 @@ extension DatabaseRequests {
         if let key = keys.shared.newestKey(of: place.name) {
             try connection.keys.see(key.epoch, of: place, isOwn: keys.isOwn)
         }
+        try noteAdministrators(record, place, &keys)
         return keys
+    }
+
+    /// Remembers, on an administrator's device, who else is one.
+    private func noteAdministrators(
+        _ record: Record, _ share: RecordPlace, _ keys: inout ZoneKeys
+    ) throws(CallFailure) {
+        guard !keys.isOwn, let sharing = record.sharing, sharing.currentParticipant?.role == .administrator,
+            let own = try? keys.access.secret.identity()
+        else { return }
+        let isEnded = try connection.keys.note(
+            administrators: sharing.administrators, of: share, epoch: sharing.keys?.epoch ?? 0,
+            own: own.publicIdentity)
+        if isEnded { keys.shared.forgetAuthority(of: share.name) }
     }
 
     /// Remembers what a link carries to open a share.

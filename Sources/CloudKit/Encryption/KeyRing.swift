@@ -22,12 +22,20 @@ final class KeyRing: Sendable {
     private let tending = Mutex<Set<RecordPlace>>([])
     /// The epochs of shares that the profile's pins are known to have.
     private let pinned = Mutex<[RecordPlace: UInt32]>([:])
+    /// What was remembered of the administrators of shares.
+    private let noted = Mutex<[RecordPlace: NotedAdministrators]>([:])
     private let user = Mutex<(account: AccountState, name: String)?>(nil)
 
     /// Another account's secret gives another root.
     private struct Root {
         var secret: AccountSecret
         var root: ContainerRoot
+    }
+
+    private struct NotedAdministrators {
+        var epoch: Int
+        var identities: Set<Fingerprint>
+        var isOwnRightEnded: Bool
     }
 
     private struct Look {
@@ -145,6 +153,45 @@ final class KeyRing: Sendable {
             throw .tampered(error.description)
         } catch let failure as CallFailure {
             throw failure
+        } catch {
+            throw .accountUnusable("The files of the profile cannot be written")
+        }
+    }
+
+    /// Remembers, on an administrator's device, who the administrators of a share are, so that the right of one who is none any
+    /// more can be ended.
+    ///
+    /// - Parameter epoch: The share's newest.
+    /// - Returns: Whether another administrator has ended the account's own right.
+    func note(
+        administrators: Set<Fingerprint>, of share: RecordPlace, epoch: Int, own: PublicIdentity
+    ) throws(CallFailure) -> Bool {
+        let known = noted.withLock { $0[share] }
+        if let known, known.epoch == epoch, known.identities == administrators { return known.isOwnRightEnded }
+        let isEnded = try pins { pins in
+            pins.note(administrators: administrators, ofShare: share)
+            return pins.endedRights(ofShare: share).contains(own.fingerprint)
+        }
+        noted.withLock {
+            $0[share] = NotedAdministrators(
+                epoch: epoch, identities: administrators, isOwnRightEnded: isEnded)
+        }
+        return isEnded
+    }
+
+    /// Ends the rights of everybody whom this device knew as administrator of a share and who is none now.
+    func endRights(in share: RecordPlace, except administrators: Set<Fingerprint>) throws(CallFailure) {
+        try pins { $0.endRights(ofShare: share, except: administrators) }
+    }
+
+    /// Whose rights in a share have ended without an epoch of the owner's.
+    func endedRights(in share: RecordPlace) throws(CallFailure) -> [Fingerprint] {
+        try pins { $0.endedRights(ofShare: share) }
+    }
+
+    private func pins<Value>(_ body: (inout EpochPins) -> Value) throws(CallFailure) -> Value {
+        do {
+            return try epochs.change(body)
         } catch {
             throw .accountUnusable("The files of the profile cannot be written")
         }

@@ -57,6 +57,17 @@ struct ShareDuty: Hashable, Sendable {
     }
 }
 
+extension Share {
+    /// The identities of its administrators, as far as they have any.
+    var administrators: Set<Fingerprint> {
+        let hosts = participants.filter { $0.role == .administrator && $0.acceptance != .removed }
+        return Set(
+            hosts.compactMap { host in
+                host.identity.publicIdentity.flatMap { try? PublicIdentity(bytes: $0) }?.fingerprint
+            })
+    }
+}
+
 extension ShareParticipant {
     /// Whether the newest key is sealed to the secret of a one-time link alone: the device that opened the link has it, the
     /// person's others do not.
@@ -78,6 +89,8 @@ struct ShareKeyMaking {
     let isKnown: (PublicIdentity, UserID) -> Bool
     /// An administrator's right to invite.
     let authority: ShareAuthority?
+    /// Former administrators, whose rights end by what this one hands out.
+    var ended: [Fingerprint] = []
 
     private var isOwner: Bool { access.user == key.place.zone.owner }
     private var link: ShareLinkSecret { access.root.linkSecret(of: key.place) }
@@ -169,7 +182,8 @@ struct ShareKeyMaking {
     ) throws(EncryptionError) -> ShareKeyChange.Wrap {
         let invitation = try CloudKitEncryption.ShareInvitation(
             key, to: participant, identity: identity, by: access.user, with: access.secret.identity(),
-            authority: authority, administrator: isAdministrator)
+            authority: authority, administrator: isAdministrator,
+            ended: isOwner ? [] : Array(ended.prefix(CloudKitEncryption.ShareInvitation.endedMax)))
         return ShareKeyChange.Wrap(
             participantID: participant, bytes: invitation.bytes, identity: identity.fingerprint.hex)
     }

@@ -65,6 +65,9 @@ struct SharedKeys: Sendable {
         tree.add(key)
     }
 
+    /// Another administrator has ended the right to invite others.
+    mutating func forgetAuthority(of share: String) { authorities[share] = nil }
+
     func hasOwn(_ share: String, epoch: UInt32) -> Bool {
         derived[share]?.contains(epoch) ?? false || shareKeys[share]?[epoch] != nil
     }

@@ -13,6 +13,8 @@ package struct ShareInvitation: Hashable, Sendable {
     package let inviterIdentity: PublicIdentity
     /// Present if the inviter is an administrator: by what right.
     package let authority: ShareAuthority?
+    /// Of an administrator's invitation: the identities of former administrators, whose rights end with it.
+    package let ended: [Fingerprint]
     /// Present if the participant is to be an administrator.
     let grant: ShareGrant?
     let encapsulated: [UInt8]
@@ -20,6 +22,9 @@ package struct ShareInvitation: Hashable, Sendable {
     private let signature: [UInt8]
 
     static let version: UInt8 = 1
+
+    /// Rights that one invitation ends, at most.
+    package static let endedMax = 12
 
     private static var suite: HPKE.Ciphersuite {
         HPKE.Ciphersuite(kem: .Curve25519_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .AES_GCM_256)
@@ -39,9 +44,11 @@ extension ShareInvitation {
     ///   - inviter: Who invites, by user record name, and with which keys.
     ///   - authority: An administrator's right to invite; nil for the owner.
     ///   - administrator: Whether the participant may invite others; the owner alone gives that.
+    ///   - ended: Whose rights end, by an administrator's word: `endedMax` at most.
     package init(
         _ key: ShareKey, to participant: String, identity: PublicIdentity, by inviter: String,
-        with inviterIdentity: AccountIdentity, authority: ShareAuthority? = nil, administrator: Bool = false
+        with inviterIdentity: AccountIdentity, authority: ShareAuthority? = nil, administrator: Bool = false,
+        ended: [Fingerprint] = []
     ) throws(EncryptionError) {
         let item = EncryptionError.Item.invitation(share: key.place.name)
         guard inviter.utf8.count <= RecordProtection.nameBytesMax else {
@@ -50,9 +57,14 @@ extension ShareInvitation {
         guard (inviter == key.place.zone.owner) == (authority == nil), authority == nil || !administrator else {
             throw .malformed(item, reason: "the owner invites, or an administrator whom the owner made one")
         }
+        guard ended.count <= Self.endedMax else { throw .tooMany(item, limit: Self.endedMax) }
+        guard authority != nil || ended.isEmpty else {
+            throw .malformed(item, reason: "the owner ends rights with an epoch")
+        }
         self.inviter = inviter
         self.inviterIdentity = inviterIdentity.publicIdentity
         self.authority = authority
+        self.ended = ended
         share = key.place
         epoch = key.epoch
         do {
@@ -65,29 +77,33 @@ extension ShareInvitation {
             encapsulated = Array(sender.encapsulatedKey)
             var message = Self.place(key.place, key.epoch, participant)
             message.append(
-                Self.body(epoch, inviter, self.inviterIdentity, authority, grant, encapsulated, sealed))
+                Self.body(epoch, inviter, self.inviterIdentity, authority, ended, grant, encapsulated, sealed))
             signature = Array(try inviterIdentity.signing.signature(for: message.bytes))
         } catch {
             throw .malformed(item, reason: "it cannot be sealed to the participant's key")
         }
     }
 
-    /// At most 1,024 bytes, as long as the inviter's name has at most 512.
+    /// At most 1,024 bytes, as long as the inviter's name has at most 512, or 160 where rights end.
     package var bytes: [UInt8] {
-        Self.body(epoch, inviter, inviterIdentity, authority, grant, encapsulated, sealed) + signature
+        Self.body(epoch, inviter, inviterIdentity, authority, ended, grant, encapsulated, sealed) + signature
     }
 
     private static func body(
         _ epoch: UInt32, _ inviter: String, _ identity: PublicIdentity, _ authority: ShareAuthority?,
-        _ grant: ShareGrant?, _ encapsulated: [UInt8], _ sealed: [UInt8]
+        _ ended: [Fingerprint], _ grant: ShareGrant?, _ encapsulated: [UInt8], _ sealed: [UInt8]
     ) -> [UInt8] {
         var bytes: [UInt8] = [version]
         bytes.appendBigEndian(epoch)
         bytes.appendBigEndian(UInt16(inviter.utf8.count))
         bytes.append(contentsOf: inviter.utf8)
         bytes.append(contentsOf: identity.bytes)
-        bytes.append(authority == nil ? 0 : 1)
+        bytes.append(authority == nil ? 0 : ended.isEmpty ? 1 : 2)
         if let authority { bytes.append(contentsOf: authority.bytes) }
+        if !ended.isEmpty {
+            bytes.append(UInt8(clamping: ended.count))
+            for identity in ended { bytes.append(contentsOf: identity.bytes) }
+        }
         bytes.append(grant == nil ? 0 : 1)
         if let grant { bytes.append(contentsOf: grant.signature) }
         return bytes + encapsulated + sealed
@@ -114,12 +130,25 @@ extension ShareInvitation {
         epoch = try reader.takeNumber()
         inviter = try reader.takeName()
         inviterIdentity = try PublicIdentity(bytes: Array(reader.take(PublicIdentity.byteCount)))
-        authority = try reader.takeFlag() ? ShareAuthority(from: &reader) : nil
+        let kind = try reader.takeNumber(UInt8.self)
+        guard kind <= 2 else { throw .malformed(item, reason: "an inviter of unknown kind") }
+        authority = kind == 0 ? nil : try ShareAuthority(from: &reader)
+        ended = kind == 2 ? try Self.ended(from: &reader) : []
         grant = try reader.takeFlag() ? ShareGrant(epoch: epoch, signature: Array(reader.take(64))) : nil
         encapsulated = Array(try reader.take(32))
         sealed = Array(try reader.take(48))
         signature = Array(try reader.take(64))
         try reader.finish()
+    }
+
+    private static func ended(from reader: inout ByteReader) throws(EncryptionError) -> [Fingerprint] {
+        let count = try reader.takeNumber(UInt8.self)
+        guard (1...endedMax).contains(Int(count)) else {
+            throw reader.malformed("it ends the rights of nobody, or of too many")
+        }
+        var ended: [Fingerprint] = []
+        for _ in 0..<count { ended.append(Fingerprint(hash: try reader.take(Fingerprint.byteCount))) }
+        return ended
     }
 
     /// The share's key, after everybody's right was verified.
@@ -128,7 +157,7 @@ extension ShareInvitation {
     ///   - participant: One's own id among the participants.
     ///   - pins: Owner and administrator are looked up here, or remembered when seen for the first time.
     ///   - epochs: Refuses an epoch, or an administrator, that the owner has replaced.
-    /// - Throws: `badSignature`, `identityReplaced`, `epochWentBack`, `doesNotOpen`; then neither pins nor epochs have changed.
+    /// - Throws: `badSignature`, `identityReplaced`, `epochWentBack`, `rightEnded`, `doesNotOpen`; then neither pins nor epochs have changed.
     package func open(
         as participant: String, with identity: AccountIdentity, pins: inout IdentityPins, epochs: inout EpochPins
     ) throws(EncryptionError) -> ShareKey {
@@ -162,7 +191,7 @@ extension ShareInvitation {
             throw .badSignature(item)
         }
         var message = Self.place(share, epoch, participant)
-        message.append(Self.body(epoch, inviter, inviterIdentity, authority, grant, encapsulated, sealed))
+        message.append(Self.body(epoch, inviter, inviterIdentity, authority, ended, grant, encapsulated, sealed))
         guard inviterIdentity.signing.isValidSignature(signature, for: message.bytes) else { throw .badSignature(item) }
     }
 

@@ -5,12 +5,28 @@ package struct Fingerprint: Hashable, Sendable {
     /// 64 hexadecimal digits, for files.
     package let hex: String
 
-    init(of bytes: [UInt8]) {
-        hex = SHA256.hash(data: bytes).map { byte in
+    init(of bytes: [UInt8]) { self.init(hash: SHA256.hash(data: bytes)) }
+
+    /// - Parameter hash: 32 bytes.
+    init(hash: some Sequence<UInt8>) {
+        hex = hash.map { byte in
             let digits = String(byte, radix: 16)
             return byte < 16 ? "0" + digits : digits
         }.joined()
     }
+
+    /// The 32 bytes of the hash.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in hex.compactMap(\.hexDigitValue).map(UInt8.init) {
+            if let first = high { bytes.append(first << 4 | digit) }
+            high = high == nil ? digit : nil
+        }
+        return bytes
+    }
+
+    static let byteCount = 32
 }
 
 extension Fingerprint: CustomStringConvertible {

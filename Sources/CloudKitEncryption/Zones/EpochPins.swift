@@ -6,7 +6,19 @@ package struct EpochPins: Hashable, Codable, Sendable {
         var highest: UInt32
         /// The highest that the owner began or invited in.
         var ofOwner: UInt32
+        /// Former administrators, whose rights of that epoch others ended; nil: nobody.
+        var ended: Set<Fingerprint>?
+        /// Everybody whom this device, one of an administrator's, has seen as administrator since; nil: nobody.
+        var administrators: Set<Fingerprint>?
+
+        mutating func begin(_ epoch: UInt32) {
+            if epoch > ofOwner { (ended, administrators) = (nil, nil) }
+            ofOwner = epoch
+        }
     }
+
+    /// People of a share whom this device remembers, at most.
+    package static let administratorsMax = 100
 
     private var highest: [ZonePlace: UInt32] = [:]
     private var shares: [RecordPlace: ShareEpochs] = [:]
@@ -41,7 +53,7 @@ package struct EpochPins: Hashable, Codable, Sendable {
     /// - Throws: `epochWentBack` if it is lower than one seen.
     package mutating func began(_ epoch: UInt32, ofShare share: RecordPlace) throws(EncryptionError) {
         try see(epoch, ofShare: share)
-        shares[share]?.ofOwner = epoch
+        shares[share]?.begin(epoch)
     }
 
     /// Remembers an epoch of a share whose key is at hand.
@@ -57,7 +69,7 @@ package struct EpochPins: Hashable, Codable, Sendable {
 
     /// Remembers an invitation whose signatures were verified.
     /// - Throws: `epochWentBack` for a lower epoch than one seen, and for an administrator whose right is older than the owner's
-    ///   latest epoch.
+    ///   latest epoch; `rightEnded` for one whose right another administrator ended.
     mutating func see(_ invitation: ShareInvitation) throws(EncryptionError) {
         let item = EncryptionError.Item.invitation(share: invitation.share.name)
         var seen = shares[invitation.share] ?? ShareEpochs(highest: 0, ofOwner: 0)
@@ -67,7 +79,41 @@ package struct EpochPins: Hashable, Codable, Sendable {
         let ofOwner = invitation.authority?.grant.epoch ?? invitation.epoch
         guard ofOwner >= seen.ofOwner else { throw .epochWentBack(item, offered: ofOwner, seen: seen.ofOwner) }
         seen.highest = invitation.epoch
-        seen.ofOwner = ofOwner
+        seen.begin(ofOwner)
+        if invitation.authority != nil {
+            let ended = seen.ended ?? []
+            guard !ended.contains(invitation.inviterIdentity.fingerprint) else { throw .rightEnded(item) }
+            let all = ended.union(invitation.ended)
+            guard all.count <= Self.administratorsMax else { throw .tooMany(item, limit: Self.administratorsMax) }
+            if !all.isEmpty { seen.ended = all }
+        }
         shares[invitation.share] = seen
+    }
+
+    // MARK: Rights that end
+
+    /// Whose rights have ended since the owner's latest epoch; in a fixed order.
+    package func endedRights(ofShare share: RecordPlace) -> [Fingerprint] {
+        (shares[share]?.ended ?? []).sorted { $0.hex < $1.hex }
+    }
+
+    /// Remembers, on an administrator's device, who the administrators of a share are.
+    package mutating func note(administrators: Set<Fingerprint>, ofShare share: RecordPlace) {
+        var seen = shares[share] ?? ShareEpochs(highest: 0, ofOwner: 0)
+        let all = (seen.administrators ?? []).union(administrators)
+        seen.administrators = all.count <= Self.administratorsMax ? all : administrators
+        shares[share] = seen
+    }
+
+    /// Ends the rights of everybody whom this device knew as administrator and who is none now.
+    ///
+    /// - Parameter administrators: Those who are.
+    package mutating func endRights(ofShare share: RecordPlace, except administrators: Set<Fingerprint>) {
+        guard var seen = shares[share], let known = seen.administrators else { return }
+        let former = known.subtracting(administrators)
+        if former.isEmpty { return }
+        seen.ended = Set((seen.ended ?? []).union(former).sorted { $0.hex < $1.hex }.prefix(Self.administratorsMax))
+        seen.administrators = known.intersection(administrators)
+        shares[share] = seen
     }
 }

@@ -124,4 +124,83 @@ import Testing
         epochs.forget(share: share)
         #expect(try byBob.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs) == later)
     }
+
+    @Test func `B-TM-05 a right that another administrator has ended is worth nothing until the owner gives it anew`()
+        throws
+    {
+        let carl = try AccountSecret(random: fixtures.random).identity()
+        func right(of identity: AccountIdentity, in epoch: UInt32) throws -> ShareAuthority {
+            let granting = try ShareInvitation(
+                ShareKey(madeFor: share, epoch: epoch), to: "p", identity: identity.publicIdentity, by: "_ada",
+                with: owner, administrator: true)
+            return try #require(granting.authority(for: identity.publicIdentity))
+        }
+        func invite(
+            _ epoch: UInt32, by inviter: AccountIdentity, _ right: ShareAuthority?, ending ended: [AccountIdentity] = []
+        ) throws -> ShareInvitation {
+            let invitation = try ShareInvitation(
+                ShareKey(madeFor: share, epoch: epoch, random: fixtures.random), to: "p-eve",
+                identity: eve.publicIdentity,
+                by: right == nil ? "_ada" : inviter.publicIdentity == bob.publicIdentity ? "_bob" : "_carl",
+                with: inviter, authority: right, ended: ended.map(\.publicIdentity.fingerprint))
+            return try ShareInvitation(bytes: invitation.bytes, share: share)
+        }
+        var pins = IdentityPins()
+        var epochs = EpochPins()
+        func open(_ invitation: ShareInvitation) throws {
+            _ = try invitation.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
+            epochs = try JSONDecoder().decode(EpochPins.self, from: JSONEncoder().encode(epochs))
+        }
+        let (bobs, carls) = (try right(of: bob, in: 3), try right(of: carl, in: 3))
+        try open(invite(4, by: carl, carls))
+        let ending = try invite(5, by: bob, bobs, ending: [carl])
+        #expect(ending.ended == [carl.publicIdentity.fingerprint])
+        try open(ending)
+        #expect(epochs.endedRights(ofShare: share) == ending.ended)
+        let ended = EncryptionError.rightEnded(.invitation(share: "share-1"))
+        #expect(throws: ended) { try open(invite(5, by: carl, carls)) }
+        #expect(throws: ended) { try open(invite(6, by: carl, carls, ending: [bob])) }
+        try open(invite(6, by: bob, bobs))
+        // The owner's next epoch makes an end of it, one way or the other.
+        try open(invite(7, by: owner, nil))
+        #expect(epochs.endedRights(ofShare: share).isEmpty)
+        #expect(throws: EncryptionError.self) { try open(invite(8, by: carl, carls)) }
+        try open(invite(8, by: carl, right(of: carl, in: 7)))
+
+        let many = try (0...ShareInvitation.endedMax).map { _ in
+            try AccountSecret(random: fixtures.random).identity()
+        }
+        #expect(try invite(9, by: bob, bobs, ending: Array(many.dropLast())).bytes.count <= 1024)
+        #expect(throws: EncryptionError.self) { try invite(9, by: bob, bobs, ending: many) }
+        #expect(throws: EncryptionError.self) { try invite(9, by: owner, nil, ending: [carl]) }
+        let bytes = ending.bytes
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            var (pins, epochs) = (IdentityPins(), EpochPins())
+            #expect(throws: EncryptionError.self) {
+                try ShareInvitation(bytes: changed, share: share).open(
+                    as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
+            }
+            #expect(throws: EncryptionError.self) { try ShareInvitation(bytes: Array(bytes[..<index]), share: share) }
+        }
+    }
+
+    @Test func `B-TM-05 an administrator's device ends the rights of those whom it knew and who are gone`() throws {
+        let (bobs, eves) = (bob.publicIdentity.fingerprint, eve.publicIdentity.fingerprint)
+        var epochs = EpochPins()
+        epochs.endRights(ofShare: share, except: [])
+        #expect(epochs == EpochPins())
+        epochs.note(administrators: [bobs, eves], ofShare: share)
+        epochs.note(administrators: [bobs], ofShare: share)
+        epochs.endRights(ofShare: share, except: [bobs, eves])
+        #expect(epochs.endedRights(ofShare: share).isEmpty)
+        epochs.endRights(ofShare: share, except: [bobs])
+        #expect(epochs.endedRights(ofShare: share) == [eves])
+        // Who is one again has to wait for the owner.
+        epochs.note(administrators: [bobs, eves], ofShare: share)
+        #expect(epochs.endedRights(ofShare: share) == [eves])
+        try epochs.began(2, ofShare: share)
+        #expect(epochs.endedRights(ofShare: share).isEmpty)
+    }
 }

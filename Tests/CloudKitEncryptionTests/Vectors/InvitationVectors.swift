@@ -37,6 +37,12 @@ extension VectorMaker {
             key, to: "p-bob", identity: bob.publicIdentity, by: "_eve", with: eve, authority: authority)
         let impostor = try ShareInvitation(
             key, to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: eve)
+        let ending = vector(
+            "by an administrator who ends the rights of others",
+            try ShareInvitation(
+                key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: authority,
+                ended: [eve.publicIdentity.fingerprint, owner.publicIdentity.fingerprint]),
+            to: "p-eve", evesSecret)
         return [
             plain, vector("makes an administrator", makesBobAdministrator, to: "p-bob", bobSecret), byBob,
             plain.refused("another participant") { $0.texts["participant"] = "p-eve" },
@@ -51,6 +57,11 @@ extension VectorMaker {
             plain.refused("by somebody else under the owner's name") { $0.bytes["invitation"] = impostor.bytes.hex },
             plain.refused("by somebody with an administrator's right that is not theirs") {
                 $0.bytes["invitation"] = stolen.bytes.hex
+            },
+            ending,
+            try ending.refused("another right is ended") {
+                // Behind the signatures and the sealed key the last fingerprint ends.
+                try $0.flip("invitation", at: makesIndex(fromEnd: 146, of: $0))
             },
         ]
     }

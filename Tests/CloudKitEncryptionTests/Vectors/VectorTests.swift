@@ -12,8 +12,12 @@ import Testing
         if ProcessInfo.processInfo.environment["WELKIN_WRITE_VECTORS"] != nil {
             // What is sealed to public keys comes out otherwise each time: what there is stays.
             let written = try VectorFile.read()
-            book["invitation"] = try written["invitation"] ?? VectorMaker().invitations()
-            book["ownerWrap"] = try written["ownerWrap"] ?? VectorMaker().ownerWraps()
+            for (section, made) in [
+                ("invitation", try VectorMaker().invitations()), ("ownerWrap", try VectorMaker().ownerWraps()),
+            ] {
+                let known = written[section] ?? []
+                book[section] = known + made.filter { new in !known.contains { $0.name == new.name } }
+            }
             try VectorFile.write(book)
         }
         let file = try VectorFile.read()

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 import CloudKitServer
 import Foundation
@@ -247,6 +248,63 @@ import Testing
                 at: ["Before", "After", "Ada's", theirShare.recordName], in: shared.theirs.model)
             spy.take(raw)
             #expect(spy.opened(raw) == ["Before"])
+        }
+    }
+
+    @Test func `B-TM-05 the right of an administrator whom another one removes ends for members with the removal`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let doras = try await home.newcomer("dora")
+            let shared = try await share(with: ["dora"], home)
+            let ada = home.ada.privateCloudDatabase
+            let current = try asShare(try await ada.record(for: shared.share))
+            current.participants.last?.role = .administrator
+            try await ada.save(current)
+            try await home.accept(shared.url, on: doras.container)
+            let (ben, cat, dora) = (
+                home.ben.sharedCloudDatabase, home.cat.sharedCloudDatabase, doras.container.sharedCloudDatabase
+            )
+            for database in [ben, cat, dora] {
+                #expect(try await secret("One", in: shared.theirs, database) == "secret of One")
+            }
+            let doraKeys = try await dora.requests().zoneKeys(shared.theirs.model)
+            let right = try #require(doraKeys.shared.authorities[shared.share.recordName])
+            let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            try await home.remove("dora", from: theirShare, by: home.ben)
+
+            // Dora invites Cat into an epoch of her own making, and the server helps. No device of the owner's has been there.
+            let sharing = try await cat.requests().looked(
+                at: [theirShare.recordName], in: shared.theirs.model).first?.sharing
+            let seat = try #require(sharing?.currentParticipantID)
+            let place = RecordPlace(zone: doraKeys.place, name: theirShare.recordName)
+            let cats = try await cat.requests().zoneKeys(shared.theirs.model).access
+            let invitation = try CloudKitEncryption.ShareInvitation(
+                ShareKey(madeFor: place, epoch: 3), to: seat, identity: cats.secret.identity().publicIdentity,
+                by: doraKeys.access.user, with: doraKeys.access.secret.identity(), authority: right)
+            // Who has heard of the removal does not believe her, also after a restart.
+            _ = try await cat.record(for: theirShare)
+            let refusal = CallFailure.tampered(
+                EncryptionError.rightEnded(.invitation(share: place.name)).description)
+            let keys = home.cat.connection.keys
+            #expect(throws: refusal) { try keys.open(invitation, seat: seat, as: cats) }
+            // Who is invited by an administrator from now on hears of it with the invitation.
+            let again = try await home.device(of: "cat")
+            _ = try await again.container.sharedCloudDatabase.record(for: theirShare)
+            #expect(throws: refusal) { try again.container.connection.keys.open(invitation, seat: seat, as: cats) }
+
+            // The others go on, and the owner can give the right again.
+            try await ben.save(note("Ben's", in: shared.theirs))
+            #expect(try await secret("Ben's", in: shared.theirs, cat) == "secret of Ben's")
+            let next = try asShare(try await ada.record(for: shared.share))
+            try await home.invite(["dora"], to: next)
+            next.participants.last?.role = .administrator
+            try await ada.save(next)
+            try await home.accept(shared.url, on: doras.container)
+            #expect(try await secret("Ben's", in: shared.theirs, dora) == "secret of Ben's")
+            try await home.remove("cat", from: theirShare, by: doras.container)
+            try await dora.save(note("Dora's", in: shared.theirs))
+            #expect(try await secret("Dora's", in: shared.theirs, ben) == "secret of Dora's")
         }
     }
 }
