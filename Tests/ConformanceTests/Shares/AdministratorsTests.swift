@@ -251,6 +251,38 @@ import Testing
         }
     }
 
+    @Test func `B-TM-05, B-PRT-04 an administrator who closes the link begins an epoch that nobody opens who came by it`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let doras = try await home.newcomer("dora")
+            let shared = try await share(with: [], home)
+            let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            let (ada, ben, cat) = (
+                home.ada.privateCloudDatabase, home.ben.sharedCloudDatabase, home.cat.sharedCloudDatabase
+            )
+            let open = try asShare(try await ada.record(for: shared.share))
+            open.publicPermission = .readWrite
+            try await home.accept(asShare(try await ada.save(open)).url, on: doras.container)
+            let dora = doras.container.sharedCloudDatabase
+            #expect(try await secret("One", in: shared.theirs, dora) == "secret of One")
+            var spy = try await Spy(doras.container, zone: shared.theirs)
+
+            let closed = try asShare(try await ben.record(for: theirShare))
+            closed.publicPermission = .none
+            try await ben.save(closed)
+            let keys = try #require(try await sharing(theirShare, ben))
+            #expect(keys.epoch == 2 && !keys.needsNewEpoch)
+            try await ben.save(note("After", in: shared.theirs))
+            #expect(try await secret("After", in: shared.theirs, cat) == "secret of After")
+            #expect(try await secret("After", in: shared.zone, ada) == "secret of After")
+            let raw = try await ben.requests().looked(
+                at: ["One", "After", theirShare.recordName], in: shared.theirs.model)
+            spy.take(raw)
+            #expect(spy.opened(raw) == ["One"])
+        }
+    }
+
     @Test func `B-TM-05 the right of an administrator whom another one removes ends for members with the removal`()
         async throws
     {
