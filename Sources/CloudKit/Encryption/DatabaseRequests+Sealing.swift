@@ -5,7 +5,10 @@ extension DatabaseRequests {
     ///
     /// When the cloud says that keys have changed, the epoch of the zone is learned, the records concerned are fetched, all
     /// their values are sealed anew, and everything is sent again.
-    func modify(_ batch: ModifyPlan.Batch) async throws -> [BatchSealing.Outcome] {
+    ///
+    /// - Parameter mendsTrees: Whether what lies below records that enter a share's tree is sealed anew before, where that is
+    ///   due.
+    func modify(_ batch: ModifyPlan.Batch, mendsTrees: Bool = true) async throws -> [BatchSealing.Outcome] {
         guard var keys = try await sealingKeys(batch) else {
             return try await modify(batch.request).map { .success($0) }
         }
@@ -14,6 +17,7 @@ extension DatabaseRequests {
             keys = try await newestKeys(of: zone)
             try await mend(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
         }
+        if keys.isOwn, mendsTrees, batch.movesRecords { keys = try await mend(treesMovedBy: batch, keys) }
         let batch = try begun(batch, &keys)
         var sealing = BatchSealing(batch)
         do {

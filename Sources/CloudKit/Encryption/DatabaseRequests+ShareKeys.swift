@@ -125,7 +125,8 @@ extension DatabaseRequests {
         connection.keys.keep(keys)
         let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: true)
         let outcomes = try? await modify(
-            ModifyPlan.Batch(items: operations.indices.map { .save($0) }, request: request, secrets: secrets))
+            ModifyPlan.Batch(items: operations.indices.map { .save($0) }, request: request, secrets: secrets),
+            mendsTrees: false)
         // Where another device was faster, or the save failed, the share has other keys, or none.
         guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
     }

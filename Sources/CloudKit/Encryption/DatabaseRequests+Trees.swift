@@ -100,6 +100,33 @@ extension ModifyPlan.Batch {
     /// Whether shares are among what is saved or deleted.
     var savesShares: Bool { request.operations.contains { $0.change.recordType == Validity.shareRecordType } }
 
+    /// Whether records that the cloud has get another parent.
+    var movesRecords: Bool { !moved.isEmpty }
+
+    /// The positions of those.
+    private var moved: [Int] {
+        secrets.compactMap { index, secrets in
+            let isHeld = request.operations[index].change.changeTag != nil || secrets.held != nil
+            return secrets.isMoved && secrets.parent != nil && isHeld ? index : nil
+        }
+    }
+
+    /// The records that enter the trees of shares that there are, by their names.
+    ///
+    /// - Parameter trees: The share in whose tree each record will lie.
+    func entering(_ trees: [String: String]) -> Set<String> {
+        let begun = Set(begunShares.values)
+        return Set(
+            moved.compactMap { index in
+                guard let name = request.operations[index].change.recordName, let share = trees[name],
+                    !begun.contains(share)
+                else { return nil }
+                let held = secrets[index]?.held.flatMap { try? RecordProtection($0) }
+                for case .share(let known, _) in (held?.wraps ?? []).map(\.opener) where known == share { return nil }
+                return name
+            })
+    }
+
     /// The records that it saves.
     var savedNames: Set<String> {
         Set(request.operations.compactMap { $0.kind.isDelete ? nil : $0.change.recordName })

@@ -22,6 +22,8 @@ final class KeyRing: Sendable {
     private let tending = Mutex<Set<RecordPlace>>([])
     /// The epochs of shares that the profile's pins are known to have.
     private let pinned = Mutex<[RecordPlace: UInt32]>([:])
+    /// Zones with very many records.
+    private let vast = Mutex<Set<ZonePlace>>([])
     /// What was remembered of the administrators of shares.
     private let noted = Mutex<[RecordPlace: NotedAdministrators]>([:])
     private let user = Mutex<(account: AccountState, name: String)?>(nil)
@@ -102,6 +104,11 @@ final class KeyRing: Sendable {
 
     /// Another device may share a tree, or move one; this one takes note a little later.
     private static let lookLifetime = Duration.seconds(30)
+
+    /// Whether a zone is known to hold so many records that nobody looks for what lies below one that moves.
+    func isVast(_ zone: ZonePlace) -> Bool { vast.withLock { $0.contains(zone) } }
+
+    func noteVast(_ zone: ZonePlace) { vast.withLock { _ = $0.insert(zone) } }
 
     /// - Returns: false: it is being done already.
     func beginTending(_ share: RecordPlace) -> Bool { tending.withLock { $0.insert(share).inserted } }

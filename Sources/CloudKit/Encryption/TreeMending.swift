@@ -90,11 +90,39 @@ struct TreeMending {
 }
 
 extension DatabaseRequests {
+    /// Seals anew what stands between records that are about to enter a share's tree and those below them.
+    ///
+    /// People move records more often than they share trees: in a zone of more records than a small number nobody looks for what
+    /// lies below.
+    ///
+    /// - Returns: The keys, of the epoch that the zone has now.
+    func mend(treesMovedBy batch: ModifyPlan.Batch, _ known: ZoneKeys) async throws -> ZoneKeys {
+        let zone = batch.request.zoneID
+        let placed = try await placed(known, batch)
+        let roots = batch.entering(placed.trees)
+        guard !roots.isEmpty, !connection.keys.isVast(placed.place) else { return placed }
+        let keys = try await newestKeys(of: zone)
+        let isMended = try await mend(
+            treesOf: roots, in: zone, sparing: batch.savedNames, keys, recordsMax: Self.movedFromMax)
+        if !isMended { connection.keys.noteVast(placed.place) }
+        return try await zoneKeys(zone)
+    }
+
+    /// Records of a zone among which a device looks for what lies below one that moves.
+    private static var movedFromMax: Int { 2000 }
+
     /// Seals anew what stands between the roots of trees that are about to be shared and the records below; what cannot be sealed
     /// is left as it is.
-    func mend(treesOf roots: Set<String>, in zone: ZoneID, sparing saved: Set<String>, _ keys: ZoneKeys) async throws {
-        guard keys.isOwn, keys.epoch > 0, !roots.isEmpty else { return }
-        let records = try await allRecords(in: zone)
+    ///
+    /// - Parameter recordsMax: Nothing is done in a zone of more records.
+    /// - Returns: false: the zone has more.
+    @discardableResult
+    func mend(
+        treesOf roots: Set<String>, in zone: ZoneID, sparing saved: Set<String>, _ keys: ZoneKeys,
+        recordsMax: Int = .max
+    ) async throws -> Bool {
+        guard keys.isOwn, keys.epoch > 0, !roots.isEmpty else { return true }
+        guard let records = try await allRecords(in: zone, max: recordsMax) else { return false }
         let stale = roots.reduce(into: Set<String>()) { names, root in
             names.formUnion(TreeMending(root: root, records: records, epoch: keys.epoch).stale)
         }
@@ -110,12 +138,14 @@ extension DatabaseRequests {
                     held: record.protection)
             }
             _ = try await modify(
-                ModifyPlan.Batch(items: part.indices.map { .save($0) }, request: request, secrets: secrets))
+                ModifyPlan.Batch(items: part.indices.map { .save($0) }, request: request, secrets: secrets),
+                mendsTrees: false)
         }
+        return true
     }
 
-    /// Every record of a zone, without its fields.
-    private func allRecords(in zone: ZoneID) async throws -> [Record] {
+    /// Every record of a zone, without its fields; nil: there are more than `max`.
+    private func allRecords(in zone: ZoneID, max: Int) async throws -> [Record]? {
         var records: [String: Record] = [:]
         var token: String?
         while true {
@@ -126,6 +156,7 @@ extension DatabaseRequests {
                 case .deleted(let tombstone): records[tombstone.recordName] = nil
                 }
             }
+            if records.count > max { return nil }
             guard page.moreComing, page.syncToken != token else { return Array(records.values) }
             token = page.syncToken
         }

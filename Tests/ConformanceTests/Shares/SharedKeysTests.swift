@@ -190,6 +190,34 @@ import Testing
         }
     }
 
+    @Test func `B-TM-11 what lies below a record that is moved into the tree opens as well, if it is of later epochs`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            try await ada.save(note("Box", in: zone, below: nil))
+            try await ada.save(note("Inner", in: zone, below: "Box"))
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            for name in ["Late", "Later"] {
+                try await ada.requests().raiseKeyEpoch(of: zone.model)
+                try await ada.save(note(name, in: zone, below: "Inner"))
+                try await ada.save(note(name + " below", in: zone, below: name))
+            }
+            let box = try await ada.record(for: CKRecord.ID(recordName: "Box", zoneID: zone))
+            box.setParent(folder.recordID)
+            try await ada.save(box)
+            let theirs = try await home.shared(zone)
+            let again = try await home.device(of: "ben")
+            for database in [home.ben.sharedCloudDatabase, again.container.sharedCloudDatabase] {
+                for name in ["Box", "Inner", "Late", "Late below", "Later", "Later below"] {
+                    #expect(try await secret(name, in: theirs, database) == "secret of \(name)")
+                }
+            }
+        }
+    }
+
     @Test func `B-SHN-01 a one-time link opens the share for who uses it first, and for nobody after`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
