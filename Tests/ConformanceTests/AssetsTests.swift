@@ -13,15 +13,6 @@ import Testing
         return try [contents(record["photo"])] + (record["pages"] as? [CKAsset] ?? []).map(contents)
     }
 
-    private func code(_ body: () async throws -> Void) async -> CKError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? CKError)?.code
-        }
-    }
-
     @Test func `B-AST-01 every way of reading brings the files of a record`() async throws {
         try await ThrowawayCloud.run { cloud in
             let files = try TestFiles()
@@ -192,7 +183,7 @@ import Testing
             let database = try await cloud.device(of: cloud.addUser("ada"), pieceBytes: 20_000).privateCloudDatabase
             let record = CKRecord(recordType: "Photo")
             record["photo"] = try files.asset("photo", 200_000)
-            let code: CKError.Code? = await withCheckedContinuation { continuation in
+            let ended: CKError.Code? = await withCheckedContinuation { continuation in
                 let operation = CKModifyRecordsOperation(recordsToSave: [record])
                 operation.perRecordProgressBlock = { _, fraction in if fraction > 0.2 { operation.cancel() } }
                 operation.modifyRecordsResultBlock = { result in
@@ -203,8 +194,8 @@ import Testing
                 }
                 database.add(operation)
             }
-            #expect(code == .operationCancelled)
-            #expect(await self.code { _ = try await database.record(for: record.recordID) } == .unknownItem)
+            #expect(ended == .operationCancelled)
+            #expect(await code { _ = try await database.record(for: record.recordID) } == .unknownItem)
             try await database.save(record)
             #expect(
                 try contents(try await database.record(for: record.recordID)["photo"])

@@ -38,15 +38,6 @@ import Testing
                 == [TestFiles.bytes(content + "-1", 10), []], sourceLocation: sourceLocation)
     }
 
-    private func code(_ body: () async throws -> Void) async -> CKError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? CKError)?.code
-        }
-    }
-
     @Test func `B-AST-01, B-PRT-10, B-PRT-14 files open for who may write, for who may only read, and for the owner`()
         async throws
     {

@@ -222,6 +222,16 @@ import Testing
     }
 }
 
+/// The code that the body fails with; nil when it does not.
+func code(_ body: () async throws -> Void) async -> CKError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? CKError)?.code
+    }
+}
+
 /// The code of an item's error.
 func code<Success>(_ result: Result<Success, any Error>?) -> CKError.Code? {
     guard case .failure(let error) = result else { return nil }

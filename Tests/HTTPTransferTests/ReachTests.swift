@@ -33,16 +33,25 @@ import Testing
         #expect(NetworkAddress(text) == nil)
     }
 
-    /// All the ways in which a name or a number leads home.
-    @Test(arguments: ["127.0.0.1", "localhost", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "[::1]"])
-    func `A request for the public network never reaches this machine`(host: String) async throws {
-        let log = Log()
+    /// A server on this machine that greets whoever asks, and notes it.
+    private static func withGreetingServer(
+        _ log: Log, _ body: @escaping @Sendable (RawServer) async throws -> Void
+    ) async throws {
         try await RawServer.run { stream, connection in
             while let request = try await stream.request() {
                 log.note(request, connection)
                 try await stream.answer("hi")
             }
-        } body: { server in
+        } body: {
+            try await body($0)
+        }
+    }
+
+    /// All the ways in which a name or a number leads home.
+    @Test(arguments: ["127.0.0.1", "localhost", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "[::1]"])
+    func `A request for the public network never reaches this machine`(host: String) async throws {
+        let log = Log()
+        try await Self.withGreetingServer(log) { server in
             let failure = await #expect(throws: HTTPClient.Failure.self) {
                 let request = HTTPClient.Request(
                     method: "POST", url: "http://\(host):\(server.port)/", body: [1], reach: .publicOnly)
@@ -55,12 +64,7 @@ import Testing
 
     @Test func `Nor by a connection that another request has opened`() async throws {
         let log = Log()
-        try await RawServer.run { stream, connection in
-            while let request = try await stream.request() {
-                log.note(request, connection)
-                try await stream.answer("hi")
-            }
-        } body: { server in
+        try await Self.withGreetingServer(log) { server in
             let client = HTTPClient()
             var request = HTTPClient.Request(method: "POST", url: server.url("/"), body: [1])
             let answer = try await client.send(request)

@@ -237,11 +237,7 @@ extension Simulation {
                 && record.sharing?.publicPermission == ParticipantPermission.none
         }
         guard let record = pick(hosted), let sharing = record.sharing else { return }
-        var company = sharing.participants.filter { $0.role != .owner }.map {
-            ParticipantChange(
-                id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup, user: $0.identity.user,
-                isOneTime: $0.oneTimeGUID != nil)
-        }
+        var company = sharing.company
         let others = company.indices.filter { company[$0].user != user }
         guard let gone = pick(Array(others)) else { return }
         company.remove(at: gone)
@@ -263,11 +259,7 @@ extension Simulation {
         }
         if roll(8) == 0 { return ShareChange(publicPermission: roll(2) == 0 ? .readOnly : .readWrite) }
         if let change = answerToRequesters(sharing) { return change }
-        var company = sharing.participants.filter { $0.role != .owner }.map {
-            ParticipantChange(
-                id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup, user: $0.identity.user,
-                isOneTime: $0.oneTimeGUID != nil)
-        }
+        var company = sharing.company
         let present = Set(company.compactMap(people.person))
         let absent = People.names.indices.filter { $0 != place.owner && !present.contains($0) }
         switch roll(5) {
@@ -304,12 +296,8 @@ extension Simulation {
         case 0, 1: return ShareChange(denied: [user])
         case 2: return ShareChange(blocked: [user])
         default:
-            let company = sharing.participants.filter { $0.role != .owner }.map {
-                ParticipantChange(
-                    id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup,
-                    user: $0.identity.user, isOneTime: $0.oneTimeGUID != nil)
-            }
-            return ShareChange(participants: company + [ParticipantChange(permission: .readWrite, user: user)])
+            let newcomer = ParticipantChange(permission: .readWrite, user: user)
+            return ShareChange(participants: sharing.company + [newcomer])
         }
     }
 
@@ -506,6 +494,17 @@ extension Simulation {
             for name in model[place].trees.keys where model[place].trees[name]?.isMember(device.person) == true {
                 model[place].trees[name]?.seats[device.person] = nil
             }
+        }
+    }
+}
+
+extension Share {
+    /// Everybody but the owner, as a change says it that leaves them as they are.
+    fileprivate var company: [ParticipantChange] {
+        participants.filter { $0.role != .owner }.map {
+            ParticipantChange(
+                id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup, user: $0.identity.user,
+                isOneTime: $0.oneTimeGUID != nil)
         }
     }
 }

@@ -204,7 +204,7 @@ extension DatabaseRequests {
         var link = ShareLink(endpoint: place.endpoint, shortGUID: guid)
         guard let keys, sharing.keys != nil else { return link }
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
-        if sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite {
+        if sharing.isOpen {
             let secret =
                 keys.isOwn
                 ? keys.access.root.linkSecret(of: share)

@@ -20,7 +20,7 @@ extension DatabaseRequests {
             let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
             batch.request.operations[index].change.share = change.share ?? ShareChange()
             batch.request.operations[index].change.share?.keys = try making.first(
-                isOpen: permission == .readOnly || permission == .readWrite, zoneKeys: zoneKeys)
+                isOpen: permission.canRead, zoneKeys: zoneKeys)
             keys.shared.add(key)
         }
         connection.keys.keep(keys)

@@ -35,21 +35,20 @@ struct ShareDuty: Hashable, Sendable {
             ($0.keyEpoch ?? 0) < keys.epoch || $0.hasReplacedIdentity || $0.hasKeyThroughLinkOnly
         }
         let newest = keys.epochs.first { $0.epoch == keys.epoch }
-        let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
         if isOwner {
             isNewEpochDue =
                 keys.needsNewEpoch || newest?.isAdministrators ?? false
                 || replaced.contains { $0.keyEpoch == keys.epoch }
         } else {
             // The link's secret opens each epoch of an open share, and only the owner makes its wrap.
-            isNewEpochDue = keys.needsNewEpoch && !isOpen
+            isNewEpochDue = keys.needsNewEpoch && !sharing.isOpen
         }
         let ungranted = others.filter {
             isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && !without.contains($0)
         }
         unserved = (without + ungranted).filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
         seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
-        isLinkMissing = isOwner && isOpen && newest?.link == nil
+        isLinkMissing = isOwner && sharing.isOpen && newest?.link == nil
         let ring = newest?.blob.flatMap { try? ShareKeyring(bytes: $0, share: share) }
         isRingBehind =
             isOwner && share.name == Share.zoneWideName && ring.map { !$0.holdsZoneKey(zoneKeys.epoch) } ?? false
@@ -113,13 +112,12 @@ struct ShareKeyMaking {
     func next(
         _ sharing: Share, earlier: [ShareKey], zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
-        let isOpen = sharing.publicPermission == .readOnly || sharing.publicPermission == .readWrite
         var change = ShareKeyChange(
-            epoch: Int(key.epoch), begins: true, blob: try ring(earlier, isOpen && isOwner, zoneKeys).bytes)
+            epoch: Int(key.epoch), begins: true, blob: try ring(earlier, sharing.isOpen && isOwner, zoneKeys).bytes)
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
         let known = others.filter { $0.identity.publicIdentity != nil }
         if isOwner {
-            if isOpen { change.link = try link.wrap(key) }
+            if sharing.isOpen { change.link = try link.wrap(key) }
             change.wraps = wraps(known, seats: others.filter { $0.oneTimeGUID != nil }.map(\.id))
         } else {
             change.wraps = [try invitationOfOwner(sharing)] + wraps(known, seats: [])

@@ -34,6 +34,9 @@ package struct Share: Hashable, Codable, Sendable {
     /// The record name of a zone-wide share, `CKRecordNameZoneWideShare` (B-SHR-01).
     package static let zoneWideName = "cloudkit.zoneshare"
 
+    /// Whether whoever has the share's link may take part.
+    package var isOpen: Bool { publicPermission.canRead }
+
     package var owner: ShareParticipant? { participants.first { $0.role == .owner } }
     package var currentParticipant: ShareParticipant? {
         participants.first { $0.id == currentParticipantID }

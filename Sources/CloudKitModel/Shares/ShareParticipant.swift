@@ -13,6 +13,9 @@ package enum ParticipantPermission: Int, Hashable, Codable, Sendable, CaseIterab
     case none = 1
     case readOnly = 2
     case readWrite = 3
+
+    /// Whether whoever has it may read; with `readWrite` they may write, too.
+    package var canRead: Bool { self == .readOnly || self == .readWrite }
 }
 
 /// How far an invitation has come; raw values are those of `CKShare.ParticipantAcceptanceStatus`.

@@ -63,6 +63,14 @@ package struct ZoneHeader: Hashable, Sendable {
     /// (B-DB-05, B-DB-13, B-BAT-04).
     package var isCustom: Bool { !isDefaultZone }
 
+    /// From now on values have to be sealed under another key (B-TM-05).
+    ///
+    /// After 4,294,967,295 epochs, more than a zone sees in its life, the last one stays: what is decided besides it is not refused,
+    /// and numbers of epochs that devices have keys of are never used again.
+    package mutating func beginKeyEpoch() {
+        if keyEpoch < .max { keyEpoch += 1 }
+    }
+
     package static func key(named name: String) -> Bytes { KeyBuilder(.zone).adding(name).bytes }
 }
 

@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 
 /// Computes the `fileChecksum` of web services while a file goes by (web-services.md §7): base 64 of 01 and SHA-1 of a
 /// salt and the file, 28 characters.
@@ -18,8 +19,6 @@ package struct AssetChecksum: Sendable {
         count += Int64(bytes.count)
     }
 
-    package var text: String {
-        // 21 bytes: nothing to pad.
-        Base64URL.encode([1] + Array(hash.finalize())).replacing("-", with: "+").replacing("_", with: "/")
-    }
+    /// 21 bytes: nothing to pad.
+    package var text: String { Data([1] + hash.finalize()).base64EncodedString() }
 }

@@ -41,7 +41,7 @@ extension RecordWriting {
                 size: move.size)
             moveInTrees(entry, from: move.from, to: move.to, shares, &transaction)
         }
-        if plan.beginsKeyEpoch, zone.keyEpoch < .max { zone.keyEpoch += 1 }
+        if plan.beginsKeyEpoch { zone.beginKeyEpoch() }
         for share in plan.ended.values.sorted(by: { $0.number < $1.number }) { try await end(share, &transaction) }
         for (name, decision) in plan.decisions.sorted(by: { $0.value.share.number < $1.value.share.number }) {
             let before = plan.begun.contains(name) ? nil : shares.shares[name]
@@ -81,7 +81,7 @@ extension RecordWriting {
 
     private mutating func writeKeys(of decision: ShareDecision, _ transaction: inout StorageWriter) {
         for (name, bytes) in decision.keys { transaction.set(name, zone: zone.number, to: bytes) }
-        if decision.beginsZoneEpoch, zone.keyEpoch < .max { zone.keyEpoch += 1 }
+        if decision.beginsZoneEpoch { zone.beginKeyEpoch() }
     }
 
     private func place(of share: StoredShare, _ participantID: String?) -> SharePlace {
@@ -127,7 +127,7 @@ extension RecordWriting {
         try await writeSeats(share, nil, &transaction)
         transaction.clear(share, zone: zone.number)
         // Whoever had the share's keys keeps them: what is written from now on is sealed under others (B-TM-05).
-        if share.keyEpoch > 0, zone.keyEpoch < .max { zone.keyEpoch += 1 }
+        if share.keyEpoch > 0 { zone.beginKeyEpoch() }
         zone.sharing = share.root == nil ? .none : zone.sharing.adding(trees: -1)
         let names = [share.name] + (share.root.map { [$0] } ?? [])
         let records = try await transaction.records(zone: zone.number, names: names)
@@ -195,7 +195,7 @@ extension StoredShare {
         for participant in participants where participant.acceptance == .accepted {
             guard let user = participant.user else { continue }
             let rights = SeatRights(role: participant.role, permission: permission(of: participant))
-            if rights.permission == .readOnly || rights.permission == .readWrite { seats[user] = rights }
+            if rights.permission.canRead { seats[user] = rights }
         }
         return seats
     }

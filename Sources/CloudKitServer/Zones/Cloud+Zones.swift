@@ -154,7 +154,7 @@ private struct ZoneWriting {
             }
             return .deleted(place.zoneID(name))
         case .raise(var zone):
-            zone.keyEpoch += 1
+            zone.beginKeyEpoch()
             transaction.set(zone)
             return .zone(zone)
         case .refuse(let failure):
@@ -211,7 +211,7 @@ private struct ZoneWriting {
         zone.recordBytes = 0
         zone.clientChangeToken = nil
         // A later zone of this name shares nothing with those who had keys of this one (B-TM-05).
-        if zone.sharing != .none, zone.keyEpoch < .max { zone.keyEpoch += 1 }
+        if zone.sharing != .none { zone.beginKeyEpoch() }
         zone.sharing = .none
         let version = header.takeVersions(1)
         transaction.moveInDatabaseFeed(&zone, to: version)
@@ -276,9 +276,9 @@ extension Cloud {
             for var zone in zones {
                 if zone.isCustom {
                     try await writing.end(&zone, as: .keysReset, in: &transaction)
-                } else if zone.keyEpoch < .max {
+                } else {
                     // A record's old sealed values cannot stay beside new ones.
-                    zone.keyEpoch += 1
+                    zone.beginKeyEpoch()
                     transaction.set(zone)
                 }
             }

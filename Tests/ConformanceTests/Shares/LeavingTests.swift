@@ -25,15 +25,6 @@ import Testing
         return records.values.allSatisfy { if case .success = $0 { true } else { false } }
     }
 
-    private func code(_ body: () async throws -> Void) async -> CKError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? CKError)?.code
-        }
-    }
-
     @Test func `B-ACP-06, B-ACP-07 deleting the share, the root or the zone is leaving, and takes nothing along`()
         async throws
     {

@@ -5,15 +5,6 @@ import Testing
 
 /// Rules of shares and participants as apps meet them: error codes, and who sees and may do what.
 @Suite struct ShareRulesTests {
-    private func code(_ body: () async throws -> Void) async -> CKError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? CKError)?.code
-        }
-    }
-
     /// The share as one device has it now.
     private func share(_ id: CKRecord.ID, _ database: CKDatabase) async throws -> CKShare {
         try asShare(try await database.record(for: id))
