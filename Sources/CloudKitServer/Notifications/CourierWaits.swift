@@ -11,7 +11,8 @@ final class CourierWaits: Sendable {
 
     private struct Wait: Sendable {
         var hash: [UInt8]
-        var ends: ContinuousClock.Instant
+        /// By the clock that only runs forward.
+        var ends: Duration
         var continuation: CheckedContinuation<Outcome, Never>
     }
 
@@ -54,8 +55,11 @@ final class CourierWaits: Sendable {
 
     /// Waits until the queue changes after `stamp`, the time is over, more requests of the same device come than may wait,
     /// or the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - ends: When the time is over, by the clock that only runs forward; what is over `now` does not wait.
     func wait(
-        _ address: CourierAddress, after stamp: UInt64, until ends: ContinuousClock.Instant, sharedBy max: Int
+        _ address: CourierAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
     ) async -> Outcome {
         let partition = address.partition
         let id = state.withLock { state in
@@ -65,7 +69,7 @@ final class CourierWaits: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let wait = Wait(hash: address.hash, ends: ends, continuation: continuation)
-                let ended = begin(wait, id, partition, after: stamp, sharedBy: max)
+                let ended = begin(wait, id, partition, after: stamp, now: now, sharedBy: max)
                 for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
             }
         } onCancel: {
@@ -76,7 +80,7 @@ final class CourierWaits: Sendable {
 
     /// Lets a request wait; what ends at once, be it this one or an older one of the same device.
     private func begin(
-        _ wait: Wait, _ id: UInt64, _ partition: StoragePartition, after stamp: UInt64,
+        _ wait: Wait, _ id: UInt64, _ partition: StoragePartition, after stamp: UInt64, now: Duration,
         sharedBy max: Int
     ) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
         let isCancelled = Task.isCancelled
@@ -86,7 +90,7 @@ final class CourierWaits: Sendable {
             }
             defer { state.watches[partition] = watch }
             if watch.stamp > stamp { return [(wait.continuation, .woken(watch.stamp))] }
-            if isCancelled || state.isClosed || wait.ends <= .now { return [(wait.continuation, .over)] }
+            if isCancelled || state.isClosed || wait.ends <= now { return [(wait.continuation, .over)] }
             let older = watch.waits.filter { $0.value.hash == wait.hash }.sorted { $0.key < $1.key }
             let surplus = older.prefix(Swift.max(0, older.count + 1 - max))
             for (id, _) in surplus { watch.waits[id] = nil }
@@ -115,7 +119,7 @@ final class CourierWaits: Sendable {
     }
 
     /// Ends the waits whose time is over.
-    func end(before now: ContinuousClock.Instant) {
+    func end(before now: Duration) {
         let waits = state.withLock { state in
             var over: [Wait] = []
             for (partition, watch) in state.watches {

@@ -51,7 +51,7 @@ package final class WebCourier: Courier {
         guard let address = cloud.courierSeal.open(path) else { throw Self.unknownAddress }
         var stamp = waiting.enter(address.partition)
         defer { waiting.leave(address.partition) }
-        let ends = ContinuousClock.now + hold
+        let ends = cloud.surroundings.uptime() + hold
         while true {
             // Asked again after each wait: who was signed out meanwhile gets nothing.
             if !address.sessionID.isEmpty, try await !isCurrent(address.sessionID) { throw Self.unknownAddress }
@@ -66,7 +66,8 @@ package final class WebCourier: Courier {
             if confirmed == nil { positions.gave(address.hash, up: page.position) }
             // Two web clients would confirm for each other; processes of one device say what each of them has.
             let outcome = await waiting.wait(
-                address, after: stamp, until: ends, sharedBy: confirmed == nil ? 1 : Self.processesMax)
+                address, after: stamp, until: ends, now: cloud.surroundings.uptime(),
+                sharedBy: confirmed == nil ? 1 : Self.processesMax)
             guard case .woken(let next) = outcome else {
                 return Delivery(payloads: [], position: text(page.position))
             }
@@ -82,8 +83,8 @@ package final class WebCourier: Courier {
     }
 
     package func run() async {
-        while (try? await Task.sleep(for: .seconds(1), tolerance: .milliseconds(500))) != nil {
-            waiting.end(before: .now)
+        while (try? await cloud.surroundings.rest(.seconds(1))) != nil {
+            waiting.end(before: cloud.surroundings.uptime())
         }
         close()
     }

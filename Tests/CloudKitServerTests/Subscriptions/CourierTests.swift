@@ -45,6 +45,35 @@ struct CourierTests {
         }
     }
 
+    @Test func `waiting ends after its time, by the clock that only runs forward`() async throws {
+        try await withCloud { cloud in
+            let (rests, resting) = AsyncStream.makeStream(of: Duration.self)
+            let (looks, look) = AsyncStream.makeStream(of: Void.self)
+            cloud.time.rest { pause in
+                resting.yield(pause)
+                for await _ in looks { return }
+                throw CancellationError()
+            }
+            let courier = WebCourier(cloud: cloud.cloud, hold: .seconds(25))
+            let device = try await TestDevice(cloud, "laptop", courier: courier)
+            let running = Task { await courier.run() }
+            defer { running.cancel() }
+            var pauses = rests.makeAsyncIterator()
+            #expect(await pauses.next() == .seconds(1))
+            let waiting = Task { try await courier.next(device.path, confirmed: nil, max: 1).payloads }
+            while courier.waitingCount == 0 { await Task.yield() }
+            cloud.time.advance(24_999)
+            look.yield()
+            // Another pause: it has looked.
+            #expect(await pauses.next() == .seconds(1))
+            #expect(courier.waitingCount == 1)
+            cloud.time.advance(1)
+            look.yield()
+            #expect(try await waiting.value == [])
+            #expect(courier.waitingCount == 0)
+        }
+    }
+
     @Test func `a device that left spends no notification`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
