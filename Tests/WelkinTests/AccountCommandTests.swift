@@ -87,6 +87,24 @@ import Testing
         }
     }
 
+    @Test func `only serve begins a cloud, below a folder that is there, and says so`() async throws {
+        try await Town.run { town in
+            func said() throws -> String { try String(contentsOfFile: town.cloud.log, encoding: .utf8) }
+            #expect(try said().contains("a new, empty cloud; data in \(town.cloud.data)\n"))
+            try town.cloud.restart()
+            #expect(try said().contains("\ndata in \(town.cloud.data)\n"))
+            let desk = town.operatorsMachine
+            let mistyped = try await desk.welkin("account", "list", "--data", desk.home + "/dtaa")
+            #expect(mistyped.status == 1)
+            #expect(mistyped.remarks.contains("there is no cloud in \(desk.home)/dtaa; say with --data"))
+            #expect(!desk.exists("dtaa"))
+            let served = try await desk.welkin("serve", "--port", "0", "--data", desk.home + "/clouds/one")
+            #expect(served.status == 1)
+            #expect(served.remarks.contains("/clouds for the data folder \(desk.home)/clouds/one; make it first"))
+            #expect(!desk.exists("clouds"))
+        }
+    }
+
     @Test func `a wrong password signs nobody in, keeps nothing and is shown nowhere`() async throws {
         try await Town.run { town in
             _ = try await town.newcomer("ada")

@@ -7,23 +7,29 @@ import OrderedStoreSQLite
 /// The folder in which a cloud keeps everything: its store, the files of assets and its secret, readable by their owner only.
 struct DataFolder {
     let path: String
+    /// Whether the cloud began just now, and so holds nothing yet.
+    let isNew: Bool
     let store: SQLiteStore
     /// The bytes of assets.
     let files: FolderFileStore
     let surroundings: Surroundings
 
-    /// Opens the folder; makes it, the store and the secret when they are missing.
+    /// Opens the folder.
     ///
+    /// - Parameter canBegin: Whether a cloud begins where there is none: the folder is made, and the store and the secret in it. Those
+    ///   above it are not, and commands that work on a cloud begin none: a mistyped path is to be found out.
     /// - Throws: `CommandFailure`, `SecretError`.
-    init(_ path: String) throws {
+    private init(_ path: String, canBegin: Bool) throws {
         let path = URL(fileURLWithPath: path).path
         self.path = path
+        isNew = try !Self.exists(path + Self.storeName, in: path)
+        if isNew { try Self.checkBeginning(of: path, isAllowed: canBegin) }
         // Whatever is made from here on, also by the store, is nobody else's to read.
         umask(0o077)
         do {
-            try PrivateFile.makeFolder(path)
+            if isNew { try PrivateFile.makeFolder(path) }
             surroundings = Surroundings(secret: try Self.secret(path + "/secret"), now: Self.now)
-            store = try SQLiteStore(path: path + "/welkin.sqlite")
+            store = try SQLiteStore(path: path + Self.storeName)
             files = try FolderFileStore(path + "/assets", now: Self.now)
         } catch let error as SecretError {
             throw error
@@ -59,8 +65,12 @@ struct DataFolder {
     }
 
     /// Opens a folder, works on it, and closes its store whatever happens; what the rules refuse is told in words.
-    static func with<Value>(_ path: String, _ body: (DataFolder) async throws -> Value) async throws -> Value {
-        let folder = try DataFolder(path)
+    ///
+    /// - Parameter canBegin: Whether a cloud begins there when there is none, in a folder that is made where the one above it is.
+    static func with<Value>(
+        _ path: String, canBegin: Bool = false, _ body: (DataFolder) async throws -> Value
+    ) async throws -> Value {
+        let folder = try DataFolder(path, canBegin: canBegin)
         do {
             let value = try await CommandFailure.explaining { try await body(folder) }
             await folder.store.close()
@@ -72,6 +82,32 @@ struct DataFolder {
     }
 
     private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    private static let storeName = "/welkin.sqlite"
+
+    /// Refuses a beginning that is not meant.
+    private static func checkBeginning(of path: String, isAllowed: Bool) throws {
+        guard isAllowed else {
+            throw CommandFailure(
+                "there is no cloud in \(path); say with --data or WELKIN_DATA where it is, "
+                    + "or begin one there with: welkin serve --data \(path)")
+        }
+        let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard try exists(above, in: path) else {
+            throw CommandFailure(
+                "there is no folder \(above) for the data folder \(path); make it first, if the cloud belongs there")
+        }
+    }
+
+    private static func exists(_ file: String, in path: String) throws -> Bool {
+        if access(file, F_OK) == 0 { return true }
+        let code = errno
+        // Who may not look would take a cloud for none.
+        guard code == ENOENT else {
+            throw CommandFailure("the data folder \(path) cannot be used: \(FileFailure("look into it", code))")
+        }
+        return false
+    }
 
     /// 32 bytes, in hexadecimal in the file. Whoever has them can make tokens for anybody.
     private static func secret(_ path: String) throws -> [UInt8] {

@@ -11,7 +11,10 @@ import ServiceLifecycle
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run a cloud.",
-        discussion: "Ctrl-C or SIGTERM stops it: requests in flight are finished first.")
+        discussion: """
+            Where the data folder holds no cloud, a new one begins; the folder above it has to be there.
+            Ctrl-C or SIGTERM stops the cloud: requests in flight are finished first.
+            """)
 
     @OptionGroup var folder: DataOptions
     @Option(help: "The address to listen on; 0.0.0.0 is every one of this machine.")
@@ -78,7 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
         // Rules and store have threads of their own; a loop for every core would only take turns with them.
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder.data, canBegin: true) { folder in
             let claim = try folder.claim()
             defer { withExtendedLifetime(claim) {} }
             let logger = makeLogger()
@@ -150,7 +153,7 @@ struct ServeCommand: AsyncParsableCommand {
         let address = host.contains(":") ? "[\(host)]" : host
         let endpoint = "\(tlsCertificate == nil ? "http" : "https")://\(address):\(port)"
         Output.result("listening on \(endpoint)")
-        Output.result("data in \(folder.path)")
+        Output.result(folder.isNew ? "a new, empty cloud; data in \(folder.path)" : "data in \(folder.path)")
         Output.result(signUp.announcement)
         Output.result(webPush.mode.announcement)
         guard developmentDefaults else {
