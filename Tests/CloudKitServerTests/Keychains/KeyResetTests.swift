@@ -99,7 +99,9 @@ struct KeyResetTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-TM-12 where nothing is sealed, shares stay, and wait for keys from their owner's next device`(engine: Engine)
+    func `B-TM-12 where nothing is sealed, shares stay, and wait for keys from their owner's next device`(
+        engine: Engine
+    )
         async throws
     {
         try await withCloud(engine) { cloud in

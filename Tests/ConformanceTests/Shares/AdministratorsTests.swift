@@ -251,7 +251,8 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05, B-PRT-04 an administrator who closes the link begins an epoch that nobody opens who came by it`()
+    @Test
+    func `B-TM-05, B-PRT-04 an administrator who closes the link begins an epoch that nobody opens who came by it`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -307,7 +308,8 @@ import Testing
 
             // Dora invites Cat into an epoch of her own making, and the server helps. No device of the owner's has been there.
             let sharing = try await cat.requests().looked(
-                at: [theirShare.recordName], in: shared.theirs.model).first?.sharing
+                at: [theirShare.recordName], in: shared.theirs.model
+            ).first?.sharing
             let seat = try #require(sharing?.currentParticipantID)
             let place = RecordPlace(zone: doraKeys.place, name: theirShare.recordName)
             let cats = try await cat.requests().zoneKeys(shared.theirs.model).access
