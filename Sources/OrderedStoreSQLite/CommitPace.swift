@@ -5,7 +5,7 @@
 /// So a batch that nobody else has announced themselves for rests for those who were in the last ones, at most as long as
 /// one commit takes: it never costs more than what it may save. And a batch that others keep joining is committed once it
 /// has been open for `commitsOpenMax` times that long: those in it get their answers while the next batch is filled.
-/// Who writes alone never waits.
+/// Who writes alone never waits, nor do a few: beside one client something of the cloud's own may write now and then.
 struct CommitPace {
     enum Step: Equatable {
         /// Others have announced themselves: one of them will commit.
@@ -23,6 +23,8 @@ struct CommitPace {
     private var restEnd: UInt64?
 
     private static let commitsOpenMax: UInt64 = 3
+    /// Fewer that shared a commit are not waited for.
+    private static let crowdMin = 4
     private static let commitTimeMax: UInt64 = 20_000_000
 
     /// A batch was opened.
@@ -41,7 +43,8 @@ struct CommitPace {
     mutating func next(turns: Int, isLast: Bool, at now: UInt64) -> Step {
         if commitTime > 0, now > opened, now - opened > Self.commitsOpenMax * commitTime { return .commit }
         guard isLast else { return .goOn }
-        guard commitTime > 0, turns < max(last, beforeLast) else { return .commit }
+        let expected = max(last, beforeLast)
+        guard commitTime > 0, turns < expected, expected >= Self.crowdMin else { return .commit }
         let end = restEnd ?? now + commitTime
         restEnd = end
         return end > now ? .rest(nanoseconds: end - now) : .commit

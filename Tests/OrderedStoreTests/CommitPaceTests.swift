@@ -14,6 +14,15 @@ struct CommitPaceTests {
         }
     }
 
+    @Test func `a few are not waited for`() {
+        var few = paced(turns: 3, commit: ms)
+        few.open(at: 100 * ms)
+        #expect(few.next(turns: 1, isLast: true, at: 100 * ms) == .commit)
+        var crowd = paced(turns: 4, commit: ms)
+        crowd.open(at: 100 * ms)
+        #expect(crowd.next(turns: 1, isLast: true, at: 100 * ms) == .rest(nanoseconds: ms))
+    }
+
     @Test func `nothing is known before the first commit: whoever is last commits`() {
         var pace = CommitPace()
         pace.open(at: 7)
