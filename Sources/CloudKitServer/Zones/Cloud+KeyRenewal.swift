@@ -68,6 +68,9 @@ extension Cloud {
                 var freed: UInt64 = 0
                 for var record in records {
                     guard let protection = record.protection, protection.epoch < epoch else { continue }
+                    // Sealed since, by somebody who was faster than a second look at the same reset.
+                    let fields = try record.fields()
+                    if fields.contains(where: { $0.type.isEncrypted || $0.type.base == .asset }) { continue }
                     record.protection = nil
                     let before = record.storedBytes
                     freed += UInt64(max(0, before - transaction.set(record, zone: zone.number)))
