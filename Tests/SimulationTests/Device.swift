@@ -18,6 +18,10 @@ struct Device {
     var zones: [Place: ZoneCache] = [:]
     /// Zones that the database's feed has named and that were not fetched to the end since.
     var stale: Set<Place> = []
+    /// The key epochs of zones in which their trees were looked at last.
+    var looks: [Place: UInt32] = [:]
+    /// Zones in which somebody takes part who has other keys by now, as one hears from them: the cloud's feeds do not tell.
+    var suspect: Set<Place> = []
 
     /// The records of a zone as this device knows them, shares left out, in the order of their names.
     func records(in place: Place) -> [Record] {

@@ -9,41 +9,29 @@ final class DeviceFiles {
     var epochs = EpochPins()
     /// The secrets of links by which it came to shares.
     var links: [RecordPlace: ShareLinkSecret] = [:]
+    /// Identities that people have replaced: what is signed with them waits for its successor.
+    var formerIdentities: Set<Fingerprint> = []
 }
 
 /// The keys of a device, handled by the framework's own code.
 struct DeviceKeys {
-    let access: ShareAccess
     let files: DeviceFiles
+    /// Who means to go on reading with these keys.
+    let spy: Spy
     /// What came through shares, by zone; in memory only.
     private var shared: [ZonePlace: SharedKeys] = [:]
     /// The versions of share records that were opened.
     private var opened: [RecordPlace: ChangeTag] = [:]
 
-    init(_ secret: AccountSecret, user: UserID, files: DeviceFiles = DeviceFiles()) {
+    init(_ spy: Spy, files: DeviceFiles = DeviceFiles()) {
         self.files = files
-        access = ShareAccess(
-            root: secret.root(container: SimulatedCloud.container.name, environment: "development"), secret: secret,
-            user: user.recordName)
+        self.spy = spy
     }
 
-    /// Every key of a record that it ever had, as somebody would keep them who means to go on reading.
-    private var archive: [RecordPlace: [RecordCipher]] = [:]
+    var access: ShareAccess { spy.access }
 
-    mutating func noteDown(_ cipher: RecordCipher) {
-        let key = cipher.sealer.key
-        let known = archive[key.place] ?? []
-        if !known.contains(where: { $0.sealer.key == key }) { archive[key.place] = known + [cipher] }
-    }
-
-    /// What a record's encrypted field holds, if a key of that record opens it that was noted down.
-    func opened(_ record: Record, in zone: ZonePlace) -> String? {
-        guard let field = record.fields.first(where: { $0.name == "secret" }) else { return nil }
-        for cipher in archive[RecordPlace(zone: zone, name: record.id.recordName)] ?? [] {
-            if let plain = try? cipher.open(field) { return String(decoding: plain.json, as: UTF8.self) }
-        }
-        return nil
-    }
+    /// What came through shares of a zone, as it is in memory.
+    func memory(of zone: ZonePlace) -> SharedKeys? { shared[zone] }
 
     /// A process ends.
     mutating func forgetMemory() {
@@ -62,27 +50,37 @@ struct DeviceKeys {
         for record in records where record.sharing != nil {
             let share = RecordPlace(zone: place, name: record.id.recordName)
             if opened[share] == record.changeTag { continue }
-            try open(record, with: &keys)
+            guard try open(record, with: &keys) else { continue }
             opened[share] = record.changeTag
         }
         keys.learn(records.filter { $0.sharing == nil })
         return keys
     }
 
-    private func open(_ record: Record, with keys: inout ZoneKeys) throws {
+    /// - Returns: false: its newest key comes from somebody who has other keys by now; the owner's next device hands out another.
+    private func open(_ record: Record, with keys: inout ZoneKeys) throws -> Bool {
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
         let link = keys.isOwn ? nil : files.links[share] ?? keys.shared.links[share.name]
         let owner = IdentityPins.name(of: share.zone.owner, in: share.zone)
-        try keys.shared.open(
-            record, as: access, link: link, isOwner: { files.pins.fingerprint(of: owner) == $0.fingerprint },
-            trust: { invitation, seat throws(CallFailure) in
-                do throws(EncryptionError) {
-                    return try invitation.open(
-                        as: seat, with: access.secret.identity(), pins: &files.pins, epochs: &files.epochs)
-                } catch {
-                    throw .tampered(error.description)
-                }
-            })
+        var isOutdated = false
+        do throws(CallFailure) {
+            try keys.shared.open(
+                record, as: access, link: link, isOwner: { files.pins.fingerprint(of: owner) == $0.fingerprint },
+                trust: { invitation, seat throws(CallFailure) in
+                    do throws(EncryptionError) {
+                        return try invitation.open(
+                            as: seat, with: access.secret.identity(), pins: &files.pins, epochs: &files.epochs)
+                    } catch {
+                        if case .identityReplaced(_, _, let offered) = error {
+                            isOutdated = files.formerIdentities.contains(offered)
+                        }
+                        throw .tampered(error.description)
+                    }
+                })
+        } catch {
+            guard isOutdated else { throw error }
+        }
+        return !isOutdated
     }
 
     /// The secret part of the link of a share that the account owns.

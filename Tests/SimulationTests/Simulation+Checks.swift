@@ -31,16 +31,36 @@ extension Simulation {
         for place in People.zones where model[place].state == .live {
             let index = device(of: place.owner)
             guard let name = pick(devices[index].records(in: place))?.id.recordName else { continue }
-            var edit = edit(name, .forceUpdate, in: place, on: index)
-            guard try await sealForMove(&edit, on: index) else { continue }
-            try await save(edit, on: index, "writes, when all have come to rest,")
-            if edit.secret?.plain == model[place].items[name]?.fields["secret"] {
-                fresh[place, default: []].insert(name)
+            if try await write(name, in: place, on: index) { fresh[place, default: []].insert(name) }
+            for tree in model[place].trees.keys.sorted() {
+                guard let (name, index) = someWriting(in: tree, of: place) else { continue }
+                if try await write(name, in: place, on: index) { fresh[place, default: []].insert(name) }
             }
         }
         for index in devices.indices { try await sync(on: index) }
         for index in devices.indices { try checkOpening(on: index) }
         try checkSecrecy(fresh)
+    }
+
+    /// A record in a tree, and a device of somebody else than the owner who may change it.
+    private func someWriting(in tree: String, of place: Place) -> (String, Int)? {
+        let zone = model[place]
+        let writers = devices.indices.filter { index in
+            let role = zone.trees[tree]?.role(of: devices[index].person) ?? .stranger
+            return model.word("in tree", "change", role) == "yes"
+        }
+        let names = zone.items.keys.filter { zone.tree(of: $0) == tree && !zone.isRoot($0) }.sorted()
+        guard let index = pick(writers), let name = pick(names) else { return nil }
+        return (name, index)
+    }
+
+    /// - Returns: Whether it was sealed and saved.
+    private func write(_ name: String, in place: Place, on index: Int) async throws -> Bool {
+        let before = model[place].items[name]?.fields["secret"]
+        var edit = edit(name, .update, in: place, on: index)
+        guard try await sealForMove(&edit, on: index) else { return false }
+        try await save(edit, on: index, "writes, when all have come to rest,")
+        return model[place].items[name]?.fields["secret"] != before
     }
 
     /// A device that followed the feeds knows what the model says, field by field.
@@ -70,7 +90,7 @@ extension Simulation {
         try check(sharing.root == tree.root, "the root of \(name) is \(sharing.root ?? "none")")
         try check(sharing.publicPermission == tree.openTo, "\(name) is open to \(sharing.publicPermission)")
         let isHost = person == place.owner || tree.role(of: person) == .administrator
-        if isHost { try checkGuests(sharing, tree, name) }
+        if isHost { try checkGuests(sharing, tree, name) } else { try checkDiscretion(sharing, tree, name, person) }
         for other in People.names.indices where other != place.owner && (isHost || other == person) {
             let found = sharing.participants.first { people.person($0.identity) == other }
             let seat = tree.seats[other]
@@ -83,6 +103,19 @@ extension Simulation {
                 found.permission == (seat.isPublic ? tree.openTo : seat.permission), "\(name): \(found.permission)")
             try check((found.role == .administrator) == seat.isAdministrator, "\(name): \(found.role)")
         }
+    }
+
+    /// What members do not see of others: addresses, links, who is merely invited, who asks and who is blocked; of an open share
+    /// nobody but its owner.
+    private func checkDiscretion(_ sharing: Share, _ tree: Model.Tree, _ name: String, _ person: Int) throws {
+        try check(sharing.requesters.isEmpty && sharing.blocked.isEmpty, "\(name) tells who asks or is blocked")
+        let others = sharing.participants.filter { $0.role != .owner && $0.id != sharing.currentParticipantID }
+        let shown = tree.seats.filter { tree.openTo == .none && $0.key != person && $0.value.hasAccepted }
+        let found = others.map { people.person($0.identity) ?? -1 }.sorted()
+        try check(found == shown.keys.sorted(), "\(name) shows \(found), not \(shown.keys.sorted())")
+        try check(
+            others.allSatisfy { $0.identity.lookup == nil && $0.oneTimeGUID == nil },
+            "\(name) shows addresses or links of others")
     }
 
     /// What only hosts see of a share.

@@ -349,6 +349,14 @@ extension Simulation {
         try await save(edit, on: index, "adds, below \(edit.parent(insteadOf: nil) ?? "nothing"),")
     }
 
+    /// Adds a record where the device knows of no other of that name.
+    func add(_ name: String, below parent: String?, in place: Place, on index: Int) async throws {
+        var edit = edit(name, .create, in: place, on: index)
+        if let parent { edit.parent = .set(recordName: parent) }
+        guard try await sealSometimes(&edit, on: index) else { return }
+        try await save(edit, on: index, "adds, below \(parent ?? "nothing"),")
+    }
+
     func moveRecord(on index: Int) async throws {
         let place = somePlace(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)

@@ -113,8 +113,9 @@ extension Simulation {
         _ edit: inout Edit, below parent: String?, isMoved: Bool, sharedAs share: String? = nil, on index: Int
     ) async throws -> Bool {
         let place = edit.place
-        if parent != nil || place.owner != devices[index].person {
-            guard try await climb(from: parent, in: place, on: index) else { return false }
+        let root = devices[index].zones[place]?.records[edit.name]?.share
+        if parent != nil || root != nil || place.owner != devices[index].person {
+            guard try await lookAround(edit.name, below: parent, in: place, on: index) else { return false }
         }
         var keys = try keys(of: place, on: index)
         let cache = devices[index].zones[place]
@@ -127,6 +128,7 @@ extension Simulation {
                 held: cache?.records[edit.name]?.protection)
             let field = try cipher.seal(Field(name: "secret", type: .string, json: Array(plain.utf8)))
             edit.secret = SealedSecret(plain: plain, field: field, protection: cipher.protection)
+            devices[index].keys.spy.keep(cipher)
             devices[index].keys.keep(keys)
         } catch {
             guard case .noKey = error else {
@@ -148,12 +150,29 @@ extension Simulation {
         return nil
     }
 
-    /// Looks at the records above, up to the root, and whether the zone is shared as a whole.
+    /// Looks at the records above, up to the root, whether the zone is shared as a whole, and at the share.
     ///
     /// - Returns: false: an answer was lost.
+    private func lookAround(_ name: String, below parent: String?, in place: Place, on index: Int) async throws -> Bool
+    {
+        let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
+        // The framework believes for half a minute what it saw in this epoch.
+        if devices[index].looks[place] == epoch, roll(2) == 0 { return true }
+        guard try await climb(from: parent, in: place, on: index) else { return false }
+        let cache = devices[index].zones[place]
+        if let share = tree(of: name, below: parent, cache) {
+            guard try await look(at: [share], in: place, on: index) else { return false }
+        }
+        for share in [tree(of: name, below: parent, cache), Share.zoneWideName] {
+            if let record = share.flatMap({ devices[index].zones[place]?.records[$0] }) {
+                try await tend(record, in: place, on: index)
+            }
+        }
+        devices[index].looks[place] = epoch
+        return true
+    }
+
     private func climb(from parent: String?, in place: Place, on index: Int) async throws -> Bool {
-        // The framework believes for half a minute what it saw.
-        if roll(2) == 0 { return true }
         var names = [Share.zoneWideName]
         if let parent { names.append(parent) }
         for _ in 0..<10 {
@@ -215,6 +234,24 @@ extension Simulation {
     /// Brings the keys of the shares of a zone up to date, where that falls to this device.
     func tend(_ place: Place, on index: Int) async throws {
         for record in devices[index].shares(in: place) { try await tend(record, in: place, on: index) }
+    }
+
+    /// Looks again at the shares that a device looks after, in zones where somebody has other keys by now.
+    ///
+    /// - Returns: false: an answer was lost.
+    func tendSuspects(on index: Int) async throws -> Bool {
+        for place in devices[index].suspect.sorted() {
+            let hosted = devices[index].shares(in: place).filter {
+                let role = $0.sharing?.currentParticipant?.role
+                return role == .owner || role == .administrator
+            }
+            if !hosted.isEmpty {
+                guard try await look(at: hosted.map(\.id.recordName), in: place, on: index) else { return false }
+                try await tend(place, on: index)
+            }
+            devices[index].suspect.remove(place)
+        }
+        return true
     }
 
     func tend(_ record: Record, in place: Place, on index: Int) async throws {
@@ -308,6 +345,7 @@ extension Simulation {
                 try check(tree != nil && mayStore, "\(device.name) stored keys of \(name), which they may not")
                 // With the share's next epoch one of the zone begins.
                 if change.begins == true { model[place].keyEpoch += 1 }
+                heldKeys.append(HeldKeys(share: RecordPlace(zone: zonePlace(place), name: name), change: change))
             case .refused(let failure):
                 note("    \(failure.code)")
                 let expected: Set<RequestFailure.Code> = [
@@ -339,69 +377,9 @@ extension Simulation {
                     "\(device.name) opens \(record.id.recordName) in \(place) as \(found ?? "nothing"), the model says "
                         + "\(expected ?? "nothing")")
                 if found != nil, let cipher = try? keys.cipher(opening: record) {
-                    devices[index].keys.noteDown(cipher)
+                    device.keys.spy.keep(cipher)
                 }
             }
         }
-    }
-
-    /// Nobody opens what was written after they lost it, whatever the cloud shows them; and who never had a part in a zone opens
-    /// nothing of it.
-    ///
-    /// - Parameter fresh: What was sealed when all epochs that were due had begun.
-    func checkSecrecy(_ fresh: [Place: Set<String>]) throws {
-        for index in devices.indices {
-            for place in People.zones where place.owner != devices[index].person && model[place].state == .live {
-                try checkSecrecy(of: place, from: index, fresh[place] ?? [])
-            }
-        }
-    }
-
-    private func checkSecrecy(of place: Place, from index: Int, _ fresh: Set<String>) throws {
-        let device = devices[index]
-        let zone = model[place]
-        // A hostile cloud shows everything it has, as everybody sees it.
-        let all = devices.filter { $0.zones[place] != nil && $0.person != device.person }
-        var records = all.flatMap { $0.records(in: place) }.reduce(into: [String: Record]()) {
-            $0[$1.id.recordName] = $1
-        }
-        let shares = all.flatMap { $0.shares(in: place) }
-        records.merge(device.zones[place]?.records ?? [:]) { first, _ in first }
-        let cache = ZoneCache(records: records.filter { $0.value.sharing == nil })
-        var keys = try device.keys.withHostile(shares, zonePlace(place), cache)
-        for (name, record) in records.sorted(by: { $0.key < $1.key }) where record.sharing == nil {
-            guard let secret = zone.items[name]?.fields["secret"] else { continue }
-            let tree = zone.tree(of: name).flatMap { zone.trees[$0] }
-            if let tree, tree.seats[device.person] != nil || tree.openTo != .none { continue }
-            guard fresh.contains(name) || !known.contains(Acquaintance(person: device.person, place: place)) else {
-                continue
-            }
-            let found =
-                device.keys.opened(record, in: zonePlace(place)) ?? opened(record, in: place, with: &keys, cache)
-            try check(found != secret, "\(device.name) opens \(name) in \(place), which is not for them")
-        }
-    }
-}
-
-extension DeviceKeys {
-    /// The keys that this device would have, if the cloud showed it these shares.
-    fileprivate func withHostile(_ shares: [Record], _ place: ZonePlace, _ cache: ZoneCache) throws -> ZoneKeys {
-        var copy = self
-        var keys = try copy.zone(place, cache)
-        for record in shares.sorted(by: { $0.sharing?.keys?.epoch ?? 0 < $1.sharing?.keys?.epoch ?? 0 }) {
-            let share = RecordPlace(zone: place, name: record.id.recordName)
-            try? keys.shared.open(
-                record, as: access, link: files.links[share], isOwner: { _ in false },
-                trust: { invitation, seat throws(CallFailure) in
-                    var (pins, epochs) = (files.pins, files.epochs)
-                    do throws(EncryptionError) {
-                        return try invitation.open(
-                            as: seat, with: access.secret.identity(), pins: &pins, epochs: &epochs)
-                    } catch {
-                        throw .tampered(error.description)
-                    }
-                })
-        }
-        return keys
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 import CloudKitServer
 
@@ -9,6 +10,10 @@ extension Simulation {
         guard let place = pick(ownPlaces(of: devices[index].person)),
             let root = pick(devices[index].records(in: place))?.id.recordName
         else { return }
+        try await shareTree(root, in: place, on: index)
+    }
+
+    private func shareTree(_ root: String, in place: Place, on index: Int) async throws {
         try await mend(below: root, in: place, on: index)
         var edit = edit(root, .update, in: place, on: index)
         let name = "S\(fresh())"
@@ -18,9 +23,49 @@ extension Simulation {
         try await begin(name, change, with: edit, in: place, on: index)
     }
 
+    /// Shares a tree whose lowest record was written in a later epoch than those above it: these are sealed anew before.
+    func shareGrownTree(on index: Int) async throws {
+        guard let place = pick(ownPlaces(of: devices[index].person)) else { return }
+        try await sync(on: index)
+        let zone = model[place]
+        let free = Self.recordNames.filter { zone.items[$0] == nil }
+        guard zone.state == .live, free.count >= 3 else { return }
+        for (position, name) in free.prefix(3).enumerated() {
+            try await add(name, below: position == 0 ? nil : free[position - 1], in: place, on: index)
+        }
+        guard try await raiseEpoch(of: place, on: index), try await learnEpoch(of: place, on: index) else { return }
+        var edit = edit(free[2], .update, in: place, on: index)
+        guard try await sealForMove(&edit, on: index) else { return }
+        try await save(edit, on: index, "updates")
+        try await shareTree(free[0], in: place, on: index)
+    }
+
+    /// Most histories begin with something that is shared, and with people who take part: what follows is about them.
+    func beginTogether() async throws {
+        for place in People.zones where roll(2) == 0 {
+            let index = device(of: place.owner)
+            for (position, name) in Self.recordNames.prefix(4).enumerated() {
+                try await add(name, below: position == 0 || position == 3 ? nil : "R0", in: place, on: index)
+            }
+            if roll(4) == 0 {
+                try await shareZone(place, on: index)
+            } else {
+                try await shareTree("R0", in: place, on: index)
+            }
+        }
+        for index in devices.indices {
+            try await accept(on: index)
+            try await sync(on: index)
+        }
+    }
+
     /// Shares a zone as a whole.
     func shareZone(on index: Int) async throws {
         guard let place = pick(ownPlaces(of: devices[index].person)) else { return }
+        try await shareZone(place, on: index)
+    }
+
+    private func shareZone(_ place: Place, on index: Int) async throws {
         var change = ShareChange()
         openOrInvite(&change, by: devices[index].person)
         guard try await keyZoneShare(&change, in: place, on: index) else { return }
@@ -132,6 +177,9 @@ extension Simulation {
             tree.apply(change, people)
             model[place].trees[name] = tree
             meet(tree, place)
+            if let keys = change.keys {
+                heldKeys.append(HeldKeys(share: RecordPlace(zone: zonePlace(place), name: name), change: keys))
+            }
             hasSealed = hasSealed || edit?.secret != nil
             if let edit {
                 var content = edit.applied(to: model[place].items[edit.name])
@@ -221,6 +269,33 @@ extension Simulation {
         try await self.change(record, change, in: place, on: index)
     }
 
+    /// A device of a host, if somebody asks or is blocked, answers them.
+    func answerGuests() async throws {
+        var guests: [(Place, String)] = []
+        for place in People.zones {
+            let trees = model[place].trees.filter { !$0.value.requesters.isEmpty || !$0.value.blocked.isEmpty }
+            guests += trees.keys.sorted().map { (place, $0) }
+        }
+        guard let (place, name) = pick(guests), let tree = model[place].trees[name] else { return }
+        let hosts = devices.indices.filter {
+            devices[$0].person == place.owner || tree.role(of: devices[$0].person) == .administrator
+        }
+        guard let index = pick(hosts) else { return }
+        try await sync(on: index)
+        guard let record = devices[index].shares(in: place).first(where: { $0.id.recordName == name }),
+            let sharing = record.sharing, let change = answerToGuests(sharing)
+        else { return }
+        try await self.change(record, change, in: place, on: index)
+        guard let user = change.blocked.first, let person = people.person(user) else { return }
+        // The link leads who is blocked nowhere, until they are not any more.
+        try await open(tree.guid, on: device(of: person))
+        try await ask(at: tree.guid, on: device(of: person))
+        guard roll(2) == 0, let now = devices[index].shares(in: place).first(where: { $0.id.recordName == name })
+        else { return }
+        try await self.change(now, ShareChange(unblocked: [user]), in: place, on: index)
+        try await open(tree.guid, on: device(of: person))
+    }
+
     /// An administrator, if there is one, takes somebody off a share, and members write before a device of the owner's is there.
     func removeByAdministrator() async throws {
         let hosts = devices.indices.flatMap { index in
@@ -286,15 +361,19 @@ extension Simulation {
     /// Lets somebody in who asked, sends them away, or wants to hear no more of them.
     private func answerToRequesters(_ sharing: Share) -> ShareChange? {
         if roll(8) == 0 { return ShareChange(allowsAccessRequests: !sharing.allowsAccessRequests) }
-        if let user = pick(sharing.blocked.compactMap(\.user)), roll(2) == 0 { return ShareChange(unblocked: [user]) }
         if let user = pick(sharing.participants.filter { $0.role != .owner }.compactMap(\.identity.user)), roll(10) == 0
         {
             return ShareChange(blocked: [user])
         }
-        guard let user = pick(sharing.requesters.compactMap(\.user)), roll(3) > 0 else { return nil }
-        switch roll(5) {
-        case 0, 1: return ShareChange(denied: [user])
-        case 2: return ShareChange(blocked: [user])
+        return roll(3) > 0 ? answerToGuests(sharing) : nil
+    }
+
+    private func answerToGuests(_ sharing: Share) -> ShareChange? {
+        if let user = pick(sharing.blocked.compactMap(\.user)), roll(2) == 0 { return ShareChange(unblocked: [user]) }
+        guard let user = pick(sharing.requesters.compactMap(\.user)) else { return nil }
+        switch roll(sharing.publicPermission == .none ? 5 : 3) {
+        case 0: return ShareChange(denied: [user])
+        case 1, 2: return ShareChange(blocked: [user])
         default:
             let newcomer = ParticipantChange(permission: .readWrite, user: user)
             return ShareChange(participants: sharing.company + [newcomer])
@@ -385,10 +464,12 @@ extension Simulation {
             }
                 ?? false
         }
-        guard let guid = pick((roll(5) == 0 || meant.isEmpty ? links : meant).keys.sorted()), let link = links[guid]
-        else {
-            return
-        }
+        guard let guid = pick((roll(5) == 0 || meant.isEmpty ? links : meant).keys.sorted()) else { return }
+        try await open(guid, on: index)
+    }
+
+    private func open(_ guid: String, on index: Int) async throws {
+        guard let link = links[guid] else { return }
         let what = link.seat == nil ? "opens the link" : "takes the free seat"
         _ = try await deliver("\(devices[index].name) \(what) of \(link.share) in \(link.place)") {
             try await judgedAcceptance(guid, link, on: index)
@@ -423,17 +504,15 @@ extension Simulation {
         }
     }
 
-    /// The link of a share that is not open to all has no secret part. That of a free seat is kept on all devices of who takes
-    /// it: one without it would wait for a key that nobody owes it.
+    /// The link of a share that is not open to all has no secret part. That of a free seat is known to the device that took it;
+    /// the person's others wait for a host's.
     private func keep(_ link: Link, as share: String, by device: Device, _ verdict: Model.Tree.Verdict?, isOpen: Bool) {
         if link.seat == nil {
             if isOpen { device.keys.keep(link.fragment, of: share, in: zonePlace(link.place)) }
             return
         }
         guard case .openSeat? = verdict else { return }
-        for other in devices where other.person == device.person {
-            other.keys.keep(link.fragment, of: share, in: zonePlace(link.place))
-        }
+        device.keys.keep(link.fragment, of: share, in: zonePlace(link.place))
     }
 
     /// The share that a link leads to now.
@@ -447,7 +526,18 @@ extension Simulation {
 
     /// Asks the hosts of a share to be let in.
     func askForAccess(on index: Int) async throws {
-        guard let guid = pick(links.keys.sorted()), let link = links[guid] else { return }
+        let person = devices[index].person
+        let meant = links.filter { link in
+            model[link.value.place].trees[link.value.share].map {
+                $0.allowsRequests && $0.guid == link.key && $0.seats[person] == nil && link.value.place.owner != person
+            } ?? false
+        }
+        guard let guid = pick((roll(4) == 0 || meant.isEmpty ? links : meant).keys.sorted()) else { return }
+        try await ask(at: guid, on: index)
+    }
+
+    private func ask(at guid: String, on index: Int) async throws {
+        guard let link = links[guid] else { return }
         let device = devices[index]
         _ = try await deliver("\(device.name) asks for access to \(link.share) in \(link.place)") {
             let name = share(behind: guid, link)

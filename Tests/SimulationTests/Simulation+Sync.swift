@@ -12,6 +12,7 @@ extension Simulation {
         for place in devices[index].stale.sorted() {
             guard try await followZone(place, on: index) else { return }
         }
+        _ = try await tendSuspects(on: index)
     }
 
     /// - Returns: Whether it came to the end.

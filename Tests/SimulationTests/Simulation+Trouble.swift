@@ -134,6 +134,7 @@ extension Simulation {
     /// A device's process ends; the next one begins with what was written down.
     func kill(on index: Int) {
         note("  \(devices[index].name) dies")
+        keepMemory(of: index)
         devices[index] = disks[index]
         devices[index].keys.forgetMemory()
     }

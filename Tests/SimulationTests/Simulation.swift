@@ -32,6 +32,10 @@ final class Simulation {
     var trouble = 0
     /// Links that somebody has seen: where they led.
     var links: [String: Link] = [:]
+    /// All who mean to go on reading what they once could.
+    var spies: [Spy] = []
+    /// All keys of shares that the cloud ever took.
+    var heldKeys: [HeldKeys] = []
     /// Who ever had a part in a zone of somebody else.
     var known: Set<Acquaintance> = []
     let trail: Trail
@@ -78,6 +82,8 @@ final class Simulation {
     func run(_ steps: [Int]) async throws {
         for person in people.users.indices { try await subscribe(person) }
         for place in People.zones { try await makeZone(place, on: device(of: place.owner)) }
+        chance = SplitMix64(seed: seed ^ 0x0be6)
+        if roll(4) > 0 { try await beginTogether() }
         for step in steps {
             chance = SplitMix64(seed: seed &* 1_000_003 &+ UInt64(step) &* 7_919)
             note("step \(step)")
