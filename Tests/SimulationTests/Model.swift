@@ -63,6 +63,8 @@ struct Model {
         /// How the records were keyed by those who saved them last.
         var protections: [String: Protection] = [:]
         var trees: [String: Tree] = [:]
+        /// In which key epoch records were deleted last: others of their names have the same keys in it.
+        var deletions: [String: UInt32] = [:]
 
         /// Everything in it goes.
         mutating func end(_ state: State) {

@@ -472,6 +472,7 @@ extension Simulation {
         if let share = zone.items[name]?.share { end(share, in: &zone) }
         zone.items[name] = nil
         zone.protections[name] = nil
+        zone.deletions[name] = zone.keyEpoch
         return .done(zone)
     }
 

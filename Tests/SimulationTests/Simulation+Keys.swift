@@ -162,6 +162,11 @@ extension Simulation {
         let cache = devices[index].zones[place]
         if let share = tree(of: name, below: parent, cache) {
             guard try await look(at: [share], in: place, on: index) else { return false }
+            if devices[index].zones[place]?.records[share] == nil {
+                var keys = try keys(of: place, on: index)
+                keys.shared.learnAbsence(of: share)
+                devices[index].keys.keep(keys)
+            }
         }
         for share in [tree(of: name, below: parent, cache), Share.zoneWideName] {
             if let record = share.flatMap({ devices[index].zones[place]?.records[$0] }) {

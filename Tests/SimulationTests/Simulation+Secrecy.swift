@@ -60,6 +60,7 @@ extension Simulation {
     private func isHidden(_ name: String, in place: Place, from spy: Spy, _ fresh: Set<String>) -> Bool {
         let zone = model[place]
         if zone.items[name]?.fields["secret"] == nil { return false }
+        if let last = zone.deletions[name], let held = zone.protections[name], held.epoch <= last { return false }
         // Their zones ended with their keys: everything in them was sealed with others since.
         if place.owner == spy.person { return true }
         if let share = zone.tree(of: name), let tree = zone.trees[share] {

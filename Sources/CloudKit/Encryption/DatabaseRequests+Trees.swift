@@ -48,7 +48,10 @@ extension DatabaseRequests {
             !isFresh || keys.shared.newestKey(of: $0) == nil
         }
         if !shares.isEmpty {
-            take(await tended(try await looked(at: shares.sorted(), in: zone, desiredKeys: [])), into: &keys)
+            let found = await tended(try await looked(at: shares.sorted(), in: zone, desiredKeys: []))
+            take(found, into: &keys)
+            // Who took part in a share that has ended has its key still.
+            for name in shares.subtracting(found.map(\.id.recordName)) { keys.shared.learnAbsence(of: name) }
         }
         // Parents whose keys members made open through their own parents, or through shares.
         let made = batch.secrets.values.compactMap(\.parent).filter { keys.shared.protections[$0]?.origin == .made }

@@ -204,6 +204,7 @@ extension SharedKeys {
             return
         }
         try see(keys.epoch, of: share.name)
+        if share.zone.owner == access.user { forgetUnbegun(share.name, keys) }
         let isOutdated = Self.isOutdated(sharing.currentParticipant, access)
         for epoch in keys.epochs {
             // Below a key at hand only its ring leads: an older invitation is worth nothing any more.
@@ -225,6 +226,13 @@ extension SharedKeys {
             }
         }
         noteAuthority(keys.epochs, share, access, isOwner)
+    }
+
+    /// Forgets keys of epochs that the owner meant to begin, where the cloud refused that, or an administrator was faster.
+    private mutating func forgetUnbegun(_ share: String, _ keys: ShareKeys) {
+        let isAdministrators = keys.epochs.contains { $0.epoch == keys.epoch && $0.isAdministrators }
+        let newest = UInt32(clamping: keys.epoch)
+        shareKeys[share] = shareKeys[share]?.filter { $0.key < newest || ($0.key == newest && !isAdministrators) }
     }
 
     private mutating func addRing(_ ring: ShareKeyring, _ key: ShareKey) throws(EncryptionError) {
