@@ -121,4 +121,36 @@ import Testing
             #expect(try await epoch(of: zone, home) == 1)
         }
     }
+
+    @Test func `B-TM-05 a root kept from before its share ended is sealed for nobody who took part, also by force`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            try await write("while shared", to: "Folder", in: zone, ada)
+            let share = try await home.share(try await ada.record(for: folder.recordID), with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            let kept = try await ada.record(for: folder.recordID)
+            let ben = home.ben.sharedCloudDatabase
+            #expect(try await secret("Folder", in: theirs, ben) == "while shared")
+            var spy = try await Spy(home.ben, zone: theirs)
+            let before = try await ben.requests().looked(at: ["Folder", share.recordID.recordName], in: theirs.model)
+            spy.take(before)
+            #expect(spy.opened(before) == ["Folder"])
+
+            let other = try await home.device(of: "ada")
+            try await other.container.privateCloudDatabase.deleteRecord(withID: share.recordID)
+            kept.encryptedValues["secret"] = "afterwards"
+            let saved = try await ada.modifyRecords(saving: [kept], deleting: [], savePolicy: .allKeys)
+            _ = try saved.saveResults[folder.recordID]?.get()
+            // A hostile server shows Ben everything that it has.
+            let raw = try await ada.requests().looked(at: ["Folder"], in: zone.model)
+            #expect(raw.first?.isSealed == true)
+            spy.take(raw)
+            #expect(spy.opened(raw) == [])
+            #expect(try await secret("Folder", in: zone, ada) == "afterwards")
+        }
+    }
 }
