@@ -33,11 +33,6 @@ import Testing
         return note
     }
 
-    private func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        return record.encryptedValues["secret"] as? String
-    }
-
     @Test func `B-TM-06 an administrator's device hands the key to who waits for one`() async throws {
         try await SharingHousehold.run { home in
             let shared = try await share(with: ["dora"], home)
@@ -78,12 +73,6 @@ import Testing
             _ = try await home.cat.sharedCloudDatabase.record(for: id)
             #expect(try await secret("One", in: shared.theirs, database) == "secret of One")
         }
-    }
-
-    private func write(_ text: String, to name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        record.encryptedValues["secret"] = text
-        try await database.save(record)
     }
 
     private func sharing(_ id: CKRecord.ID, _ database: CKDatabase) async throws -> ShareKeys? {

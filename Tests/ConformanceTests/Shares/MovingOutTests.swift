@@ -23,17 +23,6 @@ import Testing
         return note
     }
 
-    private func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        return record.encryptedValues["secret"] as? String
-    }
-
-    private func write(_ text: String, to name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        record.encryptedValues["secret"] = text
-        try await database.save(record)
-    }
-
     private func moveOut(
         _ name: String, in zone: CKRecordZone.ID, _ mover: Mover, _ home: SharingHousehold
     ) async throws {

@@ -5,11 +5,6 @@ import Testing
 
 /// Participants whose account keys were reset: what was sealed to them is sealed to an identity that they have no more.
 @Suite struct ReplacedIdentityTests {
-    private func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        return record.encryptedValues["secret"] as? String
-    }
-
     private func note(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note.encryptedValues["secret"] = "secret of \(name)"

@@ -8,11 +8,6 @@ import Testing
 
 /// Shares that begin on clients without keys, and shares that end.
 @Suite struct ShareBeginningsTests {
-    private func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        return record.encryptedValues["secret"] as? String
-    }
-
     private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String = "Folder") -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note.encryptedValues["secret"] = "secret of \(name)"

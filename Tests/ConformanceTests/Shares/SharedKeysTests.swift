@@ -7,11 +7,6 @@ import Testing
 
 /// Encrypted values in shares: they open for members, on each of their devices, and for nobody else.
 @Suite struct SharedKeysTests {
-    private func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
-        let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        return record.encryptedValues["secret"] as? String
-    }
-
     private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String?) -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note.encryptedValues["secret"] = "secret of \(name)"

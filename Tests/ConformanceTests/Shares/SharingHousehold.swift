@@ -130,6 +130,19 @@ struct SharingHousehold: Sendable {
     }
 }
 
+/// The encrypted value `secret` of a record, as a device reads it anew.
+func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
+    let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+    return record.encryptedValues["secret"] as? String
+}
+
+/// Reads a record and saves it with another `secret`.
+func write(_ text: String, to name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws {
+    let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+    record.encryptedValues["secret"] = text
+    try await database.save(record)
+}
+
 /// A record that has to be a share.
 func asShare(_ record: CKRecord) throws -> CKShare {
     guard let share = record as? CKShare else { throw CocoaError(.coderReadCorrupt) }
