@@ -22,25 +22,6 @@ struct CourierTests {
         return String(url[start.lowerBound...])
     }
 
-    private static func subscribe(_ cloud: TestCloud, _ tokens: TestCloud.Tokens) async throws {
-        _ = try await cloud.client.post(
-            TestCloud.target("zones/modify", "private", tokens),
-            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
-        let answer = try await cloud.client.post(
-            TestCloud.target("subscriptions/modify", "private", tokens),
-            #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"S","#
-                + #""subscriptionType":"zone","zoneID":{"zoneName":"Z"}}}]}"#)
-        #expect(answer["subscriptions", "0", "subscriptionID"] as? String == "S")
-    }
-
-    private static func save(_ name: String, _ cloud: TestCloud, _ tokens: TestCloud.Tokens) async throws {
-        let answer = try await cloud.client.post(
-            TestCloud.target("records/modify", "private", tokens),
-            #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","#
-                + #""record":{"recordName":"\#(name)","recordType":"Note"}}]}"#)
-        #expect(answer.status == 200)
-    }
-
     @Test func `a token needs a user and is confirmed`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
@@ -65,8 +46,8 @@ struct CourierTests {
             let path = try await Self.courier(cloud, tokens)
             let empty = try await cloud.client.get(path)
             #expect(empty.status == 200 && empty.body == "")
-            try await Self.subscribe(cloud, saver)
-            try await Self.save("R1", cloud, saver)
+            try await cloud.subscribe(by: saver)
+            try await cloud.save("R1", by: saver)
             let first = try await cloud.client.get(path, headers: ["Origin": "https://app.example.com"])
             #expect(first["ck", "fet", "sid"] as? String == "S" && first["ck", "fet", "zid"] as? String == "Z")
             #expect(first["ck", "cid"] as? String == TestCloud.container)
@@ -84,8 +65,8 @@ struct CourierTests {
             let made = try await cloud.client.post(Self.tokens("create", tokens), Self.created, headers: native)
             let position = try #require(made["position"] as? String)
             let path = try await Self.courier(cloud, tokens)
-            try await Self.subscribe(cloud, saver)
-            try await Self.save("R1", cloud, saver)
+            try await cloud.subscribe(by: saver)
+            try await cloud.save("R1", by: saver)
             let first = try await cloud.client.get(path + "?confirmed=" + position, headers: native)
             #expect(first["notifications", "0", "ck", "fet", "sid"] as? String == "S")
             let again = try await cloud.client.get(path + "?confirmed=" + position, headers: native)
@@ -101,9 +82,9 @@ struct CourierTests {
             let saver = try await cloud.signIn()
             let tokens = try await cloud.signIn()
             let path = try await Self.courier(cloud, tokens)
-            try await Self.subscribe(cloud, saver)
+            try await cloud.subscribe(by: saver)
             async let answer = cloud.client.get(path)
-            try await Self.save("R1", cloud, saver)
+            try await cloud.save("R1", by: saver)
             #expect(try await answer["ck", "fet", "sid"] as? String == "S")
             let metrics = try await cloud.client.get("/metrics").body
             #expect(metrics.contains("welkin_notifications_sent_total 1\n"))

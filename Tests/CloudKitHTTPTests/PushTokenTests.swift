@@ -36,26 +36,6 @@ struct PushTokenTests {
 
     private static let good = #"{"service":"test","subscription":{"to":"a"}}"#
 
-    /// A zone, and a subscription that shows something of every record in it.
-    private static func subscribe(_ cloud: TestCloud, _ saver: TestCloud.Tokens) async throws {
-        _ = try await cloud.client.post(
-            TestCloud.target("zones/modify", "private", saver),
-            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
-        let subscribed = try await cloud.client.post(
-            TestCloud.target("subscriptions/modify", "private", saver),
-            #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"S","#
-                + #""subscriptionType":"zone","zoneID":{"zoneName":"Z"},"notificationInfo":{"alertBody":"Secret"}}}]}"#)
-        #expect(subscribed["subscriptions", "0", "subscriptionID"] as? String == "S")
-    }
-
-    private static func save(_ name: String, _ cloud: TestCloud, _ saver: TestCloud.Tokens) async throws {
-        let saved = try await cloud.client.post(
-            TestCloud.target("records/modify", "private", saver),
-            #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","#
-                + #""record":{"recordName":"\#(name)","recordType":"Note"}}]}"#)
-        #expect(saved.status == 200)
-    }
-
     /// Waits for what another task does; not for ever.
     private static func until(_ isDone: () async throws -> Bool) async throws {
         for _ in 0..<5_000 {
@@ -105,8 +85,8 @@ struct PushTokenTests {
                 Self.target("register", tokens),
                 Self.body(#"{"service":"test","subscription":{"to":"b"}}"#, token: token))
             #expect(moved.status == 200 && moved["apnsToken"] as? String == token && moved["webcourierURL"] == nil)
-            try await Self.subscribe(cloud, saver)
-            try await Self.save("R1", cloud, saver)
+            try await cloud.subscribe(alert: "Secret", by: saver)
+            try await cloud.save("R1", by: saver)
             try await Self.until { !service.addresses.isEmpty }
             #expect(service.addresses == [#"{"to":"b"}"#])
             let pushed = cloud.log.lines.filter { $0.metadata["service"] == "test" }
@@ -117,7 +97,7 @@ struct PushTokenTests {
             let deleted = try await cloud.client.post(Self.target("delete", tokens), #"{"apnsToken":"\#(token)"}"#)
             #expect(deleted.status == 200 && deleted.body == "{}")
             // Nobody waits any more, so nothing is even queued.
-            try await Self.save("R2", cloud, saver)
+            try await cloud.save("R2", by: saver)
             let dropped = try await cloud.client.get("/metrics").body
             #expect(dropped.contains(#"welkin_notifications_dropped_total{reason="noOtherDevice"} 1"#))
         }
@@ -129,12 +109,12 @@ struct PushTokenTests {
             let saver = try await cloud.signIn()
             let tokens = try await cloud.signIn(lifetime: "session")
             _ = try await cloud.client.post(Self.target("create", tokens), Self.body(Self.good))
-            try await Self.subscribe(cloud, saver)
+            try await cloud.subscribe(alert: "Secret", by: saver)
             cloud.clock.advance(80 * 86_400_000)
             // The page itself has to sign in again.
             #expect(try await cloud.client.post(Self.target("create", tokens), Self.body(Self.good)).status == 421)
             let fresh = try await cloud.signIn()
-            try await Self.save("R1", cloud, fresh)
+            try await cloud.save("R1", by: fresh)
             try await Self.until { !service.addresses.isEmpty }
             let account = try await Accounts(book: cloud.book, surroundings: cloud.surroundings)
                 .account(email: "ada@example.com")
@@ -143,7 +123,7 @@ struct PushTokenTests {
             let browser = try #require(browsers.first)
             #expect(browsers.count == 1)
             try await sessions.end(browser.id)
-            try await Self.save("R2", cloud, fresh)
+            try await cloud.save("R2", by: fresh)
             try await Self.until {
                 // After a message the partition rests, by this clock.
                 cloud.clock.advance(2_000)
