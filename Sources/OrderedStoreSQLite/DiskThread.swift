@@ -14,6 +14,9 @@ import Synchronization
 final class DiskThread: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
+        /// Jobs that go before all others.
+        var firstJobs: [UnownedJob] = []
+        var enqueuesFirst = false
         var isAsleep = false
         var isStopped = false
         var rest: Rest?
@@ -55,11 +58,18 @@ final class DiskThread: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let wasAsleep = state.withLock { state in
-            state.jobs.append(job)
+            if state.enqueuesFirst { state.firstJobs.append(job) } else { state.jobs.append(job) }
             defer { state.isAsleep = false }
             return state.isAsleep
         }
         if wasAsleep { wake.signal() }
+    }
+
+    /// Does something whose jobs go before all that wait for this thread. On this thread only, in a job or a rest's work.
+    func first(_ work: () -> Void) {
+        state.withLock { $0.enqueuesFirst = true }
+        work()
+        state.withLock { $0.enqueuesFirst = false }
     }
 
     /// Ends the thread after what was already given to it.
@@ -86,8 +96,23 @@ final class DiskThread: TaskExecutor {
     fileprivate func run() {
         var jobs: [UnownedJob] = []
         while takeJobs(&jobs) {
-            for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+            for job in jobs {
+                job.runSynchronously(on: asUnownedTaskExecutor())
+                runFirstJobs()
+            }
             jobs.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func runFirstJobs() {
+        while true {
+            let jobs = state.withLock { state in
+                let jobs = state.firstJobs
+                if !jobs.isEmpty { state.firstJobs.removeAll(keepingCapacity: true) }
+                return jobs
+            }
+            if jobs.isEmpty { return }
+            for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
         }
     }
 
@@ -115,6 +140,7 @@ final class DiskThread: TaskExecutor {
             if isUndisturbed {
                 endRest()
                 rest.work()
+                runFirstJobs()
             } else {
                 // Somebody came at the last moment; their signal is on its way.
                 wake.wait()

@@ -205,7 +205,8 @@ extension Writer {
             state.pace.noteCommit(turns: batch.turnCount, from: start, to: end)
             state.commitCount += 1
         }
-        batch.finish(.success(()))
+        // Those who wait for their turn fill the next batch while the answers of this one are on their way.
+        thread.first { batch.finish(.success(())) }
         hints.tell(partitions)
         checkpointer.noteCommit(on: connection)
     }

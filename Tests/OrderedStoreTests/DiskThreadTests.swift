@@ -1,0 +1,52 @@
+import Synchronization
+import Testing
+
+@testable import OrderedStoreSQLite
+
+@Suite("The thread that waits for the disk")
+struct DiskThreadTests {
+    @Test func `what is enqueued first goes before what waits already`() async throws {
+        let thread = try DiskThread.start()
+        defer { thread.stop() }
+        let order = Order()
+        await Task(executorPreference: thread) {
+            order.note("waits", on: thread)
+            order.note("waits too", on: thread)
+            thread.first {
+                order.note("goes first", on: thread)
+                order.note("goes next", on: thread)
+            }
+            order.note("waits last", on: thread)
+        }.value
+        await order.settle()
+        #expect(order.words == ["goes first", "goes next", "waits", "waits too", "waits last"])
+    }
+
+    @Test func `a rest ends with what its work enqueued`() async throws {
+        let thread = try DiskThread.start()
+        defer { thread.stop() }
+        await withCheckedContinuation { continuation in
+            thread.rest(1) {
+                thread.first { Task(executorPreference: thread) { continuation.resume() } }
+            }
+            // The thread sleeps without end until it is given something; then it learns of the rest.
+            Task(executorPreference: thread) {}
+        }
+    }
+
+    /// Words in the order in which a thread came to them.
+    private final class Order: Sendable {
+        private let state = Mutex((words: [String](), tasks: [Task<Void, Never>]()))
+
+        var words: [String] { state.withLock { $0.words } }
+
+        func note(_ word: String, on thread: DiskThread) {
+            let task = Task(executorPreference: thread) { self.state.withLock { $0.words.append(word) } }
+            state.withLock { $0.tasks.append(task) }
+        }
+
+        func settle() async {
+            for task in state.withLock({ $0.tasks }) { await task.value }
+        }
+    }
+}
