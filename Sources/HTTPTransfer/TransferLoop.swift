@@ -126,10 +126,9 @@ final class TransferLoop {
 
     /// Milliseconds until there may be something to do that neither network nor mail announces.
     private var pause: Int32 {
-        let longest: Int64 = canBeWoken ? 60_000 : 20
-        guard let nextLook else { return Int32(longest) }
-        let parts = (nextLook - ContinuousClock.now).components
-        let milliseconds = min(parts.seconds, 60) * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
-        return Int32(min(max(milliseconds, 0), longest))
+        Pause(
+            look: nextLook.map { $0 - ContinuousClock.now }, canBeWoken: canBeWoken,
+            awaitsAnswer: transfers.values.contains { !$0.order.request.isLongPoll }
+        ).milliseconds
     }
 }
