@@ -17,6 +17,16 @@ extension Bench {
     func clientsOfMillisecondDisk() throws -> Comparison { try clients(onDiskSlowerBy: 1, id: "e1") }
     func clientsOfSlowDisk() throws -> Comparison { try clients(onDiskSlowerBy: 5, id: "e5") }
 
+    /// What many clients gain over one where nothing is saved: the web framework's own echo.
+    func clientsOfEcho() throws -> Comparison {
+        var comparison = Comparison(
+            id: "e0", title: "a bare Hummingbird echo for 64 clients / for one client", unit: "requests/s",
+            bound: .atLeast, target: 0)
+        let echo = try EchoProcess()
+        try takeTurns(&comparison, port: echo.port, request: { EchoProcess.request }, crowd: { _ in })
+        return comparison
+    }
+
     private func clients(onDiskSlowerBy milliseconds: Int, id: String) throws -> Comparison {
         try clients(
             Comparison(
@@ -30,31 +40,54 @@ extension Bench {
         let (cloud, user) = try cloud(environment: environment)
         defer { cloud.end() }
         try expectZone("Clients", on: cloud, user)
-        let one = try RawExchange(port: cloud.port, connections: 1)
-        let many = try RawExchange(port: cloud.port, connections: 64)
-        let seconds = options.isQuick ? 1.0 : 3.0
         let template = BatchTemplate(user, zone: "Clients", count: 1)
         var next = 0
-        var processor: [Double] = []
-        for round in 0...rounds {
-            let before = cloud.processorSeconds
-            let crowd = try Load.run(many, seconds: seconds) { _ in
-                defer { next += 1 }
-                return template.request(first: next)
+        var (processor, shared): ([Double], [Double]) = ([], [])
+        var before = (seconds: 0.0, commits: 0.0)
+        try takeTurns(&comparison, port: cloud.port) {
+            defer { next += 1 }
+            return template.request(first: next)
+        } crowd: { load in
+            let now = (seconds: cloud.processorSeconds, commits: try commits(of: cloud))
+            if let load {
+                processor.append((now.seconds - before.seconds) / Double(load.requests) * 1e6)
+                shared.append(Double(load.requests) / (now.commits - before.commits))
             }
-            let used = cloud.processorSeconds - before
-            let alone = try Load.run(one, seconds: seconds) { _ in
-                defer { next += 1 }
-                return template.request(first: next)
-            }
-            guard round > 0 else { continue }
-            comparison.measured.append(crowd.rate)
-            comparison.yardstick.append(alone.rate)
-            processor.append(used / Double(crowd.requests) * 1e6)
+            before = now
         }
         comparison.remarks.append(
-            "1 record of 1 KiB a request, every save on its own; server processor time "
-                + "\(Int(Comparison.median(processor))) µs a save of 64 clients")
+            "1 record of 1 KiB a request, every save on its own; with 64 clients server processor time "
+                + "\(Int(Comparison.median(processor))) µs a save, \(Int(Comparison.median(shared))) saves a commit")
         return comparison
+    }
+
+    /// Lets 64 clients and one ask in turn.
+    ///
+    /// - Parameter crowd: Called before the 64 begin, without their load, and with it once they are done.
+    private func takeTurns(
+        _ comparison: inout Comparison, port: UInt16, request: () -> RawRequest, crowd: (Load?) throws -> Void
+    ) throws {
+        let one = try RawExchange(port: port, connections: 1)
+        let many = try RawExchange(port: port, connections: 64)
+        let seconds = options.isQuick ? 1.0 : 3.0
+        // The first round warms up.
+        for round in 0...rounds {
+            if round > 0 { try crowd(nil) }
+            let together = try Load.run(many, seconds: seconds) { _ in request() }
+            if round > 0 { try crowd(together) }
+            let alone = try Load.run(one, seconds: seconds) { _ in request() }
+            guard round > 0 else { continue }
+            comparison.measured.append(together.rate)
+            comparison.yardstick.append(alone.rate)
+        }
+    }
+
+    /// How many commits the server's metrics tell of.
+    private func commits(of cloud: CloudProcess) throws -> Double {
+        let page = try ask(try RawExchange(port: cloud.port, connections: 1), .get("/metrics")).text
+        guard let line = page.split(separator: "\n").first(where: { $0.hasPrefix("welkin_commits_total ") }),
+            let count = line.split(separator: " ").last.flatMap({ Double($0) })
+        else { throw BenchError("the metrics do not count commits") }
+        return count
     }
 }

@@ -27,9 +27,9 @@ struct WelkinBench {
                     + (options.isQuick ? ", QUICK: a smoke run, the figures mean little" : "") + "\n")
             let measurements: [(String, () async throws -> Comparison)] = [
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
-                ("d", bench.saves), ("e", bench.clients), ("e1", bench.clientsOfMillisecondDisk),
-                ("e5", bench.clientsOfSlowDisk), ("s", bench.assetSealing), ("v", bench.encryptedValues),
-                ("p", bench.participants),
+                ("d", bench.saves), ("e", bench.clients), ("e0", bench.clientsOfEcho),
+                ("e1", bench.clientsOfMillisecondDisk), ("e5", bench.clientsOfSlowDisk), ("s", bench.assetSealing),
+                ("v", bench.encryptedValues), ("p", bench.participants),
                 ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
                 ("h+", bench.subscribedHundred),
             ]
