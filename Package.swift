@@ -145,7 +145,7 @@ let package = Package(
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
-            swiftSettings: strict),
+            swiftSettings: staying),
         .testTarget(name: "FileStoreTests", dependencies: ["FileStore", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],

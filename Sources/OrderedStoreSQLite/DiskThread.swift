@@ -65,7 +65,8 @@ final class DiskThread: TaskExecutor {
         if wasAsleep { wake.signal() }
     }
 
-    /// Does something whose jobs go before all that wait for this thread. On this thread only, in a job or a rest's work.
+    /// Does something whose jobs go before all that wait for this thread, as do those that others happen to give it meanwhile.
+    /// On this thread only, in a job or a rest's work.
     func first(_ work: () -> Void) {
         state.withLock { $0.enqueuesFirst = true }
         work()

@@ -23,6 +23,15 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func `whoever has written goes on elsewhere: the writer's thread is for turns alone`() async throws {
+        try await withStore { store, _ in
+            let writing = try await store.write([home]) { _ in Self.thread }
+            #expect(Self.thread != writing)
+        }
+    }
+
+    private static var thread: ObjectIdentifier { ObjectIdentifier(Thread.current) }
+
     @Test func `commits of other processes are noticed, one's own are not`() async throws {
         try await withFolder { folder in
             let path = folder + "/store.db"
