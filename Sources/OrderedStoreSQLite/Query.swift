@@ -1,7 +1,7 @@
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginWriting, commit, rollback, dataVersion
-    case partitionID, addPartition
+    case partitionID, addPartition, anyEntry
     case value, content, scan, scanBack
     case setInline, setAny, addContent, setContent
     case clearInline, clear, clearContent, clearRange, clearRangeContents
@@ -15,6 +15,7 @@ enum Query: Int, CaseIterable {
         case .dataVersion: "PRAGMA data_version"
         case .partitionID: "SELECT id FROM partitions WHERE name = ?1"
         case .addPartition: "INSERT INTO partitions(name) VALUES(?1)"
+        case .anyEntry: "SELECT 1 FROM entries LIMIT 1"
         case .value: "SELECT value FROM entries WHERE partition = ?1 AND key = ?2"
         case .content: "SELECT value FROM contents WHERE id = ?1"
         case .scan:

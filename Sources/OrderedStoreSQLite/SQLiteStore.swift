@@ -81,6 +81,15 @@ package final class SQLiteStore: OrderedStore {
     /// is. Cheap enough to be asked several times a second.
     package func foreignCommitMark() async throws -> Int64 { try await writer.foreignCommitMark() }
 
+    /// Whether no partition holds anything.
+    package func isEmpty() async throws -> Bool {
+        let connection = try await readers.take()
+        defer { readers.give(connection) }
+        return try connection.use { (handle) throws(StoreError) in
+            try handle.first(.anyEntry, { $0.step() }, { _ in false }) ?? true
+        }
+    }
+
     /// Finishes what was begun, moves everything into the one file and lets go of it. What is called later fails with
     /// `closed`; closing again does nothing.
     package func close() async {

@@ -52,6 +52,22 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func `a store says whether there is anything in it`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/store.db"
+            let mine = try SQLiteStore(path: path)
+            #expect(try await mine.isEmpty())
+            try await mine.write(other) { $0.set(bytes("a"), bytes("1")) }
+            #expect(try await !mine.isEmpty())
+            let again = try SQLiteStore(path: path)
+            #expect(try await !again.isEmpty())
+            try await again.write(other) { $0.clear(bytes("a")) }
+            #expect(try await mine.isEmpty())
+            await again.close()
+            await mine.close()
+        }
+    }
+
     @Test func `what was acknowledged is there when the file is opened again`() async throws {
         try await withFolder { folder in
             let path = folder + "/store.db"

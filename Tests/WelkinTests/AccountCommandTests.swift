@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudUnderTest
 import Foundation
 import Testing
 
@@ -102,6 +103,31 @@ import Testing
             #expect(served.status == 1)
             #expect(served.remarks.contains("/clouds for the data folder \(desk.home)/clouds/one; make it first"))
             #expect(!desk.exists("clouds"))
+        }
+    }
+
+    @Test func `a cloud is called new until there is something in it, also after a start that failed`() async throws {
+        try await Town.run { town in
+            let cloud = try CloudProcess()
+            defer { cloud.end() }
+            func said() throws -> String { try String(contentsOfFile: cloud.log, encoding: .utf8) }
+            cloud.kill()
+            for path in [cloud.data, cloud.log] { try FileManager.default.removeItem(atPath: path) }
+            let desk = town.operatorsMachine
+            let failed = try await desk.welkin(
+                "serve", "--data", cloud.data, "--port", String(town.cloud.port), "--web-push", "on")
+            #expect(failed.status == 1)
+            #expect(failed.remarks.contains("Port \(town.cloud.port) of 127.0.0.1 is taken."))
+            try cloud.restart()
+            while try !said().contains("sign-up open") {}
+            #expect(try said().contains("a new, empty cloud; data in \(cloud.data)\n"))
+            cloud.kill()
+            try FileManager.default.removeItem(atPath: cloud.log)
+            let token = try await desk.welkin("token", "create", Town.container, "--data", cloud.data)
+            #expect(token.status == 0, "\(token.remarks)")
+            try cloud.restart()
+            while try !said().contains("sign-up open") {}
+            #expect(try said().contains("\ndata in \(cloud.data)\n"))
         }
     }
 

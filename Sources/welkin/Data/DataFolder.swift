@@ -7,8 +7,6 @@ import OrderedStoreSQLite
 /// The folder in which a cloud keeps everything: its store, the files of assets and its secret, readable by their owner only.
 struct DataFolder {
     let path: String
-    /// Whether the cloud began just now, and so holds nothing yet.
-    let isNew: Bool
     let store: SQLiteStore
     /// The bytes of assets.
     let files: FolderFileStore
@@ -22,12 +20,12 @@ struct DataFolder {
     private init(_ path: String, canBegin: Bool) throws {
         let path = URL(fileURLWithPath: path).path
         self.path = path
-        isNew = try !Self.exists(path + Self.storeName, in: path)
-        if isNew { try Self.checkBeginning(of: path, isAllowed: canBegin) }
+        let begins = try !Self.exists(path + Self.storeName, in: path)
+        if begins { try Self.checkBeginning(of: path, isAllowed: canBegin) }
         // Whatever is made from here on, also by the store, is nobody else's to read.
         umask(0o077)
         do {
-            if isNew { try PrivateFile.makeFolder(path) }
+            if begins { try PrivateFile.makeFolder(path) }
             surroundings = Surroundings(secret: try Self.secret(path + "/secret"), now: Self.now)
             store = try SQLiteStore(path: path + Self.storeName)
             files = try FolderFileStore(path + "/assets", now: Self.now)

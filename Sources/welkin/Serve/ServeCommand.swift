@@ -84,6 +84,8 @@ struct ServeCommand: AsyncParsableCommand {
         try await DataFolder.with(folder.data, canBegin: true) { folder in
             let claim = try folder.claim()
             defer { withExtendedLifetime(claim) {} }
+            // Not: whether it begins now. An earlier start may have begun it, and failed before it said so.
+            let isNew = try await folder.store.isEmpty()
             let logger = makeLogger()
             let configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
@@ -93,7 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
                 cloud: cloud, configuration: configuration, logger: logger,
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL))
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
-                await announce(port: port, folder: folder)
+                await announce(port: port, folder: folder, isNew: isNew)
             }
             var services = ServiceGroupConfiguration(
                 services: [
@@ -149,11 +151,12 @@ struct ServeCommand: AsyncParsableCommand {
         url.hasSuffix("/") ? String(url.dropLast()) : url
     }
 
-    private func announce(port: Int, folder: DataFolder) async {
+    /// - Parameter isNew: Whether nothing was in the cloud when it started.
+    private func announce(port: Int, folder: DataFolder, isNew: Bool) async {
         let address = host.contains(":") ? "[\(host)]" : host
         let endpoint = "\(tlsCertificate == nil ? "http" : "https")://\(address):\(port)"
         Output.result("listening on \(endpoint)")
-        Output.result(folder.isNew ? "a new, empty cloud; data in \(folder.path)" : "data in \(folder.path)")
+        Output.result(isNew ? "a new, empty cloud; data in \(folder.path)" : "data in \(folder.path)")
         Output.result(signUp.announcement)
         Output.result(webPush.mode.announcement)
         guard developmentDefaults else {
