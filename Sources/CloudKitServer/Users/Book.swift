@@ -2,7 +2,8 @@ import CloudKitRecordLayer
 
 /// One of the cloud's own books, such as its accounts: few and small entries under keys of text.
 package struct Book: Sendable {
-    private let partition: StoragePartition
+    /// Where the book lies; transactions of other partitions that read it name this one, too.
+    let partition: StoragePartition
     private let storage: Storage
 
     package init(_ name: String, in storage: Storage) {
@@ -16,6 +17,11 @@ package struct Book: Sendable {
     /// The entry under `key`.
     package func get(_ key: String) async throws -> [UInt8]? {
         try await storage.read(partition) { try await $0.get(Array(key.utf8)) }
+    }
+
+    /// The same, in a transaction that names the book's partition.
+    func get(_ key: String, in transaction: StorageWriter) async throws -> [UInt8]? {
+        try await transaction.get(Array(key.utf8), in: partition)
     }
 
     /// Every entry whose key begins with `prefix`, in key order.

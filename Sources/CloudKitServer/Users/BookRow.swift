@@ -9,6 +9,13 @@ extension Book {
         try await get(key).map { try JSONDecoder().decode(Row.self, from: Data($0)) }
     }
 
+    /// The same, in a transaction that names the book's partition.
+    func row<Row: BookRow>(
+        _ key: String, as type: Row.Type = Row.self, in transaction: StorageWriter
+    ) async throws -> Row? {
+        try await get(key, in: transaction).map { try JSONDecoder().decode(Row.self, from: Data($0)) }
+    }
+
     func rows<Row: BookRow>(prefix: String, as type: Row.Type = Row.self) async throws -> [Row] {
         try await entries(prefix: prefix).map { try JSONDecoder().decode(Row.self, from: Data($0.value)) }
     }

@@ -8,25 +8,28 @@ extension Cloud {
     /// without keys until their owner's next device gives them new ones; and the records' protections go, which open nothing any
     /// more. What a crash interrupts can be done again.
     ///
+    /// - Parameter reset: Of the owner's keychain, after which nothing is done that is not due any more; nil: an operator's order.
     /// - Returns: How many zones it concerned.
-    func renewKeys(in place: DatabasePlace) async throws -> Int {
+    func renewKeys(in place: DatabasePlace, for reset: KeyReset?) async throws -> Int {
         let zones = try await store.read(place.partition) { try await $0.zones(limit: .max) }
             .filter { $0.state == .live && $0.recordCount > 0 }
         for zone in zones {
             if zone.sharing == .none {
-                try await beginKeyEpoch(inZone: zone, of: place)
+                try await beginKeyEpoch(inZone: zone, of: place, for: reset)
             } else {
-                try await forgetKeysOfShares(inZone: zone, of: place)
+                try await forgetKeysOfShares(inZone: zone, of: place, for: reset)
             }
-            try await clearProtections(before: zone.keyEpoch &+ 1, inZone: zone, of: place)
+            try await clearProtections(before: zone.keyEpoch &+ 1, inZone: zone, of: place, for: reset)
         }
         return zones.count
     }
 
-    private func beginKeyEpoch(inZone zone: ZoneHeader, of place: DatabasePlace) async throws {
-        try await store.write(place.partition) { transaction in
-            guard var held = try await transaction.zone(named: zone.name), held.number == zone.number,
-                held.keyEpoch < .max
+    private func beginKeyEpoch(
+        inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
+    ) async throws {
+        try await store.write([place.partition, keyResetBook]) { transaction in
+            guard try await isDue(reset, transaction), var held = try await transaction.zone(named: zone.name),
+                held.number == zone.number, held.keyEpoch < .max
             else { return }
             held.keyEpoch += 1
             transaction.set(held)
@@ -34,8 +37,11 @@ extension Cloud {
     }
 
     /// With the key epoch of the zone, so that nobody seals anything in it under what a share had before.
-    private func forgetKeysOfShares(inZone zone: ZoneHeader, of place: DatabasePlace) async throws {
-        try await changeShares(inZone: zone.name, of: place) { view, reach in
+    private func forgetKeysOfShares(
+        inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
+    ) async throws {
+        try await changeShares(inZone: zone.name, of: place, with: [keyResetBook]) { view, reach in
+            guard try await isDue(reset, view) else { return ([], { _, _ in }) }
             let shares = try await view.shares(zone: reach.zone.number)
             return (
                 shares,
@@ -55,13 +61,13 @@ extension Cloud {
     /// Takes the protections of earlier epochs from the records of a zone, a part at a time. No feed tells: their content is as
     /// it was.
     private func clearProtections(
-        before epoch: UInt32, inZone zone: ZoneHeader, of place: DatabasePlace
+        before epoch: UInt32, inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
     ) async throws {
         var last: String?
         repeat {
-            last = try await store.write(place.partition) { [last] transaction -> String? in
-                guard var header = try await transaction.zone(named: zone.name), header.number == zone.number,
-                    header.state == .live
+            last = try await store.write([place.partition, keyResetBook]) { [last] transaction -> String? in
+                guard try await isDue(reset, transaction), var header = try await transaction.zone(named: zone.name),
+                    header.number == zone.number, header.state == .live
                 else { return nil }
                 let records = try await transaction.records(
                     zone: zone.number, after: last, limit: Self.recordsRenewedAtOnce)

@@ -255,21 +255,23 @@ extension Cloud {
     /// Removes every custom zone that may hold what lost keys sealed (B-ZN-12), and begins a key epoch in the default zone; where
     /// the schema has nothing that is sealed, zones stay and begin anew with keys.
     ///
+    /// - Parameter reset: Of the user's keychain, after which nothing is done that is not due any more; nil: an operator's order.
     /// - Returns: How many zones it concerned.
     @discardableResult
     func resetKeys(
-        ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment
+        ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment, for reset: KeyReset? = nil
     ) async throws -> Int {
         let schema = try await schemas.current(.schema(container, environment))
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
         guard let place = DatabasePlace(partition: partition) else { return 0 }
-        guard schema.hasSealedValues else { return try await renewKeys(in: place) }
+        guard schema.hasSealedValues else { return try await renewKeys(in: place, for: reset) }
         let now = surroundings.now()
         let limits = limits
         let sink = NoticeSink()
         try await registry.promiseWorkAnew(in: partition, now: now)
-        let count = try await store.write(partition) { transaction in
+        let count = try await store.write([partition, keyResetBook]) { transaction in
             sink.begin()
+            guard try await isDue(reset, transaction) else { return 0 }
             let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
             guard !zones.isEmpty else { return 0 }
             var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)

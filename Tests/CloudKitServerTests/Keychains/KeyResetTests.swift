@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitServer
 import Foundation
+import Synchronization
 import Testing
 
 /// What a reset keychain does to zones (B-ZN-12, B-TM-12).
@@ -172,6 +173,106 @@ struct KeyResetTests {
             }
             try await cloud.restarted().runOutbox()
             await expect(.zoneKeysReset) { _ = try await cloud.modify([create("b")], by: caller) }
+        }
+    }
+
+    /// Lets two processes finish one reset: of the one that is late, before each of its steps in turn, the other does all of it,
+    /// the owner's device goes on, and then the late one does.
+    ///
+    /// - Parameters:
+    ///   - prepare: Fills the owner's zones.
+    ///   - goOn: What the owner's device does then; gives what must not change any more.
+    private func finishTwice<Value: Hashable & Sendable>(
+        _ engine: Engine, prepare: (TestCloud, Caller) async throws -> Void,
+        goOn: @escaping @Sendable (TestCloud, Caller) async throws -> Value,
+        look: (TestCloud, Caller) async throws -> Value
+    ) async throws {
+        var step = 0
+        var hasInterrupted = true
+        while hasInterrupted {
+            try await withCloud(engine) { cloud in
+                let ada = try await Ada(cloud)
+                let caller = Caller(user: ada.user, surface: .native)
+                try await prepare(cloud, caller)
+                try await ada.reset()
+                let before = Mutex<Value?>(nil)
+                let late = InterruptedStore(cloud.store, before: step) {
+                    try await cloud.cloud.finishKeyResets()
+                    let value = try await goOn(cloud, caller)
+                    before.withLock { $0 = value }
+                }
+                try await Cloud(store: late, files: cloud.files, surroundings: cloud.time.surroundings)
+                    .finishKeyResets()
+                hasInterrupted = late.hasInterrupted
+                guard hasInterrupted else { return }
+                let after = try await look(cloud, caller)
+                #expect(after == before.withLock(\.self), "before step \(step)")
+            }
+            step += 1
+        }
+        #expect(step > 5)
+    }
+
+    private static func epochs(_ cloud: TestCloud, _ caller: Caller) async throws -> [UInt32] {
+        try await cloud.cloud.listZones(in: TestCloud.address(.private), by: caller).map(\.keyEpoch)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-12 of two who finish a reset at once none ends what its owner makes afterwards`(engine: Engine)
+        async throws
+    {
+        @Sendable func look(_ cloud: TestCloud, _ caller: Caller) async throws -> [String] {
+            let records = try await cloud.lookup(["a"], zone: "Full", by: caller)
+            return ["\(String(describing: records[0].record?.changeTag))", "\(try await Self.epochs(cloud, caller))"]
+        }
+        try await finishTwice(engine) { cloud, caller in
+            try await cloud.makeZone("Full", of: caller.user ?? TestCloud.ada)
+            try await cloud.modify([create("a")], zone: "Full", by: caller)
+            try await seal(cloud, by: caller)
+        } goOn: { cloud, caller in
+            _ = try await cloud.cloud.modifyZones(
+                [.delete(ZoneID(zoneName: "Full")), .create(ZoneID(zoneName: "Full"))],
+                in: TestCloud.address(.private), by: caller)
+            try await cloud.modify([create("a")], zone: "Full", by: caller)
+            return try await look(cloud, caller)
+        } look: {
+            try await look($0, $1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-TM-12 of two who finish a reset at once none takes the keys that its owner gives afterwards`(engine: Engine)
+        async throws
+    {
+        @Sendable func protected(_ kind: RecordOperation.Kind, _ name: String, epoch: UInt32) -> RecordOperation {
+            var operation = create(name)
+            operation.kind = kind
+            operation.change.protection = Protection(epoch: epoch, keys: [7])
+            return operation
+        }
+        @Sendable func look(_ cloud: TestCloud, _ caller: Caller) async throws -> [String] {
+            let share = try await cloud.lookup(["S"], by: caller)[0].record?.sharing?.keys
+            let records = try await cloud.lookup(["a"], zone: "Plain", by: caller)
+            return [
+                "\(share?.epochs.map(\.blob) ?? [])", "\(records.map(\.record?.protection))",
+                "\(try await Self.epochs(cloud, caller))",
+            ]
+        }
+        try await finishTwice(engine) { cloud, caller in
+            for zone in ["Plain", "Z"] { try await cloud.makeZone(zone, of: caller.user ?? TestCloud.ada) }
+            let share = ShareChange(root: .init(recordName: "Root"), keys: ShareKeyChange(epoch: 1, blob: [9]))
+            try await cloud.modify([protected(.create, "Root", epoch: 0), createShare("S", share)], by: caller)
+            try await cloud.modify([protected(.create, "a", epoch: 0)], zone: "Plain", by: caller)
+        } goOn: { cloud, caller in
+            let epochs = try await Self.epochs(cloud, caller)
+            let next = ShareKeyChange(epoch: Int(epochs[2]) + 1, begins: true, blob: [5])
+            _ = try await cloud.cloud.storeShareKeys(
+                StoreShareKeysRequest(zoneID: ZoneID(zoneName: "Z"), recordName: "S", change: next),
+                in: TestCloud.address(.private), by: caller)
+            try await cloud.modify([protected(.forceUpdate, "a", epoch: epochs[1])], zone: "Plain", by: caller)
+            return try await look(cloud, caller)
+        } look: {
+            try await look($0, $1)
         }
     }
 
