@@ -12,8 +12,12 @@ struct BatchSealing {
     private var settled: [Int: Outcome] = [:]
     /// The latest answers to those.
     private var last: [Int: RecordOutcome] = [:]
-    /// Records that had to be looked at.
+    /// Records that had to be looked at since the last answers, those that there are.
     private var current: [Int: OpenedRecord] = [:]
+    /// All that were looked at since then.
+    private var looked: Set<Int> = []
+    /// The names of records that have to be looked at before anything more is sent.
+    private(set) var wanted: [String] = []
 
     init(_ batch: ModifyPlan.Batch) {
         self.batch = batch
@@ -34,7 +38,7 @@ struct BatchSealing {
     /// Whether the operations take effect together or not at all.
     private var isAtomic: Bool { batch.request.atomic ?? true && !batch.request.zoneID.isDefaultZone }
 
-    /// What is sent next; nil: nothing.
+    /// What is sent next; nil: nothing, or nothing before those that are `wanted` were looked at.
     ///
     /// What cannot be sealed is settled with it, and keeps the others back where they go together (B-BAT-02).
     mutating func request(_ known: ZoneKeys) -> ModifyRecordsRequest? {
@@ -42,14 +46,19 @@ struct BatchSealing {
         request.operations = []
         var keys = known
         var ready: [Int: RecordOperation] = [:]
+        var failures: [Int: CallFailure] = [:]
+        wanted = []
         // A parent's key is there before its children are wrapped under it.
         for index in batch.parentsFirst(pending) {
             do throws(CallFailure) {
                 ready[index] = try operation(index, &keys)
             } catch {
-                settled[index] = .failure(error)
+                failures[index] = error
+                if let name = keptName(index) { wanted.append(name) }
             }
         }
+        guard wanted.isEmpty else { return nil }
+        for (index, failure) in failures { settled[index] = .failure(failure) }
         var sealed = pending.filter { ready[$0] != nil }
         request.operations = sealed.compactMap { ready[$0] }
         if isAtomic, sealed.count < pending.count {
@@ -62,8 +71,16 @@ struct BatchSealing {
 
     private func operation(_ index: Int, _ keys: inout ZoneKeys) throws(CallFailure) -> RecordOperation {
         let operation = batch.request.operations[index]
-        guard let secrets = batch.secrets[index], let name = operation.change.recordName else { return operation }
+        guard var secrets = batch.secrets[index], let name = operation.change.recordName else { return operation }
+        if looked.contains(index), current[index] == nil { secrets.held = nil }
         return try secrets.sealed(operation, name: name, with: &keys, current: current[index])
+    }
+
+    /// The name of a record of which the app has kept a protection, and nobody has looked whether the cloud has another one by now:
+    /// when an owner has reset their keys it has, without a new version of the record (B-TM-12).
+    private func keptName(_ index: Int) -> String? {
+        guard batch.secrets[index]?.held != nil, !looked.contains(index) else { return nil }
+        return batch.request.operations[index].change.recordName
     }
 
     private func keptBack(_ operation: RecordOperation) -> RecordOutcome {
@@ -98,7 +115,9 @@ struct BatchSealing {
         }
         last = Dictionary(zip(pending, answers)) { _, new in new }
         pending = unsettled
-        return stale.compactMap { batch.request.operations[$0].change.recordName }
+        (current, looked) = ([:], [])
+        wanted = stale.compactMap { batch.request.operations[$0].change.recordName }
+        return wanted
     }
 
     /// Settles what is left with the last answers, since everything has an end.
@@ -122,14 +141,15 @@ struct BatchSealing {
         return isOvertaken && current[index] != nil && batch.request.operations[index].kind == .forceUpdate
     }
 
-    /// Takes the records that were looked at; what is not among them does not exist.
+    /// Takes the records that were looked at, because they were `wanted`; what is not among them does not exist.
     mutating func look(at records: [OpenedRecord]) {
-        current = [:]
         let byName = Dictionary(records.map { ($0.record.id.recordName, $0) }) { _, last in last }
+        let asked = Set(wanted)
         for index in pending {
-            guard batch.secrets[index] != nil, let name = batch.request.operations[index].change.recordName else {
-                continue
-            }
+            guard batch.secrets[index] != nil, let name = batch.request.operations[index].change.recordName,
+                asked.contains(name)
+            else { continue }
+            looked.insert(index)
             current[index] = byName[name]
         }
     }

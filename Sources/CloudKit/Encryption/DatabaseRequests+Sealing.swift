@@ -34,7 +34,12 @@ extension DatabaseRequests {
     private func send(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
         var keys = try await placed(keys, sealing.batch)
         for attempt in 0..<Self.sealingsMax {
-            guard let request = sealing.request(keys) else { return }
+            var next = sealing.request(keys)
+            if next == nil, !sealing.wanted.isEmpty {
+                sealing.look(at: try await current(sealing.wanted, in: zone))
+                next = sealing.request(keys)
+            }
+            guard let request = next else { return }
             let stale = sealing.take(try await modify(request))
             if stale.isEmpty { return }
             var newest = try await newestKeys(of: zone)

@@ -15,6 +15,61 @@ import Testing
         return note
     }
 
+    /// Whose app has kept a record from before the reset.
+    enum Keeper: CaseIterable {
+        case owner, maker, member
+    }
+
+    @Test(arguments: Keeper.allCases, [false, true])
+    func `B-TM-12 a record kept from before its owner's keys were reset can be moved, whoever had made its key`(
+        _ keeper: Keeper, isWritten: Bool
+    ) async throws {
+        try await SharingHousehold.run { home in
+            let (ada, ben, cat) = (
+                home.ada.privateCloudDatabase, home.ben.sharedCloudDatabase, home.cat.sharedCloudDatabase
+            )
+            let zone = try await ada.save(CKRecordZone(zoneName: "Notes")).zoneID
+            let folder = CKRecord(recordType: "Folder", recordID: CKRecord.ID(recordName: "Folder", zoneID: zone))
+            _ = try await ada.modifyRecords(saving: [folder, note("Drawer", in: zone)], deleting: [])
+            let share = try await home.share(folder, with: ["ben", "cat"])
+            for member in [home.ben, home.cat] { try await home.accept(share.url, on: member) }
+            let theirs = try await home.shared(zone)
+            for name in ["Ben's", "Gone"] { try await ben.save(note(name, in: theirs)) }
+            let (database, place) =
+                switch keeper {
+                case .owner: (ada, zone)
+                case .maker: (ben, theirs)
+                case .member: (cat, theirs)
+                }
+            let kept = try await database.record(for: CKRecord.ID(recordName: "Ben's", zoneID: place))
+            let gone = try await database.record(for: CKRecord.ID(recordName: "Gone", zoneID: place))
+
+            _ = try await home.signedIn.ada.reset(SharingHousehold.password)
+            #expect(try await ada.record(for: share.recordID) is CKShare)
+            for device in [home.signedIn.ben, home.signedIn.cat] {
+                let identity = try await device.signIn.identity(
+                    ofAddress: "ada@example.com", container: home.cloud.container)
+                try device.signIn.trust(identity)
+            }
+            kept["title"] = "moved"
+            if isWritten { kept.encryptedValues["secret"] = "kept" }
+            kept.setParent(CKRecord.ID(recordName: "Drawer", zoneID: place))
+            try await database.save(kept)
+            for (reader, zone) in [(ada, zone), (ben, theirs), (cat, theirs)] {
+                let moved = try await reader.record(for: CKRecord.ID(recordName: "Ben's", zoneID: zone))
+                #expect(moved.parent?.recordID.recordName == "Drawer")
+                #expect(moved["title"] == "moved")
+                #expect(moved.encryptedValues["secret"] == (isWritten ? "kept" : nil))
+            }
+            try await ada.deleteRecord(withID: CKRecord.ID(recordName: "Gone", zoneID: zone))
+            gone.setParent(kept)
+            let refusal = await #expect(throws: CKError.self) { _ = try await database.save(gone) }
+            #expect(refusal?.code == .unknownItem)
+            try await write("later", to: "Ben's", in: zone, ada)
+            for member in [ben, cat] { #expect(try await secret("Ben's", in: theirs, member) == "later") }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `B-ZN-12, B-TM-12 a share in which nothing was sealed lives on with fresh keys after its owner's were reset`(
         wholeZone: Bool
