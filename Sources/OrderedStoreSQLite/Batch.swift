@@ -20,8 +20,6 @@ final class Batch: Sendable {
     var turnCount: Int { state.withLock { $0.turnCount } }
 
     /// Counts a write that was applied.
-    ///
-    /// - Returns: Whether the batch is full.
     func add(_ writes: WriteSet) {
         state.withLock { state in
             for changes in writes.partitions where !changes.isEmpty { state.partitions.insert(changes.partition) }
@@ -31,11 +29,11 @@ final class Batch: Sendable {
 
     /// Counts a body that had its turn, whatever came of it.
     ///
-    /// - Returns: Whether the batch is now full.
-    func countTurn() -> Bool {
+    /// - Returns: How many there were now, and whether the batch is full.
+    func countTurn() -> (turns: Int, isFull: Bool) {
         state.withLock { state in
             state.turnCount += 1
-            return state.turnCount >= Self.turnsMax || state.byteCount >= Self.bytesMax
+            return (state.turnCount, state.turnCount >= Self.turnsMax || state.byteCount >= Self.bytesMax)
         }
     }
 

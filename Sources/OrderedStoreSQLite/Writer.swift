@@ -167,8 +167,9 @@ extension Writer {
         let (batch, step) = state.withLock { state in
             state.announced -= 1
             guard let batch = state.batch else { return (nil as Batch?, CommitPace.Step.goOn) }
-            if batch.countTurn() { return (batch, .commit) }
-            return (batch, state.pace.next(turns: batch.turnCount, isLast: state.announced == 0, at: now))
+            let (turns, isFull) = batch.countTurn()
+            if isFull { return (batch, .commit) }
+            return (batch, state.pace.next(turns: turns, isLast: state.announced == 0, at: now))
         }
         switch step {
         case .goOn: break

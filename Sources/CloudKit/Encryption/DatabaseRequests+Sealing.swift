@@ -17,7 +17,7 @@ extension DatabaseRequests {
             keys = try await newestKeys(of: zone)
             try await mend(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
         }
-        if keys.isOwn, mendsTrees, batch.movesRecords { keys = try await mend(treesMovedBy: batch, keys) }
+        if keys.isOwn, mendsTrees { keys = try await mend(treesMovedBy: batch, keys) }
         let batch = try begun(batch, &keys)
         var sealing = BatchSealing(batch)
         do {

@@ -103,21 +103,18 @@ extension ModifyPlan.Batch {
     /// Whether shares are among what is saved or deleted.
     var savesShares: Bool { request.operations.contains { $0.change.recordType == Validity.shareRecordType } }
 
-    /// Whether records that the cloud has get another parent.
-    var movesRecords: Bool { !moved.isEmpty }
-
-    /// The positions of those.
-    private var moved: [Int] {
+    /// The positions of records that the cloud has and that get another parent.
+    var moved: [Int] {
         secrets.compactMap { index, secrets in
             let isHeld = request.operations[index].change.changeTag != nil || secrets.held != nil
             return secrets.isMoved && secrets.parent != nil && isHeld ? index : nil
         }
     }
 
-    /// The records that enter the trees of shares that there are, by their names.
+    /// Those of the records at some positions that enter the trees of shares that there are, by their names.
     ///
     /// - Parameter trees: The share in whose tree each record will lie.
-    func entering(_ trees: [String: String]) -> Set<String> {
+    func entering(_ trees: [String: String], of moved: [Int]) -> Set<String> {
         let begun = Set(begunShares.values)
         return Set(
             moved.compactMap { index in

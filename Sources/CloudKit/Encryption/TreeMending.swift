@@ -97,9 +97,11 @@ extension DatabaseRequests {
     ///
     /// - Returns: The keys, of the epoch that the zone has now.
     func mend(treesMovedBy batch: ModifyPlan.Batch, _ known: ZoneKeys) async throws -> ZoneKeys {
+        let moved = batch.moved
+        guard !moved.isEmpty else { return known }
         let zone = batch.request.zoneID
         let placed = try await placed(known, batch)
-        let roots = batch.entering(placed.trees)
+        let roots = batch.entering(placed.trees, of: moved)
         guard !roots.isEmpty, !connection.keys.isVast(placed.place) else { return placed }
         let keys = try await newestKeys(of: zone)
         let isMended = try await mend(
