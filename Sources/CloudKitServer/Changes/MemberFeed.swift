@@ -239,8 +239,11 @@ private struct SeatStream {
 
 extension StorageView {
     /// The newest version of anything a member sees of a zone: a look at the end of each feed, however long.
+    ///
+    /// What was forgotten counts: a member who did not hear of it in time has to fetch the zone anew (B-BKD-12), and does so only when
+    /// the zone is said to have changed.
     func newestVersion(for member: ShareMember, in zone: ZoneHeader) async throws -> UInt64 {
-        var newest = member.losses.map(\.version).max() ?? 0
+        var newest = max(zone.memberHorizon, member.losses.map(\.version).max() ?? 0)
         for seat in member.seats {
             let latest =
                 zone.sharing.wholeShare == seat.share

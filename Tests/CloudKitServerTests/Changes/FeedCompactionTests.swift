@@ -102,6 +102,55 @@ struct FeedCompactionTests {
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-BKD-12 B-SHF-06 whoever was away while something left their tree and was forgotten hears of the zone`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            let bob = TestCloud.bob
+            try await test.makeZone()
+            try await test.modify([create("Root"), create("A", parent: .set(recordName: "Root"))])
+            let share = try await test.shareTree("Root", with: [invite(bob)])
+            try await test.accept(share.shortGUID, by: bob)
+            let database = try await test.sharedDatabaseChanges(by: bob).syncToken
+            let (_, zone) = try await test.follow(by: bob)
+            try await test.modify([save(.forceUpdate, "A", parent: .remove)])
+            test.time.advance(1000)
+            #expect(try await test.compact(before: test.time.now).leavings == 1)
+            let page = try await test.sharedDatabaseChanges(since: database, by: bob)
+            #expect(page.events.map(\.mark) == ["Z"])
+            await expect(.changeTokenExpired) { _ = try await test.sharedChanges(since: zone, by: bob) }
+            let (marks, fresh) = try await test.follow(by: bob)
+            #expect(Set(marks) == ["Root", "Share-Root"])
+            // That is all: nothing is new any more.
+            #expect(try await test.sharedDatabaseChanges(since: page.syncToken, by: bob).events.isEmpty)
+            #expect(try await test.follow(since: fresh, by: bob).marks.isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-BKD-12 B-SHF-05 whoever was away while they lost one of several places hears of the zone`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            let bob = TestCloud.bob
+            try await test.makeZone()
+            try await test.modify([create("One"), create("Two")])
+            for root in ["One", "Two"] {
+                let share = try await test.shareTree(root, with: [invite(bob)])
+                try await test.accept(share.shortGUID, by: bob)
+            }
+            let database = try await test.sharedDatabaseChanges(by: bob).syncToken
+            try await test.modify([delete("Share-One")], of: TestCloud.ada, by: bob)
+            test.time.advance(1000)
+            #expect(try await test.compact(before: test.time.now).leavings == 1)
+            let page = try await test.sharedDatabaseChanges(since: database, by: bob)
+            #expect(page.events.map(\.mark) == ["Z"])
+            #expect(Set(try await test.follow(by: bob).marks) == ["Two", "Share-Two"])
+            #expect(try await test.sharedDatabaseChanges(since: page.syncToken, by: bob).events.isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-BKD-12 B-SHF-04 zones of others that went are forgotten`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             let bob = TestCloud.bob
