@@ -84,7 +84,8 @@ extension Simulation {
         }
     }
 
-    private func checkShare(_ record: Record, in place: Place, for person: Int) throws {
+    /// A share shows everybody what the model says, at any time.
+    func checkShare(_ record: Record, in place: Place, for person: Int) throws {
         guard let sharing = record.sharing, let tree = model[place].trees[record.id.recordName] else { return }
         let name = "\(record.id.recordName) in \(place), as \(People.names[person]) knows it"
         try check(sharing.root == tree.root, "the root of \(name) is \(sharing.root ?? "none")")

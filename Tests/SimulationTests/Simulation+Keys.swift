@@ -68,8 +68,12 @@ extension Simulation {
             && edit.secret != nil
     }
 
-    /// Seals anew what stands between a root and what was sealed below it in later epochs.
+    /// Seals anew what stands between a root and what was sealed below it in later epochs. Nothing is shared before that is
+    /// done: no answer is lost here.
     func mend(below root: String, in place: Place, on index: Int) async throws {
+        let before = trouble
+        trouble = 0
+        defer { trouble = before }
         guard try await learnEpoch(of: place, on: index) else { return }
         let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
         guard epoch > 0 else { return }
@@ -205,6 +209,7 @@ extension Simulation {
         guard case .done(let outcomes)? = answer else { return answer != nil }
         for (name, outcome) in zip(names, outcomes) {
             if case .record(let record) = outcome {
+                try checkShare(record, in: place, for: device.person)
                 devices[index].keep(record, in: place)
             } else {
                 devices[index].zones[place]?.records[name] = nil
@@ -368,12 +373,23 @@ extension Simulation {
 // MARK: Access
 
 extension Simulation {
+    /// An administrator who sends somebody away does not wait for the owner: they can begin epochs.
+    private func checkRight(_ record: Record, in place: Place, _ keys: ZoneKeys, _ device: Device) throws {
+        guard let sharing = record.sharing, sharing.currentParticipant?.role == .administrator,
+            sharing.currentParticipant?.acceptance == .accepted, (sharing.keys?.epoch ?? 0) > 0
+        else { return }
+        let name = record.id.recordName
+        try check(
+            keys.shared.authorities[name] != nil, "\(device.name), who is administrator, has no right to begin \(name)")
+    }
+
     /// Everything that a device sees opens for it, and is what was sealed.
     func checkOpening(on index: Int) throws {
         let device = devices[index]
         for place in People.zones {
             guard let cache = device.zones[place] else { continue }
             var keys = try keys(of: place, on: index)
+            for record in device.shares(in: place) { try checkRight(record, in: place, keys, device) }
             for record in device.records(in: place) {
                 let expected = model[place].items[record.id.recordName]?.fields["secret"]
                 let found = opened(record, in: place, with: &keys, cache)

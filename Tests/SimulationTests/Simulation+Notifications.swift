@@ -122,6 +122,14 @@ extension Simulation {
         }
     }
 
+    /// Lets everybody hear what there is, and compares nothing: feeds that forget things name zones once more, of which nobody is told.
+    func hearOnly() async throws {
+        while try await world.cloud.runOutbox() {}
+        try await forgetNews()
+        for position in listeners.indices { _ = try await told(position) }
+        writers.forget()
+    }
+
     /// Whether a feed says more than when it was last asked; nil: it has to begin anew.
     private func hasNews(_ watch: Watch) async throws -> Bool? {
         let caller = Caller(

@@ -190,6 +190,7 @@ extension Simulation {
             links[guid] = Link(
                 place: place, incarnation: model[place].incarnation, share: name, root: edit?.name,
                 fragment: device.keys.linkFragment(of: name, in: zonePlace(place)))
+            try checkShare(record, in: place, for: device.person)
             return outcomes.compactMap { if case .record(let record) = $0 { record } else { nil } }
         }
     }
@@ -269,13 +270,17 @@ extension Simulation {
         try await self.change(record, change, in: place, on: index)
     }
 
-    /// A device of a host, if somebody asks or is blocked, answers them.
-    func answerGuests() async throws {
-        var guests: [(Place, String)] = []
-        for place in People.zones {
-            let trees = model[place].trees.filter { !$0.value.requesters.isEmpty || !$0.value.blocked.isEmpty }
-            guests += trees.keys.sorted().map { (place, $0) }
+    /// Shares at which somebody asks or is blocked.
+    private var guests: [(Place, String)] {
+        People.zones.flatMap { place in
+            model[place].trees.filter { !$0.value.requesters.isEmpty || !$0.value.blocked.isEmpty }.keys.sorted()
+                .map { (place, $0) }
         }
+    }
+
+    /// A device of a host answers somebody who asks or is blocked.
+    func answerGuests() async throws {
+        if guests.isEmpty { try await askForAccess(on: roll(devices.count)) }
         guard let (place, name) = pick(guests), let tree = model[place].trees[name] else { return }
         let hosts = devices.indices.filter {
             devices[$0].person == place.owner || tree.role(of: devices[$0].person) == .administrator
@@ -426,6 +431,7 @@ extension Simulation {
         switch outcome {
         case .failed(_, let failure) where failure.code == .conflict && refusal == nil:
             try check(failure.serverRecord?.value.changeTag != record.changeTag, "a conflict with the version held")
+            if let held = failure.serverRecord?.value { try checkShare(held, in: place, for: device.person) }
             return failure.serverRecord?.value
         case .failed(_, let failure):
             note("    \(failure.code)")
@@ -437,6 +443,7 @@ extension Simulation {
             try check(refusal == nil, "\(name) was changed, where the model says \(text(refusal))")
             model[place].trees[name]?.apply(change, people)
             if let tree = model[place].trees[name] { meet(tree, place) }
+            try checkShare(saved, in: place, for: device.person)
             return saved
         case .deleted: throw Violation("a change of \(name) was answered as a deletion")
         }
@@ -466,11 +473,20 @@ extension Simulation {
         }
         guard let guid = pick((roll(5) == 0 || meant.isEmpty ? links : meant).keys.sorted()) else { return }
         try await open(guid, on: index)
+        // Links go from hand to hand; of some only the first has anything.
+        guard links[guid]?.seat != nil, roll(3) > 0,
+            let other = pick(devices.indices.filter { devices[$0].person != person })
+        else { return }
+        try await open(guid, on: other)
     }
 
     private func open(_ guid: String, on index: Int) async throws {
         guard let link = links[guid] else { return }
-        let what = link.seat == nil ? "opens the link" : "takes the free seat"
+        // Who is invited to their address as well would have two seats; the model knows of one for each.
+        let seat = model[link.place].trees[link.share]?.seats[devices[index].person]
+        if link.seat != nil, seat?.isBound == false { return }
+        let isFree = link.seat.map { model[link.place].trees[link.share]?.openSeats[$0] != nil }
+        let what = isFree.map { $0 ? "takes the free seat" : "tries the taken seat" } ?? "opens the link"
         _ = try await deliver("\(devices[index].name) \(what) of \(link.share) in \(link.place)") {
             try await judgedAcceptance(guid, link, on: index)
         }
@@ -496,6 +512,7 @@ extension Simulation {
             try check(invitation.share.id.recordName == name, "a link led to \(invitation.share.id.recordName)")
             if let name { model[link.place].trees[name] = tree }
             if let tree { meet(tree, link.place) }
+            try checkShare(invitation.share, in: link.place, for: device.person)
             if device.person != link.place.owner {
                 keep(
                     link, as: invitation.share.id.recordName, by: device, verdict,

@@ -78,22 +78,65 @@ extension Simulation {
             note("  old deletions are forgotten everywhere")
             try await compact(before: now - Int64(roll(2)) * 3_600_000)
         case 7, 8: try await sweep()
-        case 9: try await takeRoom(of: place.owner)
+        case 9: try await takeRoom(of: place)
         case 10... where isLive:
-            note("  deletions in \(place) are forgotten")
-            try await world.cloud.forgetDeletions(
-                before: now - Int64(roll(2)) * 3_600_000, inZone: place.zone, of: user, in: container, .development)
+            try await forgetDeletions(before: now - Int64(roll(2)) * 3_600_000, in: place)
         default: break
         }
     }
 
-    /// Somebody's database may not grow any more.
-    private func takeRoom(of person: Int) async throws {
-        note("  there is no room for \(People.names[person])")
+    /// The database in which a zone is may not grow any more; its owner tries.
+    private func takeRoom(of place: Place) async throws {
+        note("  there is no room for \(People.names[place.owner])")
         _ = try await world.cloud.carryOut(
-            .fault(.quota, for: .user(people.users[person]), seconds: nil, bytes: 1, tellsWait: false),
+            .fault(.quota, for: .user(people.users[place.owner]), seconds: nil, bytes: 1, tellsWait: false),
             in: SimulatedCloud.container, .development)
-        withoutRoom.insert(person)
+        withoutRoom.insert(place.owner)
+        guard let free = pick(Self.recordNames.filter { model[place].items[$0] == nil }) else { return }
+        try await add(free, below: nil, in: place, on: device(of: place.owner))
+    }
+
+    /// Records go, out of the zone or out of their tree, and the cloud forgets that they were there: devices that were away
+    /// meanwhile have to begin anew.
+    func forgetWhatWent() async throws {
+        let kept = People.zones.filter { !model[$0].items.isEmpty }
+        let shared = kept.filter { place in People.names.indices.contains { model.isMember($0, of: place) } }
+        guard let place = pick(shared.isEmpty ? kept : shared) else { return }
+        let before = trouble
+        trouble = 0
+        defer { trouble = before }
+        for index in devices.indices where model.role(of: devices[index].person, in: place) != .stranger {
+            try await sync(on: index)
+        }
+        let index = device(of: place.owner)
+        let zone = model[place]
+        let names = zone.items.keys.filter { !zone.isRoot($0) }.sorted()
+        let leaves = names.filter { zone.children(of: $0).isEmpty }
+        let inside = names.filter { zone.items[$0]?.parent != nil && zone.tree(of: $0) != nil }
+        if let name = pick(roll(2) == 0 ? leaves : leaves.filter(inside.contains)) {
+            try await delete(name, in: place, on: index)
+        }
+        if let name = pick(inside) {
+            var edit = edit(name, .update, in: place, on: index)
+            edit.parent = .remove
+            if try await sealForMove(&edit, on: index) { try await save(edit, on: index, "moves, below nothing,") }
+        }
+        jump(3_600_000)
+        try await forgetDeletions(before: world.time.now, in: place)
+        for device in devices {
+            let visible = model.visible(to: device.person, in: place)
+            for record in device.records(in: place) where visible[record.id.recordName] == nil {
+                note("    \(record.id.recordName) is forgotten; \(device.name) still knows it")
+            }
+        }
+    }
+
+    private func forgetDeletions(before cutoff: Int64, in place: Place) async throws {
+        note("  deletions in \(place) are forgotten")
+        try await world.cloud.forgetDeletions(
+            before: cutoff, inZone: place.zone, of: people.users[place.owner], in: SimulatedCloud.container,
+            .development)
+        try await hearOnly()
     }
 
     /// There is room for all again.
@@ -113,6 +156,7 @@ extension Simulation {
         for database in try await world.cloud.databasesToCompact(after: nil, limit: 1_000) {
             _ = try await world.cloud.compactFeeds(of: database, before: cutoff)
         }
+        try await hearOnly()
     }
 
     func restart() async throws {
@@ -123,9 +167,13 @@ extension Simulation {
     func jump() async throws {
         // What nobody asks for within 30 days is told no more.
         try await listen()
-        let jump = pick([1_000, 60_000, 3_600_000, 86_400_000, 40 * 86_400_000, -60_000, -7_200_000]) ?? 0
-        note("  the clock jumps by \(jump / 1000) seconds")
-        world.time.jump(Int64(jump))
+        jump(pick([1_000, 60_000, 3_600_000, 86_400_000, 40 * 86_400_000, -60_000, -7_200_000]) ?? 0)
+    }
+
+    /// - Parameter milliseconds: Negative: the clock goes back.
+    private func jump(_ milliseconds: Int64) {
+        note("  the clock jumps by \(milliseconds / 1000) seconds")
+        world.time.jump(milliseconds)
     }
 
     /// A device writes down what it knows.

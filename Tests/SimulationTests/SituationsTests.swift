@@ -9,14 +9,16 @@ import Testing
         "    conflict", "    recordExists", "    itemNotFound", "    accessDenied", "    referenceViolation",
         "alreadyShared", "    staleKeyEpoch",
         // Feeds
-        "old deletions are forgotten everywhere", "deletions in ", "tokens of ", "'s database expire",
+        "old deletions are forgotten everywhere", "deletions in ", "is forgotten; ada-2 still knows it",
+        "is forgotten; cat-1 still knows it", "tokens of ", "'s database expire",
         "deleted zones of ", "    changeTokenExpired", "    zonePurged", "    zoneKeysReset", "    zoneNotFound",
         // Zones
         "the operator purges", "are lost", "deletes ada/", "makes ben/",
         // Shares
         "shares R", "shares everything", "open to all (readOnly)", "open to all (readWrite)", ":administrator",
-        ":readOnly", ":readWrite", "opens the link", "takes the free seat", "asks for access to", "(who likes may ask)",
-        "(nobody may ask)", " sends away ", " blocks ", " unblocks ", "leaves ", "deletes S",
+        ":readOnly", ":readWrite", "opens the link", "takes the free seat", "tries the taken seat",
+        "asks for access to", "(who likes may ask)", "(nobody may ask)", " sends away ", " blocks ", " unblocks ",
+        "leaves ", "deletes S",
         "    participantMayNeedVerification", "    participantAlreadyInvited",
         // People
         "eve signs up", "eve-1 opens the link", "begins anew with other keys", "with other keys and takes part in",
