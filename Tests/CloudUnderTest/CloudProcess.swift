@@ -132,7 +132,7 @@ package final class CloudProcess {
 
     /// Everything the cloud keeps.
     package var data: String { folder + "/data" }
-    /// What it said since it was last started.
+    /// What it said; each start adds to it.
     package var log: String { folder + "/log" }
 
     /// Everything a user's device keeps goes below this cloud's folder.
