@@ -29,9 +29,9 @@ extension Cloud {
     ) async throws {
         try await store.write([place.partition, keyResetBook]) { transaction in
             guard try await isDue(reset, transaction), var held = try await transaction.zone(named: zone.name),
-                held.number == zone.number, held.keyEpoch < .max
+                held.number == zone.number
             else { return }
-            held.keyEpoch += 1
+            held.beginKeyEpoch()
             transaction.set(held)
         }
     }
@@ -46,7 +46,7 @@ extension Cloud {
             return (
                 shares,
                 { writing, transaction in
-                    if writing.zone.keyEpoch < .max { writing.zone.keyEpoch += 1 }
+                    writing.zone.beginKeyEpoch()
                     for share in shares {
                         var after = share
                         after.forgetKeys()
