@@ -71,18 +71,17 @@ extension Simulation {
     /// Seals anew what stands between a root and what was sealed below it in later epochs. Nothing is shared before that is
     /// done: no answer is lost here.
     func mend(below root: String, in place: Place, on index: Int) async throws {
-        let before = trouble
-        trouble = 0
-        defer { trouble = before }
-        guard try await learnEpoch(of: place, on: index) else { return }
-        let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
-        guard epoch > 0 else { return }
-        try await sync(on: index)
-        let mending = TreeMending(root: root, records: devices[index].records(in: place), epoch: epoch)
-        for name in mending.stale.sorted() {
-            var edit = edit(name, .update, in: place, on: index)
-            guard try await sealForMove(&edit, on: index) else { continue }
-            try await save(edit, on: index, "seals anew")
+        try await withoutTrouble {
+            guard try await learnEpoch(of: place, on: index) else { return }
+            let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
+            guard epoch > 0 else { return }
+            try await sync(on: index)
+            let mending = TreeMending(root: root, records: devices[index].records(in: place), epoch: epoch)
+            for name in mending.stale.sorted() {
+                var edit = edit(name, .update, in: place, on: index)
+                guard try await sealForMove(&edit, on: index) else { continue }
+                try await save(edit, on: index, "seals anew")
+            }
         }
     }
 

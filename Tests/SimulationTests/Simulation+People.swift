@@ -63,14 +63,13 @@ extension Simulation {
     /// Hosts find that somebody has other keys than those they know, and hand nothing to them yet. What the owner's device does
     /// here it could not do later: what is signed with keys that nobody believes any more does not open.
     private func lookAtSuspects(in places: [Place]) async throws {
-        let before = trouble
-        trouble = 0
-        for place in places {
-            let host = device(of: place.owner)
-            devices[host].suspect.insert(place)
-            try await sync(on: host)
+        try await withoutTrouble {
+            for place in places {
+                let host = device(of: place.owner)
+                devices[host].suspect.insert(place)
+                try await sync(on: host)
+            }
         }
-        trouble = before
         for place in places {
             for position in devices.indices {
                 devices[position].suspect.insert(place)

@@ -96,15 +96,20 @@ extension Simulation {
         try await add(free, below: nil, in: place, on: device(of: place.owner))
     }
 
+    /// Does something of which no request and no answer is lost.
+    func withoutTrouble(_ body: () async throws -> Void) async rethrows {
+        let before = trouble
+        trouble = 0
+        defer { trouble = before }
+        try await body()
+    }
+
     /// Records go, out of the zone or out of their tree, and the cloud forgets that they were there: devices that were away
     /// meanwhile have to begin anew.
     func forgetWhatWent() async throws {
         let kept = People.zones.filter { !model[$0].items.isEmpty }
         let shared = kept.filter { place in People.names.indices.contains { model.isMember($0, of: place) } }
         guard let place = pick(shared.isEmpty ? kept : shared) else { return }
-        let before = trouble
-        trouble = 0
-        defer { trouble = before }
         for index in devices.indices where model.role(of: devices[index].person, in: place) != .stranger {
             try await sync(on: index)
         }

@@ -88,12 +88,16 @@ import Testing
         }
     }
 
+    /// What a cloud has told whoever started it; it does so before it answers anybody.
+    private func said(by cloud: CloudProcess) throws -> String {
+        try String(contentsOfFile: cloud.log, encoding: .utf8)
+    }
+
     @Test func `only serve begins a cloud, below a folder that is there, and says so`() async throws {
         try await Town.run { town in
-            func said() throws -> String { try String(contentsOfFile: town.cloud.log, encoding: .utf8) }
-            #expect(try said().contains("a new, empty cloud; data in \(town.cloud.data)\n"))
+            #expect(try said(by: town.cloud).contains("a new, empty cloud; data in \(town.cloud.data)\n"))
             try town.cloud.restart()
-            #expect(try said().contains("\ndata in \(town.cloud.data)\n"))
+            #expect(try said(by: town.cloud).contains("\ndata in \(town.cloud.data)\n"))
             let desk = town.operatorsMachine
             let mistyped = try await desk.welkin("account", "list", "--data", desk.home + "/dtaa")
             #expect(mistyped.status == 1)
@@ -110,7 +114,6 @@ import Testing
         try await Town.run { town in
             let cloud = try CloudProcess()
             defer { cloud.end() }
-            func said() throws -> String { try String(contentsOfFile: cloud.log, encoding: .utf8) }
             cloud.kill()
             for path in [cloud.data, cloud.log] { try FileManager.default.removeItem(atPath: path) }
             let desk = town.operatorsMachine
@@ -119,15 +122,13 @@ import Testing
             #expect(failed.status == 1)
             #expect(failed.remarks.contains("Port \(town.cloud.port) of 127.0.0.1 is taken."))
             try cloud.restart()
-            while try !said().contains("sign-up open") {}
-            #expect(try said().contains("a new, empty cloud; data in \(cloud.data)\n"))
+            #expect(try said(by: cloud).contains("a new, empty cloud; data in \(cloud.data)\n"))
             cloud.kill()
             try FileManager.default.removeItem(atPath: cloud.log)
             let token = try await desk.welkin("token", "create", Town.container, "--data", cloud.data)
             #expect(token.status == 0, "\(token.remarks)")
             try cloud.restart()
-            while try !said().contains("sign-up open") {}
-            #expect(try said().contains("\ndata in \(cloud.data)\n"))
+            #expect(try said(by: cloud).contains("\ndata in \(cloud.data)\n"))
         }
     }
 

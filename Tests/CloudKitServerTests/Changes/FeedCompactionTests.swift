@@ -14,6 +14,16 @@ extension TestCloud {
         }
         return total
     }
+
+    /// Two records in a zone, each shared with somebody who takes part: a zone in which they have two places.
+    fileprivate func shareTwoTrees(with user: UserID) async throws {
+        try await makeZone()
+        try await modify([create("One"), create("Two")])
+        for root in ["One", "Two"] {
+            let share = try await shareTree(root, with: [invite(user)])
+            try await accept(share.shortGUID, by: user)
+        }
+    }
 }
 
 struct FeedCompactionTests {
@@ -82,12 +92,7 @@ struct FeedCompactionTests {
     func `B-BKD-12 B-SHF-05 what was lost with one of several places is forgotten`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             let bob = TestCloud.bob
-            try await test.makeZone()
-            try await test.modify([create("One"), create("Two")])
-            for root in ["One", "Two"] {
-                let share = try await test.shareTree(root, with: [invite(bob)])
-                try await test.accept(share.shortGUID, by: bob)
-            }
+            try await test.shareTwoTrees(with: bob)
             let (_, token) = try await test.follow(by: bob)
             try await test.modify([delete("Share-One")], of: TestCloud.ada, by: bob)
             test.time.advance(1000)
@@ -133,12 +138,7 @@ struct FeedCompactionTests {
     ) async throws {
         try await withCloud(engine) { test in
             let bob = TestCloud.bob
-            try await test.makeZone()
-            try await test.modify([create("One"), create("Two")])
-            for root in ["One", "Two"] {
-                let share = try await test.shareTree(root, with: [invite(bob)])
-                try await test.accept(share.shortGUID, by: bob)
-            }
+            try await test.shareTwoTrees(with: bob)
             let database = try await test.sharedDatabaseChanges(by: bob).syncToken
             try await test.modify([delete("Share-One")], of: TestCloud.ada, by: bob)
             test.time.advance(1000)

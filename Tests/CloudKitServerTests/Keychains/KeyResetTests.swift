@@ -181,11 +181,12 @@ struct KeyResetTests {
     ///
     /// - Parameters:
     ///   - prepare: Fills the owner's zones.
-    ///   - goOn: What the owner's device does then; gives what must not change any more.
-    private func finishTwice<Value: Hashable & Sendable>(
+    ///   - goOn: What the owner's device does then.
+    ///   - look: What must not change any more from then on.
+    private func finishTwice(
         _ engine: Engine, prepare: (TestCloud, Caller) async throws -> Void,
-        goOn: @escaping @Sendable (TestCloud, Caller) async throws -> Value,
-        look: (TestCloud, Caller) async throws -> Value
+        goOn: @escaping @Sendable (TestCloud, Caller) async throws -> Void,
+        look: @escaping @Sendable (TestCloud, Caller) async throws -> [String]
     ) async throws {
         var step = 0
         var hasInterrupted = true
@@ -195,10 +196,11 @@ struct KeyResetTests {
                 let caller = Caller(user: ada.user, surface: .native)
                 try await prepare(cloud, caller)
                 try await ada.reset()
-                let before = Mutex<Value?>(nil)
+                let before = Mutex<[String]?>(nil)
                 let late = InterruptedStore(cloud.store, before: step) {
                     try await cloud.cloud.finishKeyResets()
-                    let value = try await goOn(cloud, caller)
+                    try await goOn(cloud, caller)
+                    let value = try await look(cloud, caller)
                     before.withLock { $0 = value }
                 }
                 try await Cloud(store: late, files: cloud.files, surroundings: cloud.time.surroundings)
@@ -221,10 +223,6 @@ struct KeyResetTests {
     func `B-ZN-12 of two who finish a reset at once none ends what its owner makes afterwards`(engine: Engine)
         async throws
     {
-        @Sendable func look(_ cloud: TestCloud, _ caller: Caller) async throws -> [String] {
-            let records = try await cloud.lookup(["a"], zone: "Full", by: caller)
-            return ["\(String(describing: records[0].record?.changeTag))", "\(try await Self.epochs(cloud, caller))"]
-        }
         try await finishTwice(engine) { cloud, caller in
             try await cloud.makeZone("Full", of: caller.user ?? TestCloud.ada)
             try await cloud.modify([create("a")], zone: "Full", by: caller)
@@ -234,9 +232,9 @@ struct KeyResetTests {
                 [.delete(ZoneID(zoneName: "Full")), .create(ZoneID(zoneName: "Full"))],
                 in: TestCloud.address(.private), by: caller)
             try await cloud.modify([create("a")], zone: "Full", by: caller)
-            return try await look(cloud, caller)
-        } look: {
-            try await look($0, $1)
+        } look: { cloud, caller in
+            let records = try await cloud.lookup(["a"], zone: "Full", by: caller)
+            return ["\(String(describing: records[0].record?.changeTag))", "\(try await Self.epochs(cloud, caller))"]
         }
     }
 
@@ -250,14 +248,6 @@ struct KeyResetTests {
             operation.change.protection = Protection(epoch: epoch, keys: [7])
             return operation
         }
-        @Sendable func look(_ cloud: TestCloud, _ caller: Caller) async throws -> [String] {
-            let share = try await cloud.lookup(["S"], by: caller)[0].record?.sharing?.keys
-            let records = try await cloud.lookup(["a"], zone: "Plain", by: caller)
-            return [
-                "\(share?.epochs.map(\.blob) ?? [])", "\(records.map(\.record?.protection))",
-                "\(try await Self.epochs(cloud, caller))",
-            ]
-        }
         try await finishTwice(engine) { cloud, caller in
             for zone in ["Plain", "Z"] { try await cloud.makeZone(zone, of: caller.user ?? TestCloud.ada) }
             let share = ShareChange(root: .init(recordName: "Root"), keys: ShareKeyChange(epoch: 1, blob: [9]))
@@ -270,9 +260,13 @@ struct KeyResetTests {
                 StoreShareKeysRequest(zoneID: ZoneID(zoneName: "Z"), recordName: "S", change: next),
                 in: TestCloud.address(.private), by: caller)
             try await cloud.modify([protected(.forceUpdate, "a", epoch: epochs[1])], zone: "Plain", by: caller)
-            return try await look(cloud, caller)
-        } look: {
-            try await look($0, $1)
+        } look: { cloud, caller in
+            let share = try await cloud.lookup(["S"], by: caller)[0].record?.sharing?.keys
+            let records = try await cloud.lookup(["a"], zone: "Plain", by: caller)
+            return [
+                "\(share?.epochs.map(\.blob) ?? [])", "\(records.map(\.record?.protection))",
+                "\(try await Self.epochs(cloud, caller))",
+            ]
         }
     }
 
