@@ -8,7 +8,7 @@ struct BenchOptions {
     var rounds: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e1,e5,s,v,p,n,w,t,f,h,h+] [--rounds N] [--welkin PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,p,n,w,t,f,h,h+] [--rounds N] [--welkin PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (told, not judged)
@@ -16,7 +16,8 @@ struct BenchOptions {
           c  reading all changes of a large zone against a small one, per record (at most 1.20)
           d  saving one record in a large zone against an empty one (at most 1.20)
           e  single saves of 64 clients against one client (at least 10)
-          e1 the same on a disk whose syncs take 1 ms more (at least 10; Linux)
+          e0 a bare Hummingbird echo, 64 clients against one (told, not judged)
+          e1 saves again, on a disk whose syncs take 1 ms more (at least 10; Linux)
           e5 the same with 5 ms more (at least 10; Linux)
           s  sealing an asset against the cipher alone (at least 0.50)
           v  records with encrypted values through the framework against plain ones (at most 1.50)

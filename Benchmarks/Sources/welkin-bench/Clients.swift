@@ -23,7 +23,7 @@ extension Bench {
             id: "e0", title: "a bare Hummingbird echo for 64 clients / for one client", unit: "requests/s",
             bound: .atLeast, target: 0)
         let echo = try EchoProcess()
-        try takeTurns(&comparison, port: echo.port, request: { EchoProcess.request }, crowd: { _ in })
+        try takeTurns(&comparison, port: echo.port, request: { EchoProcess.request }, crowd: { try $0() })
         return comparison
     }
 
@@ -43,17 +43,15 @@ extension Bench {
         let template = BatchTemplate(user, zone: "Clients", count: 1)
         var next = 0
         var (processor, shared): ([Double], [Double]) = ([], [])
-        var before = (seconds: 0.0, commits: 0.0)
         try takeTurns(&comparison, port: cloud.port) {
             defer { next += 1 }
             return template.request(first: next)
-        } crowd: { load in
-            let now = (seconds: cloud.processorSeconds, commits: try commits(of: cloud))
-            if let load {
-                processor.append((now.seconds - before.seconds) / Double(load.requests) * 1e6)
-                shared.append(Double(load.requests) / (now.commits - before.commits))
-            }
-            before = now
+        } crowd: { run in
+            let (seconds, count) = (cloud.processorSeconds, try commits(of: cloud))
+            let load = try run()
+            processor.append((cloud.processorSeconds - seconds) / Double(load.requests) * 1e6)
+            shared.append(Double(load.requests) / (try commits(of: cloud) - count))
+            return load
         }
         comparison.remarks.append(
             "1 record of 1 KiB a request, every save on its own; with 64 clients server processor time "
@@ -63,22 +61,22 @@ extension Bench {
 
     /// Lets 64 clients and one ask in turn.
     ///
-    /// - Parameter crowd: Called before the 64 begin, without their load, and with it once they are done.
+    /// - Parameter crowd: Lets the 64 ask, by what it is given, and notes what that took.
     private func takeTurns(
-        _ comparison: inout Comparison, port: UInt16, request: () -> RawRequest, crowd: (Load?) throws -> Void
+        _ comparison: inout Comparison, port: UInt16, request: @escaping () -> RawRequest,
+        crowd: (_ run: () throws -> Load) throws -> Load
     ) throws {
         let one = try RawExchange(port: port, connections: 1)
         let many = try RawExchange(port: port, connections: 64)
         let seconds = options.isQuick ? 1.0 : 3.0
-        // The first round warms up.
-        for round in 0...rounds {
-            if round > 0 { try crowd(nil) }
-            let together = try Load.run(many, seconds: seconds) { _ in request() }
-            if round > 0 { try crowd(together) }
-            let alone = try Load.run(one, seconds: seconds) { _ in request() }
-            guard round > 0 else { continue }
-            comparison.measured.append(together.rate)
-            comparison.yardstick.append(alone.rate)
+        func load(_ exchange: RawExchange) throws -> Load {
+            try Load.run(exchange, seconds: seconds) { _ in request() }
+        }
+        // Both warm up.
+        for exchange in [many, one] { _ = try load(exchange) }
+        for _ in 0..<rounds {
+            comparison.measured.append(try crowd { try load(many) }.rate)
+            comparison.yardstick.append(try load(one).rate)
         }
     }
 
