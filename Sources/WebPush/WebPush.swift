@@ -13,6 +13,7 @@ package struct WebPush: PushService {
     private let rules: WebPushEndpointRules
     private let now: @Sendable () -> Int64
     private let random: @Sendable (Int) -> [UInt8]
+    private let rest: @Sendable (Duration) async throws -> Void
     private let sender: Sender
 
     /// How long nothing may move while a message is sent.
@@ -35,6 +36,7 @@ package struct WebPush: PushService {
         self.rules = rules
         now = surroundings.now
         random = surroundings.random
+        rest = surroundings.rest
         self.sender = sender
     }
 
@@ -93,7 +95,7 @@ package struct WebPush: PushService {
         try await withThrowingTaskGroup(of: HTTPClient.Answer?.self) { group in
             group.addTask { try await sender(request) }
             group.addTask {
-                try await Task.sleep(for: Self.sendingMax)
+                try await rest(Self.sendingMax)
                 return nil
             }
             defer { group.cancelAll() }

@@ -9,13 +9,30 @@ import Testing
 @testable import WebPush
 
 @Suite struct SendingTests {
-    private static let surroundings = Surroundings(secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 })
+    /// Here time stands still: no message takes too long, however busy the machine is.
+    private static let surroundings = Surroundings(
+        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, rest: { _ in try await forever() })
     private static let key = ApplicationServerKey()
 
-    private static func webPush(_ sender: @escaping WebPush.Sender) -> WebPush {
+    private static func webPush(
+        in surroundings: Surroundings = surroundings, _ sender: @escaping WebPush.Sender
+    ) -> WebPush {
         WebPush(
             key: key, contact: "mailto:operator@example.com", rules: WebPushEndpointRules(namedHosts: ["127.0.0.1"]),
             surroundings: surroundings, sender: sender)
+    }
+
+    /// Ends when its task is cancelled.
+    private static func forever() async throws {
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        try Task.checkCancellation()
+    }
+
+    /// Sends, with an hour's patience, what would be sent with less.
+    private static func patiently(_ request: HTTPClient.Request) async throws -> HTTPClient.Answer {
+        var request = request
+        request.patience = .seconds(3600)
+        return try await HTTPClient.shared.send(request)
     }
 
     private static func message(_ text: String = "{}", key: String = "k") -> PushMessage {
@@ -44,7 +61,7 @@ import Testing
     @Test func `A message is signed, sealed and labelled`() async throws {
         let browser = Browser()
         try await PushServer.run { server in
-            let webPush = Self.webPush { try await HTTPClient.shared.send($0) }
+            let webPush = Self.webPush(Self.patiently)
             let address = try webPush.address(Array(browser.subscription(endpoint: server.origin + "/push/1").utf8))
             #expect(await webPush.send(Self.message(#"{"aps":{}}"#), to: address) == .delivered)
             let sent = try #require(server.received.first)
@@ -84,7 +101,7 @@ import Testing
     func `Every answer means something`(answer: String, outcome: PushOutcome) async throws {
         let decision: PushServer.Decision = { _ in answer }
         try await PushServer.run(answering: decision) { server in
-            let webPush = Self.webPush { try await HTTPClient.shared.send($0) }
+            let webPush = Self.webPush(Self.patiently)
             let address = try webPush.address(Array(Browser().subscription(endpoint: server.origin).utf8))
             #expect(await webPush.send(Self.message(), to: address) == outcome)
             #expect(server.received.count == 1)
@@ -102,6 +119,19 @@ import Testing
         let long = PushMessage(
             payload: [UInt8](repeating: 1, count: 4000), isVisible: false, collapseKey: "", lifetime: 0)
         #expect(await failing.send(long, to: address) == .refused(reason: "tooLong"))
+    }
+
+    @Test func `A service that never comes to an end is left after a time, and tried again`() async throws {
+        let rests = Mutex<[Duration]>([])
+        var surroundings = Self.surroundings
+        surroundings.rest = { rest in rests.withLock { $0.append(rest) } }
+        let webPush = Self.webPush(in: surroundings) { _ in
+            try await Self.forever()
+            throw CancellationError()
+        }
+        let address = try webPush.address(Array(Browser().subscription(endpoint: "http://127.0.0.1/").utf8))
+        #expect(await webPush.send(Self.message(), to: address) == .tryAgain(after: nil, reason: "timedOut"))
+        #expect(rests.withLock { $0 } == [.seconds(45)])
     }
 
     @Test func `Endpoints of clients are sent to in the public network alone`() async throws {

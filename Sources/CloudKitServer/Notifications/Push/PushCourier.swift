@@ -12,6 +12,11 @@ package final class PushCourier: Courier {
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
+    /// How often the agenda is asked what has become due.
+    private static let tick = Duration.milliseconds(500)
+    /// How long a store in trouble is left alone.
+    private static let troublePause = Duration.seconds(1)
+
     private var cloud: Cloud { round.cloud }
 
     /// - Parameters:
@@ -37,7 +42,7 @@ package final class PushCourier: Courier {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.recall() }
             group.addTask {
-                while (try? await Task.sleep(for: .milliseconds(500), tolerance: .milliseconds(250))) != nil {
+                while (try? await self.cloud.surroundings.rest(Self.tick)) != nil {
                     self.signal.yield()
                 }
             }
@@ -90,7 +95,7 @@ package final class PushCourier: Courier {
             }
             guard let known else {
                 // The store is in trouble; it is asked again until it is not.
-                try? await Task.sleep(for: .seconds(1))
+                try? await cloud.surroundings.rest(Self.troublePause)
                 continue
             }
             for partition in known {
