@@ -4,7 +4,8 @@ import Foundation
 package final class CloudProcess {
     /// Everything this cloud and its users keep; gone after `end`.
     package let folder: String
-    package let port: UInt16
+    package var port: UInt16 { held.number }
+    private let held: HeldPort
     private let binary: String
     private let logLevel: String
     private let arguments: [String]
@@ -33,7 +34,7 @@ package final class CloudProcess {
         folder = (parent ?? NSTemporaryDirectory()) + "/welkin-under-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        port = try FreePort.find()
+        held = try HeldPort()
         try restart()
     }
 
@@ -61,7 +62,7 @@ package final class CloudProcess {
     }
 
     /// Starts the process on the same folder and the same port, and waits until it answers.
-    package func restart(timeout seconds: Double = 30) throws {
+    package func restart(timeout seconds: Double = 300) throws {
         kill()
         let process = try ChildProcess(
             [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments,
@@ -71,7 +72,7 @@ package final class CloudProcess {
         let deadline = Moment.now.advanced(bySeconds: seconds)
         while Moment.now < deadline {
             if let exchange = try? RawExchange(port: port, connections: 1),
-                let answer = try? exchange.ask(.get("/health"), timeout: 5), answer.status == 200
+                let answer = try? exchange.ask(.get("/health")), answer.status == 200
             {
                 return
             }

@@ -3,14 +3,15 @@ import Foundation
 
 /// The bare web framework in a process of its own, the yardstick for lookups.
 final class EchoProcess {
-    let port: UInt16
+    var port: UInt16 { held.number }
+    private let held: HeldPort
     private let process: ChildProcess
     private let output = NSTemporaryDirectory() + "/bare-echo-\(UUID().uuidString.prefix(8)).log"
 
     init() throws {
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
             .deletingLastPathComponent().appendingPathComponent("bare-echo").path
-        port = try FreePort.find()
+        held = try HeldPort()
         process = try ChildProcess([program, String(port)], variables: [:], output: output)
         for _ in 0..<1000 {
             if let exchange = try? RawExchange(port: port, connections: 1), (try? exchange.ask(Self.request)) != nil {

@@ -70,7 +70,7 @@ package final class RawExchange {
     }
 
     /// Sends one request on the first connection and waits for its answer.
-    package func ask(_ request: RawRequest, timeout seconds: Double = 30) throws(RawFailure) -> RawResponse {
+    package func ask(_ request: RawRequest, timeout seconds: Double = 300) throws(RawFailure) -> RawResponse {
         send(request, on: 0)
         guard let event = next(until: .now.advanced(bySeconds: seconds)) else { throw .timedOut }
         switch event.outcome {
