@@ -194,7 +194,8 @@ extension Cloud {
             },
             { share in
                 try share.accepted(
-                    by: user, holder.verdict(on: share, ownedBy: link.owner), freshID: freshID, now: now)
+                    by: user, email: person.email, holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
+                    now: now)
             })
     }
 

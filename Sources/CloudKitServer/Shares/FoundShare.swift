@@ -49,11 +49,12 @@ extension StoredShare {
     /// The share after the holder of its link has come in; nil: nothing changes.
     ///
     /// - Parameters:
+    ///   - email: The address that the user's account has proved.
     ///   - freshID: For a participant who comes by a public link.
     /// - Throws: `accessDenied` (B-ACP-03), `participantMayNeedVerification`, `tooManyParticipants`,
     ///   `authenticationRequired`.
     func accepted(
-        by user: UserID, _ verdict: ShareAccess.LinkVerdict, freshID: String, now: Int64
+        by user: UserID, email: String?, _ verdict: ShareAccess.LinkVerdict, freshID: String, now: Int64
     ) throws(RequestFailure) -> StoredShare? {
         var share = self
         switch verdict {
@@ -64,6 +65,7 @@ extension StoredShare {
             share.participants[index].user = user
             share.participants[index].acceptance = .accepted
             share.participants[index].oneTimeGUID = nil
+            if let email { share.unite(participants[index].id, invitedAs: email) }
         case .join(let permission):
             guard participants.count < ShareDecision.participantsMax else { throw .tooManyParticipants }
             share.participants.append(
@@ -76,6 +78,21 @@ extension StoredShare {
         }
         share.requesters.removeAll { $0.user == user }
         return share
+    }
+
+    /// Gives a participant what they were invited to by their address before they had an account, in place of that seat: nobody
+    /// has two.
+    private mutating func unite(_ id: String, invitedAs email: String) {
+        let isDouble = { (other: StoredParticipant) in other.user == nil && other.email == email && other.id != id }
+        let doubles = participants.filter(isDouble)
+        guard !doubles.isEmpty else { return }
+        participants.removeAll(where: isDouble)
+        guard let index = participants.firstIndex(where: { $0.id == id }) else { return }
+        participants[index].email = email
+        for double in doubles {
+            if double.role == .administrator { participants[index].role = .administrator }
+            if double.permission == .readWrite { participants[index].permission = .readWrite }
+        }
     }
 
     /// The share with somebody who asks to be let in; nil: nothing changes (B-SHN-02 to B-SHN-04).

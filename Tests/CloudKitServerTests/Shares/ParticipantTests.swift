@@ -189,6 +189,29 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-SHN-01, B-PRT-06 who is invited by address and comes by a one-time link has one seat`(_ engine: Engine)
+        async throws
+    {
+        let people = [
+            ParticipantChange(permission: .readOnly, isOneTime: true),
+            ParticipantChange(permission: .readWrite, lookup: LookupInfo(emailAddress: "bea@example.com")),
+            ParticipantChange(permission: .readWrite, lookup: LookupInfo(emailAddress: "cyd@example.com")),
+        ]
+        try await withShare(engine, with: people) { test, share in
+            let seat = try #require(share.sharing?.participants.first { $0.oneTimeGUID != nil })
+            let bea = try await account("bea@example.com", "Bea", test)
+            let accepted = try await test.accept(seat.oneTimeGUID, by: bea).invitation
+            #expect(accepted?.acceptance == .accepted && accepted?.permission == .readWrite)
+            let left = try #require(try await test.share("Share-Root")).participants.dropFirst()
+            #expect(left.map(\.id).contains(seat.id) && left.map(\.identity.user) == [bea, nil])
+            // Whoever invites the address again finds them there.
+            let again = try await test.changeShare(
+                "Share-Root", ShareChange(participants: Array(people.dropFirst())))
+            #expect(again.record?.sharing?.participants.count == 3)
+        }
+    }
+
     @Test func `B-SHN-02, B-SHN-03, B-SHN-04 asking for access, being let in, denied and blocked`() async throws {
         try await withShare(with: [invite(TestCloud.bob)]) { test, share in
             func ask(_ user: UserID) async throws -> RequestFailure.Code? {
