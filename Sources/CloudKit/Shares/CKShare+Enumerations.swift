@@ -1,3 +1,6 @@
+// Constants carry the names that published code spells.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 extension CKShare {
     /// What a participant may do with what is shared (B-PRT-01).
     public enum ParticipantPermission: Int, Sendable {
@@ -66,3 +69,12 @@ public typealias CKShare_Participant_ParticipantType = CKShare.ParticipantType
 public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
+
+// Names of Swift 4.1 and earlier: whoever still writes one is told today's.
+
+@available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.title")
+public let CKShareTitleKey = "cloudkit.title"
+@available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.thumbnailImageData")
+public let CKShareThumbnailImageDataKey = "cloudkit.thumbnailImageData"
+@available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.shareType")
+public let CKShareTypeKey = "cloudkit.type"
