@@ -52,6 +52,8 @@ import Testing
         var zone = ZoneHeader(name: "Z", number: 7, since: 3, feedVersion: 4)
         zone.clientChangeToken = [1]
         #expect(try ZoneHeader(name: "Z", decoding: [1] + zone.encoded.dropFirst().dropLast(4)) == zone)
+        // Format 3 had no encryption scope.
+        #expect(try ZoneHeader(name: "Z", decoding: [3] + zone.encoded.dropFirst().dropLast()) == zone)
         var database = DatabaseHeader()
         database.schemaFloor = 8
         #expect(try DatabaseHeader(decoding: [1] + database.encoded.dropFirst().dropLast(4)) == database)
@@ -103,6 +105,11 @@ import Testing
             zone.clientChangeToken = state == .live ? nil : []
             zone.keyEpoch = 70_000
             #expect(try ZoneHeader(name: "Z", decoding: zone.encoded) == zone)
+        }
+        let scoped = ZoneHeader(name: "Z", number: 7, since: 3, encryptionScope: .perZone)
+        #expect(try ZoneHeader(name: "Z", decoding: scoped.encoded) == scoped)
+        #expect(throws: DamagedValue.self) {
+            try ZoneHeader(name: "Z", decoding: Array(scoped.encoded.dropLast()) + [9])
         }
     }
 

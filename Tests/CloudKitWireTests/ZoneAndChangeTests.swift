@@ -26,6 +26,28 @@ struct ZoneTests {
         #expect(throws: RequestFailure.self) { try [ZoneOperation](wire: many.wire(), limits: .web) }
     }
 
+    @Test func `B-ZN-16 what the keys in a zone belong to is said where it is not the rule`() throws {
+        let create = [ZoneOperation.create(ZoneID(zoneName: "A"), .perZone), .create(ZoneID(zoneName: "B"))]
+        #expect(try [ZoneOperation](wire: create.wire(), limits: .native) == create)
+        #expect(text(create.wire()).split(separator: "encryptionScope").count == 2)
+        let zone = Zone(id: ZoneID(zoneName: "Z"), capabilities: .custom(.perZone), encryptionScope: .perZone)
+        for style in [nativeStyle, webStyle] {
+            guard
+                case .zone(let read)? = try [ZoneOutcome](
+                    wireAnswer: [.zone(zone)].wireAnswer(style: style)
+                ).first
+            else { throw CancellationError() }
+            #expect(read.encryptionScope == .perZone && read.capabilities == zone.capabilities)
+        }
+        #expect(throws: RequestFailure.self) {
+            try [ZoneOperation](
+                wire: bytes(
+                    #"{"operations":[{"operationType":"create","zone":{"zoneName":"A","encryptionScope":"PER_WEEK"}}]}"#
+                ),
+                limits: .native)
+        }
+    }
+
     @Test func `zones as they are printed`() throws {
         let outcomes: [ZoneOutcome] = [
             .zone(Zone(id: ZoneID(zoneName: "Z"), capabilities: .custom, syncToken: "t", keyEpoch: 3)),

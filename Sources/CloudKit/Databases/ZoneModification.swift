@@ -14,7 +14,7 @@ struct ZoneModification: Sendable {
             guard seen.insert(zone.zoneID.model).inserted else {
                 throw .invalidArguments("You can't save the same record zone twice: \(zone.zoneID.zoneName)")
             }
-            operations.append(.create(zone.zoneID.model))
+            operations.append(.create(zone.zoneID.model, zone.encryptionScope.model))
         }
         let saved = seen
         for id in ids {

@@ -13,6 +13,8 @@ struct SyncStateArchive: Codable {
         /// nil: the zone itself.
         var record: String?
         var isDelete: Bool?
+        /// The encryption scope of a zone that waits to be saved; nil: the usual one.
+        var scope: Int?
     }
 
     /// What this version writes; it reads no later one.
@@ -52,8 +54,12 @@ struct SyncStateArchive: Codable {
         }
         unfetched = state.unfetched.map(place)
         databaseChanges = state.databaseChanges.changes.map { change in
-            if case .deleteZone(let id) = change { return Change(zone: place(id), isDelete: true) }
-            return Change(zone: place(change.zoneID))
+            switch change {
+            case .deleteZone(let id): return Change(zone: place(id), isDelete: true)
+            case .saveZone(let zone):
+                let scope = zone.encryptionScope
+                return Change(zone: place(zone.zoneID), scope: scope == .perRecord ? nil : scope.rawValue)
+            }
         }
         recordChanges = state.recordChanges.changes.map { change in
             switch change {
@@ -87,8 +93,10 @@ struct SyncStateArchive: Codable {
         }
         _ = state.add(
             databaseChanges.map { change -> CKSyncEngine.PendingDatabaseChange in
-                change.isDelete == true
-                    ? .deleteZone(ids[change.zone]) : .saveZone(CKRecordZone(zoneID: ids[change.zone]))
+                if change.isDelete == true { return .deleteZone(ids[change.zone]) }
+                let zone = CKRecordZone(zoneID: ids[change.zone])
+                zone.encryptionScope = change.scope.flatMap(CKRecordZone.EncryptionScope.init) ?? .perRecord
+                return .saveZone(zone)
             })
         _ = state.add(
             recordChanges.map { change -> CKSyncEngine.PendingRecordZoneChange in

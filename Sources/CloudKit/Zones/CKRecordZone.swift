@@ -14,7 +14,10 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     private let scope: Mutex<EncryptionScope>
 
-    /// What the keys of the zone's encrypted values belong to; fixed once the zone exists (B-ZN-16).
+    /// What the keys of the zone's encrypted values belong to (B-ZN-16).
+    ///
+    /// Fixed once the zone exists: saving it with another one fails with `CKError.serverRejectedRequest`. In a zone of scope
+    /// ``EncryptionScope/perZone`` so does saving a share of a record with what lies below it.
     public var encryptionScope: EncryptionScope {
         get { scope.withLock { $0 } }
         set { scope.withLock { $0 = newValue } }
@@ -48,7 +51,7 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
             share: zone.share.map {
                 CKRecord.Reference(
                     recordID: CKRecord.ID(named: $0, in: CKRecordZone.ID(zone.id)), action: .none)
-            }, scope: .perRecord)
+            }, scope: EncryptionScope(zone.encryptionScope))
     }
 
     public func copy(with zone: NSZone? = nil) -> Any {
@@ -74,8 +77,14 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     /// What the keys of a zone's encrypted values belong to (B-ZN-16).
     public enum EncryptionScope: Int, Sendable {
+        /// Records can be shared one by one, with what lies below them.
         case perRecord = 0
+        /// The zone can be shared as a whole only.
         case perZone = 1
+
+        init(_ scope: ZoneEncryptionScope) { self = scope == .perZone ? .perZone : .perRecord }
+
+        var model: ZoneEncryptionScope { self == .perZone ? .perZone : .perRecord }
     }
 
     // MARK: Archiving

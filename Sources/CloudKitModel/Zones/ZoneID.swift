@@ -29,6 +29,18 @@ package struct ZoneCapabilities: OptionSet, Hashable, Sendable {
 
     /// A custom private zone can do everything; the default zone and the public one nothing.
     package static let custom: ZoneCapabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
+
+    /// What a custom zone can do that seals in this way: trees need keys of their own (B-ZN-16).
+    package static func custom(_ scope: ZoneEncryptionScope) -> ZoneCapabilities {
+        scope == .perRecord ? custom : custom.subtracting(.sharing)
+    }
+}
+
+/// What the keys of a zone's sealed values belong to; raw values of `CKRecordZone.EncryptionScope` (B-ZN-16).
+package enum ZoneEncryptionScope: UInt8, Hashable, Sendable {
+    case perRecord = 0
+    /// The zone can be shared as a whole only.
+    case perZone = 1
 }
 
 /// A zone as the server reports it.
@@ -43,13 +55,15 @@ package struct Zone: Hashable, Sendable {
 
     /// The record name of the zone's zone-wide share (B-ZN-15).
     package var share: String?
+    package var encryptionScope: ZoneEncryptionScope
 
     package init(
-        id: ZoneID, capabilities: ZoneCapabilities, syncToken: String? = nil, keyEpoch: UInt32 = 0,
-        share: String? = nil
+        id: ZoneID, capabilities: ZoneCapabilities, encryptionScope: ZoneEncryptionScope = .perRecord,
+        syncToken: String? = nil, keyEpoch: UInt32 = 0, share: String? = nil
     ) {
         self.id = id
         self.capabilities = capabilities
+        self.encryptionScope = encryptionScope
         self.syncToken = syncToken
         self.keyEpoch = keyEpoch
         self.share = share

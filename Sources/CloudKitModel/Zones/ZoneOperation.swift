@@ -1,13 +1,13 @@
 /// One operation of `zones/modify`.
 package enum ZoneOperation: Hashable, Sendable {
-    case create(ZoneID)
+    case create(ZoneID, ZoneEncryptionScope = .perRecord)
     case delete(ZoneID)
     /// Begins a new epoch of the zone's key, the one after the present: compare and set.
     case raiseKeyEpoch(ZoneID, to: UInt32)
 
     package var zoneID: ZoneID {
         switch self {
-        case .create(let id), .delete(let id), .raiseKeyEpoch(let id, _): id
+        case .create(let id, _), .delete(let id), .raiseKeyEpoch(let id, _): id
         }
     }
 

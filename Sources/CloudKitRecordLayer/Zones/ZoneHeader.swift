@@ -36,8 +36,14 @@ package struct ZoneHeader: Hashable, Sendable {
     /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made anew.
     package var keyEpoch: UInt32
     package var sharing = ZoneSharing.none
+    /// Fixed for the incarnation (B-ZN-16).
+    package let encryptionScope: ZoneEncryptionScope
 
-    package init(name: String, number: UInt32, since: Int64, feedVersion: UInt64 = 0) {
+    package init(
+        name: String, number: UInt32, since: Int64, feedVersion: UInt64 = 0,
+        encryptionScope: ZoneEncryptionScope = .perRecord
+    ) {
+        self.encryptionScope = encryptionScope
         self.name = name
         self.number = number
         state = .live
@@ -110,8 +116,8 @@ extension ZoneHeader.State {
 }
 
 extension ZoneHeader {
-    /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted.
-    private static let format: UInt8 = 3
+    /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted. 3: without encryption scope.
+    private static let format: UInt8 = 4
 
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 96)
@@ -130,6 +136,7 @@ extension ZoneHeader {
         sharing.encode(into: &value)
         value.add(memberHorizon)
         value.add(compacted)
+        value.add(byte: encryptionScope.rawValue)
         return value.bytes
     }
 
@@ -153,6 +160,9 @@ extension ZoneHeader {
         sharing = value.isAtEnd ? .none : try ZoneSharing(reading: &value)
         memberHorizon = format >= 3 ? try value.number() : horizon
         compacted = format >= 3 ? try value.number() : 0
+        let scope = try format >= 4 ? ZoneEncryptionScope(rawValue: value.byte()) : .perRecord
+        guard let scope else { throw DamagedValue(.zone) }
+        encryptionScope = scope
     }
 }
 

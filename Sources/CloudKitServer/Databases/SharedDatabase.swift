@@ -154,7 +154,8 @@ extension Cloud {
     private func sharedZone(_ reached: SharedDatabase.Reached) -> Zone {
         let token = SyncToken(.member, zone: reached.zone.number, version: reached.databaseVersion)
         return Zone(
-            id: reached.place.zoneID(reached.zone.name), capabilities: .custom,
+            id: reached.place.zoneID(reached.zone.name), capabilities: .custom(reached.zone.encryptionScope),
+            encryptionScope: reached.zone.encryptionScope,
             syncToken: tokens.seal(token, for: reached.place.tokenPartition), keyEpoch: reached.zone.keyEpoch,
             share: reached.zone.zoneWideShare)
     }

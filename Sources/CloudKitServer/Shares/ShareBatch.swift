@@ -267,6 +267,11 @@ extension ShareBatch {
             sharing = .whole(decision.share.number)
             return
         }
+        guard zone.encryptionScope == .perRecord else {
+            throw RequestFailure(
+                .serverRejected, "the zone has one key for all of its records: it can only be shared as a whole",
+                remedy: "Share the zone, or use a zone of encryption scope perRecord.")
+        }
         if case .whole = sharing {
             throw RequestFailure(
                 .serverRejected, "the zone is shared as a whole", remedy: "Stop sharing the zone first.")

@@ -93,8 +93,8 @@ extension ZoneHeader {
         guard isCustom else { return Zone(id: id, capabilities: [], keyEpoch: keyEpoch) }
         let token = SyncToken.zone(number, at: latestVersion)
         return Zone(
-            id: id, capabilities: .custom, syncToken: tokens.seal(token, for: place.partition), keyEpoch: keyEpoch,
-            share: zoneWideShare)
+            id: id, capabilities: .custom(encryptionScope), encryptionScope: encryptionScope,
+            syncToken: tokens.seal(token, for: place.partition), keyEpoch: keyEpoch, share: zoneWideShare)
     }
 }
 
@@ -139,8 +139,8 @@ private struct ZoneWriting {
         }
         let held = try await transaction.zone(named: name)
         switch decision(on: operation, held, in: place, limits) {
-        case .create:
-            return .zone(create(name, in: &transaction, replacing: held))
+        case .create(let scope):
+            return .zone(create(name, scope, in: &transaction, replacing: held))
         case .keep:
             return held.map(Outcome.zone) ?? .failed(operation.zoneID, .zoneNotFound)
         case .delete:
@@ -166,8 +166,9 @@ private struct ZoneWriting {
         on operation: ZoneOperation, _ held: ZoneHeader?, in place: DatabasePlace, _ limits: Limits
     ) -> ZoneDecision {
         switch operation {
-        case .create(let id):
-            ZoneDecision(creating: id, held: held, zoneCount: Int(header.zoneCount), zonesMax: limits.zonesMax)
+        case .create(let id, let scope):
+            ZoneDecision(
+                creating: id, scope, held: held, zoneCount: Int(header.zoneCount), zonesMax: limits.zonesMax)
         case .delete(let id): ZoneDecision(deleting: id, held: held)
         case .raiseKeyEpoch(_, let epoch):
             ZoneDecision(raisingKeyEpochTo: epoch, held: held, surface: place.caller.surface)
@@ -175,11 +176,11 @@ private struct ZoneWriting {
     }
 
     private mutating func create(
-        _ name: String, in transaction: inout StorageWriter, replacing held: ZoneHeader?
+        _ name: String, _ scope: ZoneEncryptionScope, in transaction: inout StorageWriter, replacing held: ZoneHeader?
     ) -> ZoneHeader {
         isChanged = true
         let version = header.takeVersions(1)
-        var zone = ZoneHeader(name: name, number: header.nextZoneNumber, since: now)
+        var zone = ZoneHeader(name: name, number: header.nextZoneNumber, since: now, encryptionScope: scope)
         zone.latestVersion = version
         zone.feedVersion = held?.feedVersion ?? 0
         zone.keyEpoch = held?.keyEpoch ?? header.keyEpochFloor

@@ -4,7 +4,7 @@ import CloudKitRecordLayer
 /// What one operation on a zone comes to, decided before anything is written.
 package enum ZoneDecision: Hashable, Sendable {
     /// A new incarnation begins.
-    case create
+    case create(ZoneEncryptionScope)
     /// The zone exists; nothing changes (B-ZN-06).
     case keep
     /// The zone and everything in it goes (B-ZN-08).
@@ -18,11 +18,14 @@ package enum ZoneDecision: Hashable, Sendable {
     /// Weighs the saving of a zone.
     ///
     /// - Parameters:
+    ///   - scope: What the keys in it shall belong to; that stays as long as the zone lives (B-ZN-16).
     ///   - held: What is stored under the name.
     ///   - zoneCount: Live custom zones, of which there may be `zonesMax` (B-LIM-06).
-    package init(creating id: ZoneID, held: ZoneHeader?, zoneCount: Int, zonesMax: Int) {
-        if held?.state == .live {
-            self = .keep
+    package init(
+        creating id: ZoneID, _ scope: ZoneEncryptionScope = .perRecord, held: ZoneHeader?, zoneCount: Int, zonesMax: Int
+    ) {
+        if let held, held.state == .live {
+            self = held.encryptionScope == scope ? .keep : .refuse(.fixedEncryptionScope)
         } else if let fault = Self.nameFault(id.zoneName) {
             self = .refuse(fault)
         } else if zoneCount >= zonesMax {
@@ -31,7 +34,7 @@ package enum ZoneDecision: Hashable, Sendable {
                     .itemLimitExceeded, "A user can have \(zonesMax) zones in a container",
                     remedy: "Delete a zone first."))
         } else {
-            self = .create
+            self = .create(scope)
         }
     }
 
@@ -73,4 +76,11 @@ package enum ZoneDecision: Hashable, Sendable {
             return error
         }
     }
+}
+
+extension RequestFailure {
+    /// B-ZN-16.
+    fileprivate static let fixedEncryptionScope = RequestFailure(
+        .serverRejected, "the encryption scope of a zone is fixed when it is created",
+        remedy: "Save the zone with the scope that it has, or delete it first.")
 }

@@ -33,8 +33,12 @@ extension JSONReader {
     mutating func zoneIDIfAny() throws(JSONError) -> ZoneID? { try readNull() ? nil : try ZoneID(reading: &self) }
 
     /// A zone as `{"zoneID": {…}}`, or as the bare zone ID.
-    mutating func zone() throws(JSONError) -> ZoneID {
+    mutating func zone() throws(JSONError) -> ZoneID { try scopedZone().id }
+
+    /// The same with what the keys in it belong to, which clients that know nothing of that leave out (B-ZN-16).
+    mutating func scopedZone() throws(JSONError) -> (id: ZoneID, scope: ZoneEncryptionScope) {
         var result = ZoneID.default
+        var scope = ZoneEncryptionScope.perRecord
         var wrapped: ZoneID?
         try beginObject()
         while let key = try nextKey() {
@@ -43,10 +47,15 @@ extension JSONReader {
             case "zoneID": wrapped = try ZoneID(reading: &self)
             case "zoneName": result.zoneName = try string()
             case "ownerRecordName", "ownerName": result.owner = UserID(try string())
+            case "encryptionScope": scope = try encryptionScope()
             default: try skipValue()
             }
         }
-        return wrapped ?? result
+        return (wrapped ?? result, scope)
+    }
+
+    mutating func encryptionScope() throws(JSONError) -> ZoneEncryptionScope {
+        try word(ZoneEncryptionScope.init(wireWord:))
     }
 
     /// One word of a closed set; another one is an unexpected input at its place.

@@ -24,6 +24,7 @@ extension ZoneOutcome {
             writer.zoneID(zone.id, style: style)
             writer.pair("syncToken", zone.syncToken)
             writer.pair("atomic", zone.capabilities.contains(.atomic))
+            writer.encryptionScope(zone.encryptionScope)
             if style.isNative {
                 writer.pair("capabilities", Int64(clamping: zone.capabilities.rawValue))
                 writer.pair("keyEpoch", Int64(zone.keyEpoch))
@@ -60,6 +61,7 @@ extension ZoneOutcome {
             case "zoneID": zone.id = try ZoneID(reading: &reader)
             case "syncToken": zone.syncToken = try reader.string()
             case "atomic": isAtomic = try reader.bool()
+            case "encryptionScope": zone.encryptionScope = try reader.encryptionScope()
             case "share": zone.share = try reader.recordNameOfObject()
             case "capabilities": capabilities = UInt(clamping: try reader.int64())
             case "keyEpoch":
@@ -70,7 +72,8 @@ extension ZoneOutcome {
             }
         }
         // Without our own key, as from another server, `atomic` tells a custom zone.
-        zone.capabilities = capabilities.map(ZoneCapabilities.init(rawValue:)) ?? (isAtomic ? .custom : [])
+        zone.capabilities =
+            capabilities.map(ZoneCapabilities.init(rawValue:)) ?? (isAtomic ? .custom(zone.encryptionScope) : [])
         if let failure = error.failure {
             self = .failed(zone.id, failure)
         } else {

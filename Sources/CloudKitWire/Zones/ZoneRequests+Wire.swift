@@ -34,7 +34,10 @@ extension Array where Element == ZoneOperation {
             case .raiseKeyEpoch: writer.word("raiseKeyEpoch")
             }
             writer.key("zone")
-            writer.object { $0.pair("zoneID", operation.zoneID) }
+            writer.object {
+                $0.pair("zoneID", operation.zoneID)
+                if case .create(_, let scope) = operation { $0.encryptionScope(scope) }
+            }
             if case .raiseKeyEpoch(_, let epoch) = operation { writer.pair("keyEpoch", Int64(epoch)) }
             writer.endObject()
         }
@@ -48,26 +51,26 @@ extension ZoneOperation {
 
     fileprivate init(reading reader: inout JSONReader) throws {
         var kind: Kind?
-        var zoneID: ZoneID?
+        var zone: (id: ZoneID, scope: ZoneEncryptionScope)?
         var keyEpoch: Int64?
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "operationType": kind = try reader.word(Kind.init(rawValue:))
             case "keyEpoch": keyEpoch = try reader.int64IfAny()
-            case "zone": zoneID = try reader.readNull() ? nil : try reader.zone()
+            case "zone": zone = try reader.readNull() ? nil : try reader.scopedZone()
             default: try reader.skipValue()
             }
         }
         guard let kind else { throw RequestFailure.missing("operationType") }
-        guard let zoneID else { throw RequestFailure.missing("zone") }
+        guard let zone else { throw RequestFailure.missing("zone") }
         switch kind {
-        case .create: self = .create(zoneID)
-        case .delete: self = .delete(zoneID)
+        case .create: self = .create(zone.id, zone.scope)
+        case .delete: self = .delete(zone.id)
         case .raiseKeyEpoch:
             guard let keyEpoch else { throw RequestFailure.missing("keyEpoch") }
             guard let epoch = UInt32(exactly: keyEpoch) else { throw RequestFailure.unexpectedInput }
-            self = .raiseKeyEpoch(zoneID, to: epoch)
+            self = .raiseKeyEpoch(zone.id, to: epoch)
         }
     }
 }

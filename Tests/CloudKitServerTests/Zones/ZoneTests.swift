@@ -24,15 +24,15 @@ import Testing
 
     @Test func `B-ZN-11 saving a zone ends what it was before`() {
         for state in [ZoneHeader.State.deleted(.deleted), .purged, .keysReset] {
-            #expect(creating(id, held(state)) == .create)
+            #expect(creating(id, held(state)) == .create(.perRecord))
         }
-        #expect(creating(id, nil) == .create)
+        #expect(creating(id, nil) == .create(.perRecord))
         #expect(ZoneDecision(deleting: id, held: held(.purged)) == .acknowledge(.purged))
         #expect(ZoneDecision(deleting: id, held: held(.keysReset)) == .acknowledge(.encryptedDataReset))
     }
 
     @Test func `B-LIM-06 a thousand zones are enough`() {
-        #expect(creating(id, nil, count: 999) == .create)
+        #expect(creating(id, nil, count: 999) == .create(.perRecord))
         #expect(creating(id, nil, count: 1000).code == .itemLimitExceeded)
     }
 
@@ -70,6 +70,27 @@ extension ZoneDecision {
             let standard = try await test.makeZone("_defaultZone")
             #expect(standard.capabilities == [])
             #expect(standard.syncToken == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-16 a zone's encryption scope is fixed, and one of a single key is shared as a whole`(_ engine: Engine)
+        async throws
+    {
+        try await withCloud(engine) { test in
+            let id = ZoneID(zoneName: "Z")
+            let zone = try #require(try await modify(test, [.create(id, .perZone)])[0].zone)
+            #expect(zone.encryptionScope == .perZone && !zone.capabilities.contains(.sharing))
+            #expect(zone.capabilities.contains(.zoneWideSharing))
+            #expect(try await modify(test, [.create(id, .perZone)])[0].zone?.encryptionScope == .perZone)
+            // A client that knows nothing of scopes says nothing, and means the usual one.
+            #expect(try await modify(test, [.create(id)])[0].failure?.code == .serverRejected)
+            #expect(try await modify(test, [.create(.default, .perZone)])[0].failure?.code == .serverRejected)
+            try await test.modify([create("Root")])
+            await expect(.serverRejected) { _ = try await test.shareTree("Root") }
+            try await test.shareZone(with: [invite(TestCloud.bob)])
+            #expect(try await modify(test, [.delete(id), .create(id)])[1].zone?.capabilities == .custom)
+            #expect(try await modify(test, [.create(id, .perZone)])[0].failure?.code == .serverRejected)
         }
     }
 

@@ -31,6 +31,19 @@ import Testing
         #expect(state.pendingDatabaseChanges.isEmpty)
     }
 
+    @Test func `B-SYN-05, B-ZN-16 a zone that waits to be saved keeps its encryption scope across launches`() throws {
+        let waiting = CKRecordZone(zoneID: zone)
+        waiting.encryptionScope = .perZone
+        var state = SyncState()
+        _ = state.add([.saveZone(waiting), .saveZone(CKRecordZone(zoneName: "Y"))])
+        let stored = try JSONEncoder().encode(SyncStateArchive(state))
+        let read = try JSONDecoder().decode(SyncStateArchive.self, from: stored).state([])
+        let scopes = read.databaseChanges.changes.compactMap { change in
+            if case .saveZone(let zone) = change { zone.encryptionScope } else { CKRecordZone.EncryptionScope?.none }
+        }
+        #expect(scopes == [.perZone, .perRecord])
+    }
+
     @Test func `What the app adds again during a send stays pending`() {
         var state = SyncState()
         _ = state.add([.saveRecord(id("a")), .saveRecord(id("b"))])
