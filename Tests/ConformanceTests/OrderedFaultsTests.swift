@@ -35,7 +35,7 @@ import Testing
         return try await database.configuredWith(configuration: configuration) { try await body($0) }
     }
 
-    @Test func `B-THR-02 B-THR-03 a throttle ordered over HTTP is serviceUnavailable, then requestRateLimited`()
+    @Test func `B-THR-02 B-THR-03 B-ERR-02 B-ERR-03 a throttle is serviceUnavailable, then requestRateLimited`()
         async throws
     {
         try await withApp { cloud, database, _ in

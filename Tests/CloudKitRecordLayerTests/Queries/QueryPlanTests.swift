@@ -28,7 +28,7 @@ import Testing
         #expect(failure?.reason == "Type is not marked indexable: Song")
     }
 
-    @Test func `B-QRY-15 a filter needs its index`() {
+    @Test func `B-QRY-15, B-ERR-08 a filter needs its index`() {
         let failure = refusal([filter("note", .equals, .string("x"))])
         #expect(failure?.code == .indexMissing)
         #expect(failure?.code.native.subcode == 2015)

@@ -106,6 +106,13 @@ import Testing
         #expect(error.clientRecord?["a"] as? String == "mine")
     }
 
+    @Test func `B-ERR-11, B-ERR-14 a server in trouble, and a zone that is busy`() {
+        let broken = CKError(RequestFailure(.internalError, "Internal server error"))
+        #expect(broken.code == .serverRejectedRequest && broken.subcode == 2000 && broken.retryAfterSeconds == nil)
+        let busy = CKError(RequestFailure(.zoneBusy, "busy", retryAfter: 3))
+        #expect(busy.code == .zoneBusy && busy.retryAfterSeconds == 3)
+    }
+
     @Test func `B-ZN-12 a reset of keys is told by its key`() {
         let error = CKError(RequestFailure(.zoneKeysReset, "keys were reset"))
         #expect(error.code == .zoneNotFound)
