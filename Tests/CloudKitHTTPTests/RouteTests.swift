@@ -115,6 +115,22 @@ struct RouteTests {
         }
     }
 
+    @Test func `B-CHG-18 changes are those of custom zones, by the older endpoints as well`() async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            let standard = #"{"zoneID":{"zoneName":"_defaultZone"}}"#
+            let older = try await cloud.client.post(TestCloud.target("records/changes", "private", tokens), standard)
+            #expect(older.status == 400 && older["serverErrorCode"] as? String == "BAD_REQUEST")
+            let newer = try await cloud.client.post(
+                TestCloud.target("changes/zone", "private", tokens), #"{"zones":[\#(standard)]}"#)
+            #expect(newer["zones", "0", "serverErrorCode"] as? String == "BAD_REQUEST")
+            for scope in ["public", "private"] {
+                let zones = try await cloud.client.post(TestCloud.target("zones/changes", scope, tokens), "{}")
+                #expect((zones.status == 200) == (scope == "private"))
+            }
+        }
+    }
+
     @Test(arguments: ["{", "[]", "nonsense", "\u{0}", #"{"records":5}"#])
     func `a malformed body is a bad request and the connection goes on`(body: String) async throws {
         try await TestCloud.run { cloud in

@@ -1,5 +1,6 @@
 import CloudKitTesting
 import FaultyNetwork
+import FileStore
 import Foundation
 import Synchronization
 import Testing
@@ -11,6 +12,32 @@ import Testing
     private func allContents(_ record: CKRecord?) throws -> [[UInt8]] {
         let record = try #require(record)
         return try [contents(record["photo"])] + (record["pages"] as? [CKAsset] ?? []).map(contents)
+    }
+
+    @Test func `B-CHG-15 a change whose file is gone fails by itself, and the token goes on`() async throws {
+        let stored = MemoryFileStore(now: { 0 })
+        try await ThrowawayCloud.run(files: stored) { cloud in
+            let files = try TestFiles()
+            let user = try await cloud.addUser("ada")
+            let a = try await cloud.device(of: user, named: "a").privateCloudDatabase
+            let b = try await cloud.device(of: user, named: "b").privateCloudDatabase
+            let zone = try await a.save(CKRecordZone(zoneName: "Photos")).zoneID
+            let lost = CKRecord(recordType: "Photo", recordID: .init(recordName: "lost", zoneID: zone))
+            lost["photo"] = try files.asset("photo", 200_000)
+            try await a.save(lost)
+            for folder in UInt8.min...UInt8.max {
+                for file in stored.files(inFolder: folder) { stored.delete(file.id) }
+            }
+            let good = CKRecord(recordType: "Photo", recordID: .init(recordName: "good", zoneID: zone))
+            good["title"] = "sea"
+            try await a.save(good)
+            let changes = try await b.recordZoneChanges(inZoneWith: zone, since: nil)
+            #expect(try changes.modificationResultsByID[good.recordID]?.get().record["title"] as? String == "sea")
+            let error = #expect(throws: CKError.self) { try changes.modificationResultsByID[lost.recordID]?.get() }
+            #expect(error?.code == .assetNotAvailable)
+            let next = try await b.recordZoneChanges(inZoneWith: zone, since: changes.changeToken)
+            #expect(next.modificationResultsByID.isEmpty && !next.moreComing)
+        }
     }
 
     @Test func `B-AST-01 every way of reading brings the files of a record`() async throws {
