@@ -93,6 +93,9 @@ final class Simulation {
         }
         chance = SplitMix64(seed: seed)
         try await settle()
+        // Nothing comes after it by which devices would hear of the zone in another way.
+        try await withoutTrouble(forgetWhatWent)
+        try await settle()
         try await checkFilesLeft()
     }
 
