@@ -131,9 +131,9 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Life
 
-    public final override var isAsynchronous: Bool { true }
-    public final override var isExecuting: Bool { phase.withLock { $0 == .executing } }
-    public final override var isFinished: Bool { phase.withLock { $0 == .finished } }
+    open override var isAsynchronous: Bool { true }
+    open override var isExecuting: Bool { phase.withLock { $0 == .executing } }
+    open override var isFinished: Bool { phase.withLock { $0 == .finished } }
 
     /// Hands the operation to a queue, unless that has happened before.
     final func enqueue(on queue: OperationQueue, _ prepare: () -> Void) {
@@ -143,12 +143,24 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     /// Starts the operation; a second start has no effect (B-OPS-03).
-    public final override func start() {
+    open override func start() {
         // `Operation` on Linux relies on these notifications, without them a queue never drains.
         willChangeValue(forKey: "isExecuting")
         let isFirst = advance(to: .executing)
         didChangeValue(forKey: "isExecuting")
-        if isFirst { callbacks.async { self.begin() } }
+        guard isFirst else { return }
+        callbacks.async {
+            guard !self.isCancelled else { return self.finish(.cancelled) }
+            self.main()
+        }
+    }
+
+    /// Sends what the arguments ask for; runs once, on the operation's own queue, unless the operation was cancelled before.
+    ///
+    /// A subclass may set its arguments here and call `super.main()` then. The operation does not end without it.
+    open override func main() {
+        guard phase.withLock({ $0 == .executing }), work.withLock({ $0 }) == nil else { return }
+        begin()
     }
 
     /// Ends the operation with `CKError.operationCancelled`, as soon as it can.

@@ -245,4 +245,52 @@ import Testing
         #expect(first !== second)
         #expect(transport.requests.count == 2)
     }
+
+    @Test func `A subclass sets its arguments in main before it lets the work begin`() async throws {
+        final class Upload: CKModifyRecordsOperation, @unchecked Sendable {
+            override func main() {
+                recordsToSave = [CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "late"))]
+                super.main()
+            }
+        }
+        let transport = ScriptedTransport(ScriptedTransport.savesAll)
+        let database = CKContainer.scripted(transport).privateCloudDatabase
+        await withCheckedContinuation { continuation in
+            let operation = Upload()
+            operation.modifyRecordsResultBlock = { _ in continuation.resume() }
+            database.add(operation)
+        }
+        let request = try #require(try transport.requests.first?.modification())
+        #expect(request.operations.map(\.change.recordName) == ["late"])
+    }
+
+    @Test func `A subclass that was cancelled before it started does no work`() async throws {
+        final class Upload: CKModifyRecordsOperation, @unchecked Sendable {
+            override func main() { Issue.record("A cancelled operation does not come to its work") }
+        }
+        let database = CKContainer.scripted(ScriptedTransport(ScriptedTransport.savesAll)).privateCloudDatabase
+        let result: Result<Void, any Error> = await withCheckedContinuation { continuation in
+            let operation = Upload(recordsToSave: [record("a")])
+            operation.modifyRecordsResultBlock = { continuation.resume(returning: $0) }
+            operation.cancel()
+            database.add(operation)
+        }
+        #expect {
+            try result.get()
+        } throws: { error in
+            (error as? CKError)?.code == .operationCancelled
+        }
+    }
+
+    @Test func `A subclass stands in for an operation by a start of its own`() {
+        final class Canned: CKFetchRecordsOperation, @unchecked Sendable {
+            override var isFinished: Bool { true }
+            override func start() { fetchRecordsCompletionBlock?([:], CKError(.networkFailure)) }
+        }
+        let code = Mutex<CKError.Code?>(nil)
+        let operation = Canned(recordIDs: ids("a"))
+        operation.fetchRecordsCompletionBlock = { _, error in code.withLock { $0 = (error as? CKError)?.code } }
+        operation.start()
+        #expect(code.withLock { $0 } == .networkFailure)
+    }
 }
