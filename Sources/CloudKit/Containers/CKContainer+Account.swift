@@ -9,6 +9,7 @@ extension CKContainer {
     }
 
     /// Whether somebody is signed in on this device.
+    @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         connection.operations.addOperation { [self] in
             do {
@@ -42,6 +43,7 @@ extension CKContainer {
     }
 
     /// The ID of the user's own record, different in every container (B-USR-01).
+    @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         hand(to: completionHandler) { try await $0.userRecordID() }
     }

@@ -3,7 +3,7 @@ import Foundation
 /// The forms with completion handlers, which are called on an arbitrary queue.
 extension CKContainer {
     /// What is behind a link (B-ACP-01).
-    public func fetchShareMetadata(
+    @preconcurrency public func fetchShareMetadata(
         with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
     ) {
         hand(to: completionHandler) { try await $0.shareMetadata(for: url) }
@@ -17,7 +17,7 @@ extension CKContainer {
     }
 
     /// Takes part in a share (B-ACP-03).
-    public func accept(
+    @preconcurrency public func accept(
         _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
     ) {
         Task {
@@ -44,21 +44,21 @@ extension CKContainer {
     }
 
     /// A participant for a share, by address (B-PRT-05).
-    public func fetchShareParticipant(
+    @preconcurrency public func fetchShareParticipant(
         withEmailAddress emailAddress: String,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
     ) {
         hand(to: completionHandler) { try await $0.shareParticipant(forEmailAddress: emailAddress) }
     }
 
-    public func fetchShareParticipant(
+    @preconcurrency public func fetchShareParticipant(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
     ) {
         hand(to: completionHandler) { try await $0.shareParticipant(forPhoneNumber: phoneNumber) }
     }
 
-    public func fetchShareParticipant(
+    @preconcurrency public func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
     ) {

@@ -3,6 +3,7 @@ import Foundation
 // The functions with completion handlers are operations with one block. Handlers run on the operation's own queue.
 extension CKDatabase {
     /// Fetches one record, see `record(for:)`.
+    @preconcurrency
     public func fetch(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
@@ -26,6 +27,7 @@ extension CKDatabase {
     }
 
     /// Saves one record, see `save(_:)`.
+    @preconcurrency
     public func save(
         _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
@@ -36,6 +38,7 @@ extension CKDatabase {
     }
 
     /// Deletes one record, see `deleteRecord(withID:)`.
+    @preconcurrency
     public func delete(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
     ) {

@@ -2,6 +2,7 @@ import Foundation
 
 extension CKDatabase {
     /// Fetches every subscription, see `allSubscriptions()`.
+    @preconcurrency
     public func fetchAllSubscriptions(
         completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
     ) {
@@ -40,6 +41,7 @@ extension CKDatabase {
     }
 
     /// Saves a subscription, see `save(_:)`.
+    @preconcurrency
     public func save(
         _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
     ) {

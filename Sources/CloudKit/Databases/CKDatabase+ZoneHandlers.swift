@@ -2,6 +2,7 @@ import Foundation
 
 extension CKDatabase {
     /// Fetches every zone, see `allRecordZones()`.
+    @preconcurrency
     public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
         let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
         var zones: [CKRecordZone] = []
@@ -13,6 +14,7 @@ extension CKDatabase {
     }
 
     /// Fetches one zone, see `recordZone(for:)`.
+    @preconcurrency
     public func fetch(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
@@ -37,6 +39,7 @@ extension CKDatabase {
     }
 
     /// Creates a zone, see `save(_:)`.
+    @preconcurrency
     public func save(
         _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
@@ -46,6 +49,7 @@ extension CKDatabase {
     }
 
     /// Deletes a zone, see `deleteRecordZone(withID:)`.
+    @preconcurrency
     public func delete(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void

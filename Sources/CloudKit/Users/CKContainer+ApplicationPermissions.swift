@@ -59,6 +59,7 @@ extension CKContainer {
     }
 
     /// ``applicationPermissionStatus(for:)`` with a handler, which is called on an arbitrary queue.
+    @preconcurrency
     public func status(
         forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
         completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
@@ -73,6 +74,7 @@ extension CKContainer {
     }
 
     /// ``requestApplicationPermission(_:)`` with a handler, which is called on an arbitrary queue.
+    @preconcurrency
     public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions,
         completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void

@@ -66,26 +66,26 @@ extension CKContainer {
 /// The forms with completion handlers, which are called on an arbitrary queue.
 @available(*, deprecated, message: "No longer supported; see shareParticipants(for:)")
 extension CKContainer {
-    public func discoverAllIdentities(
+    @preconcurrency public func discoverAllIdentities(
         completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
     ) {
         hand(to: completionHandler) { try await $0.allUserIdentitiesFromContacts() }
     }
 
-    public func discoverUserIdentity(
+    @preconcurrency public func discoverUserIdentity(
         withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
         hand(oneTo: completionHandler) { try await $0.userIdentity(forEmailAddress: email) }
     }
 
-    public func discoverUserIdentity(
+    @preconcurrency public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
         hand(oneTo: completionHandler) { try await $0.userIdentity(forPhoneNumber: phoneNumber) }
     }
 
-    public func discoverUserIdentity(
+    @preconcurrency public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
