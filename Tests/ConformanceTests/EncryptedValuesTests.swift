@@ -108,14 +108,12 @@ import Testing
             try check(
                 await withCheckedContinuation { continuation in
                     b.save(third) { record, _ in
-                        nonisolated(unsafe) let record = record
                         continuation.resume(returning: record)
                     }
                 })
             try check(
                 await withCheckedContinuation { continuation in
                     a.fetch(withRecordID: third.recordID) { record, _ in
-                        nonisolated(unsafe) let record = record
                         continuation.resume(returning: record)
                     }
                 })

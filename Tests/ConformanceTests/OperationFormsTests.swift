@@ -23,8 +23,7 @@ import Testing
                 let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
                 fetch.fetchRecordsCompletionBlock = { records, _ in
                     order.withLock { $0.append("fetch") }
-                    nonisolated(unsafe) let record = records?[record.recordID]
-                    continuation.resume(returning: record)
+                    continuation.resume(returning: records?[record.recordID])
                 }
                 fetch.addDependency(save)
                 let queue = OperationQueue()

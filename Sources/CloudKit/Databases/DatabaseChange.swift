@@ -31,9 +31,7 @@ extension CKDatabase {
     /// What happened to a record.
     public enum RecordZoneChange {
         /// A record's newest state.
-        public struct Modification: Hashable, @unchecked Sendable {
-            // A record is a class that may change; Apple declares this Sendable all the same. It was made for whoever
-            // receives it, and nobody else holds it.
+        public struct Modification: Hashable, Sendable {
             public let record: CKRecord
         }
 

@@ -57,8 +57,8 @@ struct SentRecord {
             let asset = { self.asset(saved, at: $0, $1, in: address) }
             try record.acknowledge(saved, sent: copy.state, asset: asset)
             if let share = record as? CKShare, let sharing = saved.record.sharing {
-                share.sharing.acknowledge(
-                    SharingState(sharing, link: saved.link), sent: sharingSent ?? share.sharing.content)
+                let saved = SharingState(sharing, link: saved.link)
+                share.revise { $0.acknowledge(saved, sent: sharingSent ?? $0.content) }
             }
             return .success(isKnownWhole ? try whole(saved) : try CKRecord.answered(saved, asset: asset))
         } catch CallFailure.refused(let refusal) {

@@ -65,9 +65,7 @@ struct AppleArchive {
         system.modifier = object(CKRecordID.self, "LastModifiedUserRecordID")
         system.parent = object(CKReference.self, "ParentReference")
         system.share = object(CKReference.self, "ShareReference")
-        return RecordState(
-            system: system, ancestorSystem: system, fields: fields("ValueStore"),
-            encrypted: fields("EncryptedValueStore"), parentChanged: false)
+        return RecordState(system, fields: fields("ValueStore"), encrypted: fields("EncryptedValueStore"))
     }
 
     private func fields(_ key: String) -> RecordFields {

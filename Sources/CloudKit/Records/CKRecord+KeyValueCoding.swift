@@ -10,7 +10,7 @@ extension CKRecord {
     /// - Parameter value: nil or `NSNull` removes the field.
     public func setValue(_ value: Any?, forKey key: String) {
         let value = withoutOptional(value)
-        fields.set(value is NSNull ? nil : value, forKey: key)
+        content.revise { $0.fields.set(value is NSNull ? nil : value, forKey: key) }
     }
 
     /// Follows the attributes that are objects: `recordID.recordName`, `recordID.zoneID.zoneName`, `parent.recordID`…

@@ -62,9 +62,11 @@ extension CKRecord {
             }
             plain.append(field)
         }
+        let state = self.state
+        let (system, parentChanged) = (state.system, state.parentChanged)
         // The wrap of a record's key under its parent's makes the record part of the parent's tree, whatever it holds.
         let hasWrap = system.protection.map { !$0.keys.isEmpty } ?? false
-        let isShared = system.share != nil && system.share != ancestorSystem.share
+        let isShared = system.share != nil && system.share != state.ancestorSystem.share
         guard
             !plain.isEmpty || isShared || !assetFields(allKeys: allKeys).isEmpty
                 || (parentChanged && (system.parent != nil || hasWrap))
@@ -99,7 +101,9 @@ extension CKRecord {
     }
 
     private func parentChange(always: Bool) -> ParentChange {
-        guard parentChanged || (always && system.parent != nil) else { return .keep }
+        let state = self.state
+        let system = state.system
+        guard state.parentChanged || (always && system.parent != nil) else { return .keep }
         return system.parent.map { .set(recordName: $0.recordID.recordName) } ?? .remove
     }
 
@@ -138,10 +142,8 @@ extension CKRecord {
         let secrets = try Self.secrets(of: opened)
         let asset = asset ?? { CKAsset(opened.kept($1, at: $0)) }
         return RecordState(
-            system: system, ancestorSystem: system,
-            fields: RecordFields(values: try Self.objects(of: record.fields, in: zoneID, asset)),
-            encrypted: RecordFields(values: try Self.objects(of: secrets, in: zoneID, asset)),
-            parentChanged: false)
+            system, fields: RecordFields(values: try Self.objects(of: record.fields, in: zoneID, asset)),
+            encrypted: RecordFields(values: try Self.objects(of: secrets, in: zoneID, asset)))
     }
 
     /// The plain values of the encrypted fields of an answer.
@@ -170,24 +172,26 @@ extension CKRecord {
         let asset = asset ?? { CKAsset(opened.kept($1, at: $0)) }
         let received = try Self.objects(of: saved.fields, in: recordID.zoneID, asset)
         let secrets = try Self.objects(of: try Self.secrets(of: opened), in: recordID.zoneID, asset)
-        let parentChangedSince = system.parent != sent.system.parent
-        let parent = system.parent
-        system = RecordSystemFields(saved)
-        // The app's own spelling of the ID stays, so that what it keeps under that ID is found again.
-        system.recordID = sent.system.recordID
-        ancestorSystem = system
-        if parentChangedSince { system.parent = parent }
-        parentChanged = parentChangedSince
-        fields.acknowledge(sent: sent.fields, received: received)
-        encrypted.fields.acknowledge(sent: sent.encrypted, received: secrets)
+        content.revise { state in
+            let parent = state.system.parent
+            state.parentChanged = parent != sent.system.parent
+            state.system = RecordSystemFields(saved)
+            // The app's own spelling of the ID stays, so that what it keeps under that ID is found again.
+            state.system.recordID = sent.system.recordID
+            state.ancestorSystem = state.system
+            if state.parentChanged { state.system.parent = parent }
+            state.fields.acknowledge(sent: sent.fields, received: received)
+            state.encrypted.acknowledge(sent: sent.encrypted, received: secrets)
+        }
     }
 
     /// The record as it was when it was last fetched, decoded or saved (B-SAV-07, B-SAV-08).
     var ancestor: CKRecord {
-        ancestor(
+        let state = self.state
+        return ancestor(
             RecordState(
-                system: ancestorSystem, ancestorSystem: ancestorSystem, fields: RecordFields(values: fields.original),
-                encrypted: RecordFields(values: encrypted.fields.original), parentChanged: false))
+                state.ancestorSystem, fields: RecordFields(values: state.fields.original),
+                encrypted: RecordFields(values: state.encrypted.original)))
     }
 
     private static func objects(

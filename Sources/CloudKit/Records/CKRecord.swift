@@ -3,8 +3,10 @@ import Foundation
 
 /// A record: named fields and what the server notes about them (B-REC). Compared by identity (B-ZN-17).
 ///
-/// A record belongs to whoever works with it; it is not safe to change one from two places at a time.
-open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCoding, Sequence {
+/// Records go from thread to thread as they are, and every access is safe. Who changes one in several steps while another
+/// does the same has to say whose turn it is.
+// Unchecked because a class that can be subclassed has to be: what this one holds sits behind the lock of `RecordContent`.
+open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCoding, Sequence, @unchecked Sendable {
     public typealias ID = CKRecordID
     public typealias RecordType = String
     public typealias FieldKey = String
@@ -26,13 +28,8 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         public static var modificationDate: FieldKey { "___modTime" }
     }
 
-    var system: RecordSystemFields
-    var fields: RecordFields
+    let content: RecordContent
     let encrypted: EncryptedValues
-    /// What the server knows of the record in the state it was last fetched or saved in (B-SAV-07).
-    var ancestorSystem: RecordSystemFields
-    /// Whether the app set or removed the parent since the last fetch, decoding or save.
-    var parentChanged: Bool
 
     /// A record that the server does not know yet.
     ///
@@ -42,11 +39,8 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     public init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         // Apple's framework raises NSInvalidArgumentException here; Swift on Linux cannot raise.
         precondition(!recordType.isEmpty, "recordType can't be an empty string")
-        system = RecordSystemFields(recordType: recordType, recordID: recordID)
-        ancestorSystem = system
-        fields = RecordFields()
-        encrypted = EncryptedValues()
-        parentChanged = false
+        content = RecordContent(RecordState(RecordSystemFields(recordType: recordType, recordID: recordID)))
+        encrypted = EncryptedValues(content)
         super.init()
     }
 
@@ -56,46 +50,41 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     }
 
     init(state: RecordState) {
-        system = state.system
-        ancestorSystem = state.ancestorSystem
-        fields = state.fields
-        encrypted = EncryptedValues(state.encrypted)
-        parentChanged = state.parentChanged
+        content = RecordContent(state)
+        encrypted = EncryptedValues(content)
         super.init()
     }
 
     /// Everything the record holds, as a value.
-    var state: RecordState {
-        RecordState(
-            system: system, ancestorSystem: ancestorSystem, fields: fields, encrypted: encrypted.fields,
-            parentChanged: parentChanged)
-    }
+    var state: RecordState { content.state }
+    var system: RecordSystemFields { content.system }
+    var fields: RecordFields { content.fields }
 
     // MARK: What the server notes (B-REC-05)
 
-    public var recordType: CKRecord.RecordType { system.recordType }
+    open var recordType: CKRecord.RecordType { system.recordType }
 
-    public var recordID: CKRecord.ID { system.recordID }
+    open var recordID: CKRecord.ID { system.recordID }
 
     /// The version of the record on the server; opaque (B-REC-06). nil: never saved.
-    public var recordChangeTag: String? { system.changeTag }
+    open var recordChangeTag: String? { system.changeTag }
 
     /// `CKCurrentUserDefaultName` when it is the caller (B-USR-04).
-    public var creatorUserRecordID: CKRecord.ID? { system.creator }
+    open var creatorUserRecordID: CKRecord.ID? { system.creator }
 
-    public var creationDate: Date? { system.creationDate }
+    open var creationDate: Date? { system.creationDate }
 
-    public var lastModifiedUserRecordID: CKRecord.ID? { system.modifier }
+    open var lastModifiedUserRecordID: CKRecord.ID? { system.modifier }
 
-    public var modificationDate: Date? { system.modificationDate }
+    open var modificationDate: Date? { system.modificationDate }
 
     /// The share of which this record is the root.
-    public var share: CKRecord.Reference? { system.share }
+    open var share: CKRecord.Reference? { system.share }
 
     // MARK: Parent
 
     /// The record whose sharing includes this one: of the same zone (B-REF-01), with action `none` (B-REF-04).
-    public var parent: CKRecord.Reference? {
+    open var parent: CKRecord.Reference? {
         get { system.parent }
         set {
             if let newValue {
@@ -105,16 +94,18 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
                     Self.mayBeOneZone(newValue.recordID.zoneID, recordID.zoneID),
                     "A record and its parent must be in the same zone")
             }
-            system.parent = newValue
-            parentChanged = true
+            content.revise { state in
+                state.system.parent = newValue
+                state.parentChanged = true
+            }
         }
     }
 
-    public func setParent(_ parentRecord: CKRecord?) {
+    open func setParent(_ parentRecord: CKRecord?) {
         setParent(parentRecord?.recordID)
     }
 
-    public func setParent(_ parentRecordID: CKRecord.ID?) {
+    open func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 
@@ -128,31 +119,31 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     // MARK: Fields
 
     /// The value of a field; nil removes it, and the removal is sent on save (B-REC-02).
-    public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+    open subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { fields.values[key] }
-        set { fields.set(newValue, forKey: key) }
+        set { content.revise { $0.fields.set(newValue, forKey: key) } }
     }
 
-    public func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+    open func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         fields.values[key]
     }
 
-    public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
-        fields.set(object, forKey: key)
+    open func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
+        content.revise { $0.fields.set(object, forKey: key) }
     }
 
     /// The names of the fields that hold something.
-    public func allKeys() -> [CKRecord.FieldKey] {
+    open func allKeys() -> [CKRecord.FieldKey] {
         fields.values.keys.sorted()
     }
 
     /// The names of the fields set or removed since the last fetch, decoding or save (B-REC-03).
-    public func changedKeys() -> [CKRecord.FieldKey] {
+    open func changedKeys() -> [CKRecord.FieldKey] {
         fields.changedKeys.sorted()
     }
 
     /// The words of the record's strings, lowercased, each once: what a full-text search could look for.
-    public func allTokens() -> [String] {
+    open func allTokens() -> [String] {
         var tokens: Set<String> = []
         for text in fields.values.values.compactMap({ $0 as? NSString }) {
             let words = (text as String).lowercased().split { !$0.isLetter && !$0.isNumber }
@@ -167,7 +158,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     /// Every type of value but references and assets, and lists of it; not in the public database (B-ENC-02). A name is
     /// either here or among the others, for all records of the type and for good (B-ENC-03, B-ENC-05); what breaks one of
     /// these rules is refused when the record is saved. Reading and setting cost no more than with other fields.
-    public var encryptedValues: any CKRecordKeyValueSetting { encrypted }
+    open var encryptedValues: any CKRecordKeyValueSetting { encrypted }
 
     public func makeIterator() -> CKRecordKeyValueIterator {
         CKRecordKeyValueIterator(self)
@@ -195,11 +186,8 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
 
     public required init?(coder: NSCoder) {
         guard let state = RecordArchive.state(in: coder) ?? AppleArchive(coder).record else { return nil }
-        system = state.system
-        ancestorSystem = state.ancestorSystem
-        fields = state.fields
-        encrypted = EncryptedValues(state.encrypted)
-        parentChanged = state.parentChanged
+        content = RecordContent(state)
+        encrypted = EncryptedValues(content)
         super.init()
     }
 
@@ -259,8 +247,22 @@ struct RecordSystemFields: Equatable {
 /// Everything a record holds, as a value: what copies and archives take.
 struct RecordState {
     var system: RecordSystemFields
+    /// What the server knows of the record in the state it was last fetched or saved in (B-SAV-07).
     var ancestorSystem: RecordSystemFields
     var fields: RecordFields
     var encrypted: RecordFields
+    /// Whether the app set or removed the parent since the last fetch, decoding or save.
     var parentChanged: Bool
+
+    /// - Parameter ancestorSystem: nil: the same, nothing was changed since.
+    init(
+        _ system: RecordSystemFields, ancestorSystem: RecordSystemFields? = nil, fields: RecordFields = RecordFields(),
+        encrypted: RecordFields = RecordFields(), parentChanged: Bool = false
+    ) {
+        self.system = system
+        self.ancestorSystem = ancestorSystem ?? system
+        self.fields = fields
+        self.encrypted = encrypted
+        self.parentChanged = parentChanged
+    }
 }

@@ -33,22 +33,26 @@ extension CKRecordKeyValueSetting {
 }
 
 /// The encrypted fields of a record (B-ENC-05): apart from the others, under names of their own.
-final class EncryptedValues: NSObject, CKRecordKeyValueSetting {
-    var fields: RecordFields
+final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
+    private let content: RecordContent
 
-    init(_ fields: RecordFields = RecordFields()) {
-        self.fields = fields
+    init(_ content: RecordContent) {
+        self.content = content
         super.init()
     }
 
+    var fields: RecordFields { content.encrypted }
+
     subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { fields.values[key] }
-        set { fields.set(newValue, forKey: key) }
+        set { setObject(newValue, forKey: key) }
     }
 
     func object(forKey key: String) -> (any CKRecordValueProtocol)? { fields.values[key] }
 
-    func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: String) { fields.set(object, forKey: key) }
+    func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: String) {
+        content.revise { $0.encrypted.set(object, forKey: key) }
+    }
 
     func allKeys() -> [String] { fields.values.keys.sorted() }
 

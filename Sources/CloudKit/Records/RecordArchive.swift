@@ -32,7 +32,7 @@ enum RecordArchive {
         var state: RecordState? {
             guard let system = system.fields else { return nil }
             return RecordState(
-                system: system, ancestorSystem: ancestor?.fields ?? system, fields: fields.fields,
+                system, ancestorSystem: ancestor?.fields, fields: fields.fields,
                 encrypted: encrypted.fields, parentChanged: parentChanged)
         }
     }

@@ -38,7 +38,8 @@ enum StoredValues {
 }
 
 /// The fields of a record: what they hold, what changed, and what they held when they came from the server.
-struct RecordFields {
+// Unchecked because Foundation's objects are not marked: `StoredValues` keeps copies that nobody changes.
+struct RecordFields: @unchecked Sendable {
     private(set) var values: [String: any StoredValue] = [:]
     private(set) var changedKeys: Set<String> = []
     /// The values of the last fetch, decoding or save: the ancestor of a conflict (B-SAV-07).

@@ -1,12 +1,14 @@
 import CloudKitModel
 import Foundation
+import Synchronization
 
 /// A share: the record that says with whom the tree below a root record, or a whole zone, is shared (B-SHR).
 ///
 /// Saved like any other record, the first time together with its root in one operation (B-SHR-03). What breaks a rule of sharing and
 /// Apple's framework answers with an exception, as removing somebody who is not on the share, is told when the share is saved.
-open class CKShare: CKRecord {
-    var sharing: SharingState
+// Restates what `CKRecord` declares; what a share adds sits in a Mutex.
+open class CKShare: CKRecord, @unchecked Sendable {
+    private let sharingContent: Mutex<SharingState>
 
     /// A share of the record and everything below it.
     public convenience init(rootRecord: CKRecord) {
@@ -18,22 +20,28 @@ open class CKShare: CKRecord {
     ///
     /// - Parameter shareID: In the root's zone, which has to be a custom one of the private database (B-SHR-02).
     public init(rootRecord: CKRecord, shareID: CKRecord.ID) {
-        sharing = SharingState(root: rootRecord.recordID.recordName)
+        sharingContent = Mutex(SharingState(root: rootRecord.recordID.recordName))
         super.init(recordType: CKRecord.SystemType.share, recordID: shareID)
-        rootRecord.system.share = CKRecord.Reference(recordID: shareID, action: .none)
+        rootRecord.content.revise { $0.system.share = CKRecord.Reference(recordID: shareID, action: .none) }
     }
 
     /// A share of every record of a custom zone, present and future; never beside shares of single records (B-SHR-06).
     public init(recordZoneID: CKRecordZone.ID) {
-        sharing = SharingState(root: nil)
+        sharingContent = Mutex(SharingState(root: nil))
         super.init(
             recordType: CKRecord.SystemType.share,
             recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID))
     }
 
     init(state: RecordState, sharing: SharingState) {
-        self.sharing = sharing
+        sharingContent = Mutex(sharing)
         super.init(state: state)
+    }
+
+    var sharing: SharingState { sharingContent.withLock { $0 } }
+
+    func revise(_ change: (inout SharingState) -> Void) {
+        sharingContent.withLock { change(&$0) }
     }
 
     // MARK: People
@@ -43,7 +51,10 @@ open class CKShare: CKRecord {
     /// Opening a share drops invitations that nobody accepted; closing it drops everybody who came by the link (B-PRT-04).
     open var publicPermission: ParticipantPermission {
         get { ParticipantPermission(rawValue: sharing.publicPermission.rawValue) ?? .unknown }
-        set { sharing.publicPermission = CloudKitModel.ParticipantPermission(rawValue: newValue.rawValue) ?? .none }
+        set {
+            let permission = CloudKitModel.ParticipantPermission(rawValue: newValue.rawValue) ?? .none
+            revise { $0.publicPermission = permission }
+        }
     }
 
     /// Everybody whom the user may see: at least the owner and the user (B-PRT-08).
@@ -61,10 +72,10 @@ open class CKShare: CKRecord {
     /// Invites somebody when the share is saved; who is there already is changed instead (B-PRT-06).
     ///
     /// Only while ``publicPermission`` is `none` (B-PRT-03). Up to 100 (B-LIM-08).
-    open func addParticipant(_ participant: Participant) { sharing.add(participant) }
+    open func addParticipant(_ participant: Participant) { revise { $0.add(participant) } }
 
     /// Takes somebody's access away when the share is saved, and begins new keys (B-TM-05).
-    open func removeParticipant(_ participant: Participant) { sharing.remove(participant) }
+    open func removeParticipant(_ participant: Participant) { revise { $0.remove(participant) } }
 
     // MARK: Links
 
@@ -88,7 +99,7 @@ open class CKShare: CKRecord {
     /// Whether strangers who have the link may ask to be let in; else nobody learns from asking that there is a share (B-SHN-02).
     open var allowsAccessRequests: Bool {
         get { sharing.allowsAccessRequests }
-        set { sharing.allowsAccessRequests = newValue }
+        set { revise { $0.allowsAccessRequests = newValue } }
     }
 
     /// Who asked; for owner and administrators. Adding somebody as a participant lets them in.
@@ -98,14 +109,14 @@ open class CKShare: CKRecord {
     open var blockedIdentities: [BlockedIdentity] { sharing.blocked.map { BlockedIdentity($0) } }
 
     /// Sends requesters away when the share is saved; they may ask again.
-    open func denyRequesters(_ requesters: [AccessRequester]) { sharing.deny(requesters.map(\.person)) }
+    open func denyRequesters(_ requesters: [AccessRequester]) { revise { $0.deny(requesters.map(\.person)) } }
 
     /// Sends requesters away for good when the share is saved, and removes those who take part.
-    open func blockRequesters(_ requesters: [AccessRequester]) { sharing.block(requesters.map(\.person)) }
+    open func blockRequesters(_ requesters: [AccessRequester]) { revise { $0.block(requesters.map(\.person)) } }
 
     /// Lets people ask again.
     open func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {
-        sharing.unblock(blockedIdentities.map(\.person))
+        revise { $0.unblock(blockedIdentities.map(\.person)) }
     }
 
     // MARK: As a record
@@ -124,10 +135,10 @@ open class CKShare: CKRecord {
         let state = RecordArchive.state(in: aDecoder)
         let content = Archive.decode(SharingState.Content.self, from: aDecoder, key: Self.archiveKey)
         if let state, let content {
-            sharing = SharingState(content)
+            sharingContent = Mutex(SharingState(content))
             super.init(state: state)
         } else {
-            sharing = SharingState(root: nil)
+            sharingContent = Mutex(SharingState(root: nil))
             super.init(recordType: CKRecord.SystemType.share, recordID: CKRecord.ID())
         }
     }

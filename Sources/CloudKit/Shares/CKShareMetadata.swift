@@ -128,12 +128,7 @@ extension CKShare {
             self.init(state: try CKRecord.answered(readable).state, sharing: sharing)
         } catch {
             readable.record.fields = []
-            let system = RecordSystemFields(readable.record)
-            self.init(
-                state: RecordState(
-                    system: system, ancestorSystem: system, fields: RecordFields(), encrypted: RecordFields(),
-                    parentChanged: false),
-                sharing: sharing)
+            self.init(state: RecordState(RecordSystemFields(readable.record)), sharing: sharing)
         }
     }
 }

@@ -3,9 +3,7 @@ import Synchronization
 
 extension CKSyncEngine {
     /// Records to save and delete together.
-    // Records are classes that may change; Apple declares this Sendable all the same. They are handed from the delegate to
-    // the engine, which alone works with them until the batch was sent.
-    public struct RecordZoneChangeBatch: CustomStringConvertible, @unchecked Sendable {
+    public struct RecordZoneChangeBatch: CustomStringConvertible, Sendable {
         public var recordsToSave: [CKRecord]
         public var recordIDsToDelete: [CKRecord.ID]
         /// Whether the changes of each zone take effect together or not at all (B-SYN-07).

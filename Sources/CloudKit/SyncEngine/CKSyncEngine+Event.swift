@@ -147,13 +147,10 @@ extension CKSyncEngine.Event {
     }
 
     /// What became of a batch of records; one event for each batch (B-SYN-03).
-    // Records are classes that may change; Apple declares this Sendable all the same. The engine lets go of them with this
-    // event.
-    public struct SentRecordZoneChanges: CustomStringConvertible, @unchecked Sendable {
+    public struct SentRecordZoneChanges: CustomStringConvertible, Sendable {
         /// A record that was not saved. What the engine retries by itself is still pending (B-SYN-08); everything else is
         /// not, and is the app's to mend and add again (B-SYN-09).
-        // As above.
-        public struct FailedRecordSave: CustomStringConvertible, @unchecked Sendable {
+        public struct FailedRecordSave: CustomStringConvertible, Sendable {
             /// As it was sent.
             public let record: CKRecord
             public let error: CKError

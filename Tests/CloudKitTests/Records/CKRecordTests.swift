@@ -283,6 +283,56 @@ import Testing
         #expect(CKCurrentUserDefaultName == "__defaultOwner__")
         #expect(CKRecordNameZoneWideShare == "cloudkit.zoneshare")
     }
+
+    @Test func `A record takes changes from many tasks at once and loses none`() async {
+        let record = CKRecord(recordType: "Note")
+        await withTaskGroup { group in
+            for number in 0..<50 {
+                group.addTask {
+                    record["plain\(number)"] = number
+                    record.encryptedValues["secret\(number)"] = number
+                    _ = record.copy()
+                }
+            }
+        }
+        #expect(record.allKeys().count == 50)
+        #expect(record.changedKeys().count == 50)
+        #expect(record.encryptedValues.allKeys().count == 50)
+    }
+
+    @Test func `Records and shares cross from an actor to another, alone and inside of values`() async {
+        struct Note: Sendable {
+            let record: CKRecord
+            let share: CKShare
+        }
+        let record = CKRecord(recordType: "Note")
+        let note = Note(record: record, share: CKShare(rootRecord: record))
+        let title = await Task { @MainActor in
+            note.record["title"] = "Milk"
+            return note.share.recordID
+        }.value
+        #expect(record["title"] == "Milk")
+        #expect(record.share?.recordID == title)
+    }
+
+    @Test func `A subclass answers for what the server notes`() {
+        final class Known: CKRecord, @unchecked Sendable {
+            override var creationDate: Date? { Date(timeIntervalSince1970: 1) }
+            override var modificationDate: Date? { Date(timeIntervalSince1970: 2) }
+            override var recordChangeTag: String? { self["tag"] }
+            override var creatorUserRecordID: CKRecord.ID? { CKRecord.ID(recordName: "_ada") }
+            override var share: CKRecord.Reference? { CKRecord.Reference(recordID: recordID, action: .none) }
+            override subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+                get { super[key] }
+                set { super[key] = newValue }
+            }
+        }
+        let known: CKRecord = Known(recordType: "Note")
+        known["tag"] = "1"
+        #expect(known.recordChangeTag == "1" && known.creatorUserRecordID?.recordName == "_ada")
+        #expect(known.creationDate.map { $0 < known.modificationDate ?? .distantPast } == true)
+        #expect(known.share?.recordID == known.recordID)
+    }
 }
 
 /// What `encodeSystemFields` keeps of a record.
