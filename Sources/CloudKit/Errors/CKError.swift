@@ -38,6 +38,10 @@ public struct CKError: _BridgedStoredNSError, _ObjectiveCBridgeable {
     public static var errorDomain: String { CKErrorDomain }
     public static var _nsErrorDomain: String { CKErrorDomain }
 
+    /// Why it failed. A code that this version does not know is an internal error.
+    // Foundation's own property ends the process on such a code.
+    public var code: Code { Code(rawValue: _nsError.code) ?? .internalError }
+
     // `NSError.hash` recurses without end here, and so would every hash built on it.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(_nsError.domain)
@@ -189,6 +193,13 @@ public struct CKError: _BridgedStoredNSError, _ObjectiveCBridgeable {
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
         // The compiler calls this for values that it knows to be there.
         CKError(_nsError: source ?? NSError(domain: CKErrorDomain, code: Code.internalError.rawValue))
+    }
+}
+
+extension CKError.Code {
+    /// Matches errors in `catch CKError.zoneNotFound` and the like.
+    public static func ~= (code: CKError.Code, error: any Error) -> Bool {
+        (error as? CKError)?.code == code
     }
 }
 

@@ -45,6 +45,44 @@ import Testing
         #expect(error != CKError(.zoneBusy))
     }
 
+    @Test func `a code that nobody knows ends no process`() {
+        let error: any Error = NSError(domain: CKErrorDomain, code: 999_999)
+        #expect((error as? CKError)?.code == .internalError)
+        #expect((error as? CKError)?.errorCode == 999_999)
+        do {
+            try throwing(error)
+        } catch CKError.zoneNotFound, CKError.unknownItem {
+            Issue.record("caught as what it is not")
+        } catch {
+            #expect("\(error as? CKError ?? CKError(.zoneBusy))".contains("\"Unknown Error\" (999999)"))
+        }
+    }
+
+    @Test func `B-ERR-21 logs show code, texts, pause and the errors of single items`() {
+        let zoneID = CKRecordZone.ID(zoneName: "Notes")
+        let id = CKRecord.ID(recordName: "a", zoneID: zoneID)
+        let other = CKRecord.ID(recordName: "b", zoneID: zoneID)
+        func shown(_ error: any Error) -> String {
+            "\(error)".replacing(#/ 0x[0-9a-f]+/#, with: "")
+        }
+        #expect(shown(CKError(.assetFileNotFound)) == "<CKError: \"Asset File Not Found\" (16)>")
+        let conflict = CKError(RequestFailure(.conflict, "client oplock error updating record", retryAfter: 2))
+        #expect(
+            shown(conflict)
+                == "<CKError: \"Server Record Changed\" (14/2004); server message = \"client oplock error updating record\"; "
+                + "Retry after 2.0 seconds>")
+        #expect(
+            shown(CKError.partialFailure([id: CKError(.limitExceeded), other: CKError(.batchRequestFailed)])) == """
+                <CKError: "Partial Failure" (2/1011); "Failed to modify some records"; partial errors: {
+                \ta:(Notes:__defaultOwner__) = <CKError: "Limit Exceeded" (27)>
+                \t... 1 "Batch Request Failed" CKErrors omitted ...
+                }>
+                """)
+        #expect(
+            shown(CKError.partialFailure([zoneID: CKError(.zoneNotFound)], deed: "fetch some record zones")).contains(
+                "\tNotes:__defaultOwner__ = <CKError: \"Zone Not Found\" (26)>"))
+    }
+
     @Test func `there are 37 codes`() {
         #expect((1...37).allSatisfy { CKError.Code(rawValue: $0) != nil })
         #expect(CKError.Code(rawValue: 0) == nil)
