@@ -9,7 +9,7 @@ extension DatabaseEndpoints {
     /// (B-ACP-02).
     func sharePage(ofLink guid: String, _ exchange: Exchange) async throws -> Answer {
         guard let (container, environment) = try await cloud.sharePlace(ofLink: guid) else {
-            if exchange.wantsJSON { throw RequestFailure(.itemNotFound, "Record not found") }
+            if exchange.wantsJSON { throw RequestFailure.noSuchShare }
             return Pages.shareNotFound()
         }
         if exchange.wantsJSON {

@@ -130,5 +130,5 @@ extension RequestFailure {
         .participantAlreadyInvited, "the user is invited to the share already", remedy: "Accept the invitation.")
 
     /// B-ACP-02: as for a link that never was.
-    static let noSuchShare = RequestFailure(.itemNotFound, "Record not found")
+    package static let noSuchShare = RequestFailure(.itemNotFound, "Share not found")
 }

@@ -44,6 +44,15 @@ import Testing
         }
     }
 
+    @Test func `B-ACP-02, B-ERR-21 strangers hear of a private share what they hear of none`() async throws {
+        try await withShare(with: [invite(TestCloud.bob)]) { test, share in
+            let nowhere = try await test.resolve("nowhere", by: TestCloud.cyd)
+            #expect(nowhere == .failed(RequestFailure(.itemNotFound, "Share not found")))
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.cyd) == nowhere)
+            #expect(try await test.accept("nowhere", by: TestCloud.bob) == nowhere)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `B-ACP-02 an old link does not lead to a later share of a record of the same name`(_ engine: Engine)
         async throws
