@@ -25,8 +25,10 @@ extension CKError {
         userInfo[NSLocalizedRecoverySuggestionErrorKey] = remedy
         userInfo[CKErrorRetryAfterKey] = retryAfter.map { NSNumber(value: $0) }
         if let subcode {
-            userInfo[NSUnderlyingErrorKey] = NSError(
-                domain: internalErrorDomain, code: subcode, userInfo: [NSLocalizedDescriptionKey: reason])
+            userInfo[NSDebugDescriptionErrorKey] = "\(internalErrorDomain): \(subcode)"
+            var underlying: [String: Any] = [NSLocalizedDescriptionKey: reason]
+            underlying[serverDescriptionKey] = details[serverDescriptionKey]
+            userInfo[NSUnderlyingErrorKey] = NSError(domain: internalErrorDomain, code: subcode, userInfo: underlying)
         }
         return CKError(code, userInfo: userInfo)
     }

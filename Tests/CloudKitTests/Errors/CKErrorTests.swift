@@ -124,6 +124,17 @@ import Testing
         #expect(error.clientRecord == nil)
     }
 
+    @Test func `B-ERR-21 the underlying error tells the server's sub-code and words, too`() throws {
+        let error = CKError(
+            RequestFailure(.itemNotFound, "Record not found"), deed: .fetchingRecord(.init(recordName: "r")))
+        #expect(error.userInfo[NSDebugDescriptionErrorKey] as? String == "CKInternalErrorDomain: 2003")
+        let underlying = try #require(error.userInfo[NSUnderlyingErrorKey] as? NSError)
+        #expect(underlying.domain == "CKInternalErrorDomain")
+        #expect(underlying.code == 2003)
+        #expect(underlying.userInfo["ServerErrorDescription"] as? String == "Record not found")
+        #expect(CKError(.networkFailure).userInfo[NSDebugDescriptionErrorKey] == nil)
+    }
+
     @Test func `B-SAV-07 a conflict carries client, server and ancestor record`() throws {
         let record = try CKRecord(Fixture.record(fields: [("a", .string("old"))], tag: "t1"))
         record["a"] = "mine"
