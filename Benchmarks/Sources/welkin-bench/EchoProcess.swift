@@ -12,6 +12,7 @@ final class EchoProcess {
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
             .deletingLastPathComponent().appendingPathComponent("bare-echo").path
         held = try HeldPort()
+        let port = held.number
         process = try ChildProcess([program, String(port)], variables: [:], output: output)
         for _ in 0..<1000 {
             if let exchange = try? RawExchange(port: port, connections: 1), (try? exchange.ask(Self.request)) != nil {
