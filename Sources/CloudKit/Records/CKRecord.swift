@@ -158,7 +158,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     /// Every type of value but references and assets, and lists of it; not in the public database (B-ENC-02). A name is
     /// either here or among the others, for all records of the type and for good (B-ENC-03, B-ENC-05); what breaks one of
     /// these rules is refused when the record is saved. Reading and setting cost no more than with other fields.
-    open var encryptedValues: any CKRecordKeyValueSetting { encrypted }
+    open var encryptedValues: any CKRecordKeyValueSetting & Sendable { encrypted }
 
     public func makeIterator() -> CKRecordKeyValueIterator {
         CKRecordKeyValueIterator(self)

@@ -264,7 +264,94 @@ private enum CodeForms {
     }
 }
 
+// MARK: Records between actors
+
+/// An app's value with records in it.
+private struct Entry: Sendable {
+    var record: CKRecord
+    var share: CKShare?
+    var secrets: any CKRecordKeyValueSetting & Sendable { record.encryptedValues }
+}
+
+private actor Library {
+    private var entries: [CKRecord.ID: Entry] = [:]
+
+    func keep(_ record: CKRecord) { entries[record.recordID] = Entry(record: record) }
+
+    func record(for id: CKRecord.ID) -> CKRecord? { entries[id]?.record }
+
+    func load(_ ids: [CKRecord.ID], from database: CKDatabase) async throws {
+        try await withThrowingTaskGroup(of: CKRecord.self) { group in
+            for id in ids { group.addTask { try await database.record(for: id) } }
+            for try await record in group { keep(record) }
+        }
+    }
+}
+
+@MainActor private final class Shelf {
+    var records: [CKRecord] = []
+
+    func save(to database: CKDatabase) {
+        let operation = CKModifyRecordsOperation(recordsToSave: records)
+        operation.perRecordSaveBlock = { _, result in
+            guard let record = try? result.get() else { return }
+            Task { @MainActor in self.records.append(record) }
+        }
+        database.add(operation)
+    }
+}
+
+// MARK: Waiting for another account
+
+@MainActor private final class AccountScreen {
+    var isAvailable = false
+    private var watching: Task<Void, Never>?
+
+    func appear() {
+        watching = Task { [weak self] in
+            for await _ in NotificationCenter.default.notifications(named: .CKAccountChanged) {
+                let status = try? await CKContainer.default().accountStatus()
+                self?.isAvailable = status == .available
+            }
+        }
+    }
+}
+
 @Suite struct CodeFormTests {
+    @Test func `B-ACC-03 notifications come as a sequence, from the moment it is made`() async {
+        let name = Notification.Name("CodeFormTests")
+        let center = NotificationCenter()
+        let notifications = center.notifications(named: name)
+        for number in 1...3 { center.post(name: name, object: nil, userInfo: ["number": number]) }
+        center.post(name: .CKAccountChanged, object: nil)
+        var numbers: [Int] = []
+        for await notification in notifications {
+            numbers.append(notification.userInfo?["number"] as? Int ?? 0)
+            if numbers.count == 3 { break }
+        }
+        #expect(numbers == [1, 2, 3])
+        center.post(name: name, object: nil, userInfo: ["number": 4])
+        var later = notifications.map { $0.name }.makeAsyncIterator()
+        #expect(await later.next() == name)
+    }
+
+    @Test func `a record that actors share keeps what each of them sets`() async {
+        let library = Library()
+        let record = CKRecord(recordType: "Note")
+        await library.keep(record)
+        await withTaskGroup { group in
+            for number in 0..<40 {
+                group.addTask {
+                    let shared = await library.record(for: record.recordID)
+                    shared?["field\(number)"] = number
+                    shared?.encryptedValues["secret\(number)"] = number
+                }
+            }
+        }
+        #expect(record.allKeys().count == 40)
+        #expect(record.encryptedValues.changedKeys().count == 40)
+    }
+
     @Test func `The raw values of Apples enumerations`() {
         #expect(CKAccountStatus.temporarilyUnavailable.rawValue == 4)
         #expect(CKDatabase.Scope.shared.rawValue == 3)
