@@ -6,7 +6,8 @@ import Testing
 
 /// Set a value on one device, read it on another, and the server never could.
 @Suite struct EncryptedValuesTests {
-    private static let date = Date(timeIntervalSince1970: 1_700_000_000.125)
+    /// Between two milliseconds, as what a clock says.
+    private static let date = Date(timeIntervalSinceReferenceDate: 721_692_800.123_456_7)
 
     /// Two devices of one user and a zone.
     private func withTwoDevices(

@@ -60,7 +60,7 @@ extension CKRecord {
                 throw CKError.invalidArguments(
                     "Field '\(key)' of encryptedValues holds a reference, which cannot be encrypted")
             }
-            plain.append(field)
+            plain.append(ExactDate.field(field, of: value) ?? field)
         }
         let state = self.state
         let (system, parentChanged) = (state.system, state.parentChanged)
@@ -202,7 +202,8 @@ extension CKRecord {
         values.reserveCapacity(fields.count)
         for field in fields where !field.type.isEncrypted {
             do {
-                values[field.name] = conversion.object(of: try field.value(), key: field.name)
+                values[field.name] =
+                    try ExactDate.object(of: field) ?? conversion.object(of: try field.value(), key: field.name)
             } catch {
                 throw CKError.failure(
                     .internalError, reason: "The server sent a field '\(field.name)' that cannot be read")

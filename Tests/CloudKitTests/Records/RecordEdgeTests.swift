@@ -1,4 +1,5 @@
 import CloudKitModel
+import SeededChance
 import Testing
 
 @testable import CloudKit
@@ -182,6 +183,24 @@ import Testing
         #expect(try known.secrets(allKeys: true)?.fields.map(\.name) == ["e", "f"])
         #expect(try known.secrets(allKeys: true)?.held == Protection(epoch: 7))
         #expect(known["e"] == nil && known.changedKeys().isEmpty)
+    }
+
+    @Test func `B-ENC-01 encrypted dates come back to the last bit`() throws {
+        var chance = SplitMix64(seed: 5)
+        var dates = (0..<200).map { _ in
+            Date(timeIntervalSinceReferenceDate: Double.random(in: -5e10...5e10, using: &chance))
+        }
+        dates += [0, 0.5, 793_109_282.061, 1e-9, -0.000_1, -1e11].map { Date(timeIntervalSinceReferenceDate: $0) }
+        let record = fresh()
+        record.encryptedValues["list"] = dates
+        for (number, date) in dates.enumerated() { record.encryptedValues["d\(number)"] = date }
+        let fields = try #require(try record.secrets(allKeys: true)).fields
+        #expect(fields.allSatisfy { $0.type.base == .timestamp })
+        let read = try CKRecord(OpenedRecord(Fixture.sealed(fields.map(\.name)), values: .success(fields)))
+        #expect(read.encryptedValues["list"] as? [Date] == dates)
+        for (number, date) in dates.enumerated() {
+            #expect(read.encryptedValues["d\(number)"] as? Date == date)
+        }
     }
 
     @Test func `B-ENC-05 a name is either plain or encrypted`() {

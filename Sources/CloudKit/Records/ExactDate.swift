@@ -1,0 +1,50 @@
+import CloudKitModel
+import Foundation
+
+/// Dates of encrypted fields, whose last digit counts: the wire's timestamps are whole milliseconds, but what is sealed is
+/// between devices, and apps compare the dates they sync.
+///
+/// A date that whole milliseconds do not give again is sealed as milliseconds since 1970 with a fraction, exact to the last bit.
+enum ExactDate {
+    /// nil: whole milliseconds say the same, or no field could hold the date.
+    private static func text(_ date: Date) -> String? {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        guard let whole = Int64(exactly: milliseconds), FieldConversion.date(whole) != date,
+            // The shortest text that gives the same number again; Decimal then calculates without rounding.
+            let seconds = Decimal(string: "\(date.timeIntervalSinceReferenceDate)", locale: posix)
+        else { return nil }
+        let text = "\((seconds + referenceSeconds) * 1000)"
+        return text.contains(".") ? text : text + ".0"
+    }
+
+    private static func date(_ text: Substring) -> Date? {
+        guard text.contains("."), let milliseconds = Decimal(string: String(text), locale: posix),
+            let seconds = Double("\(milliseconds / 1000 - referenceSeconds)")
+        else { return nil }
+        return Date(timeIntervalSinceReferenceDate: seconds)
+    }
+
+    private static let referenceSeconds = Decimal(Int(Date.timeIntervalBetween1970AndReferenceDate))
+    private static let posix = Locale(identifier: "en_US_POSIX")
+
+    /// The field with its dates to the last bit; nil: the field as it is says it all.
+    static func field(_ plain: Field, of stored: Any) -> Field? {
+        guard plain.type.base == .timestamp else { return nil }
+        if let date = stored as? Date {
+            return text(date).map { Field(name: plain.name, type: plain.type, json: Array($0.utf8)) }
+        }
+        guard let dates = stored as? [Date], dates.contains(where: { text($0) != nil }) else { return nil }
+        let elements = dates.map { text($0) ?? "\(Int64(($0.timeIntervalSince1970 * 1000).rounded()))" }
+        return Field(name: plain.name, type: plain.type, json: Array("[\(elements.joined(separator: ","))]".utf8))
+    }
+
+    /// What such a field holds; nil: it is not of that kind.
+    static func object(of field: Field) -> (any StoredValue)? {
+        guard field.type.base == .timestamp, field.json.contains(UInt8(ascii: ".")) else { return nil }
+        let text = String(decoding: field.json, as: UTF8.self)
+        guard field.type.isList else { return date(text[...]).map { $0 as NSDate } }
+        let elements = text.dropFirst().dropLast().split(separator: ",", omittingEmptySubsequences: false)
+        let dates = elements.compactMap { date($0) ?? Int64($0).map(FieldConversion.date) }
+        return dates.count == elements.count ? dates as NSArray : nil
+    }
+}
