@@ -78,6 +78,10 @@ public final class CKContainer: NSObject, Sendable {
                 configuration, identifier: identifier, transport: transport, timekeeping: timekeeping))
     }
 
+    public override var description: String {
+        "<CKContainer: \(addressText(of: self)); containerIdentifier=\(containerIdentifier ?? "(null)")>"
+    }
+
     private static let configured = CKContainer(connection: .configured(identifier: nil, profile: nil))
 
     /// What `default()` means in a task instead of the configured container.

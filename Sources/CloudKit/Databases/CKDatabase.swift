@@ -31,6 +31,11 @@ public final class CKDatabase: NSObject, Sendable {
         }
     }
 
+    public override var description: String {
+        "<CKDatabase: \(addressText(of: self)); containerIdentifier=\(connection.identifier ?? "(null)"), "
+            + "databaseScope=\(databaseScope)>"
+    }
+
     /// Starts an operation on this database.
     ///
     /// Operations are single-use: adding one a second time has no effect (B-OPS-03).

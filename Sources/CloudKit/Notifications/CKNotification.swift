@@ -60,6 +60,18 @@ open class CKNotification: NSObject, @unchecked Sendable {
     public final var badge: NSNumber? { content.alert.badge.map { NSNumber(value: $0) } }
     public final var soundName: String? { content.alert.sound }
     public final var category: String? { content.alert.category }
+
+    /// Names, never what people see or values of fields: those do not belong into logs.
+    open override var description: String {
+        let parts = [
+            "notificationType=\(notificationType)", "notificationID=\(content.id ?? "(null)")",
+            "containerIdentifier=\(containerIdentifier ?? "(null)")", "subscriptionID=\(subscriptionID ?? "(null)")",
+        ]
+        return "<\(Self.self): \(addressText(of: self)); \((parts + details).joined(separator: ", "))>"
+    }
+
+    /// What subclasses add to the description.
+    var details: [String] { isPruned ? ["isPruned=true"] : [] }
 }
 
 /// Lets an initialiser return a subclass: only one of a protocol may assign `self`.
@@ -104,15 +116,26 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
             return fields.mapValues { $0.object(in: zoneID) }
         }
     }
+
+    override var details: [String] {
+        ["queryNotificationReason=\(queryNotificationReason)", "databaseScope=\(databaseScope)"]
+            + (recordID.map { ["recordID=\($0)"] } ?? []) + super.details
+    }
 }
 
 /// Something changed in a zone.
 public final class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
     public var recordZoneID: CKRecordZone.ID? { if case .zone(let id) = content.kind { id } else { nil } }
     public var databaseScope: CKDatabase.Scope { content.scope }
+
+    override var details: [String] {
+        ["databaseScope=\(databaseScope)"] + (recordZoneID.map { ["recordZoneID=\($0)"] } ?? []) + super.details
+    }
 }
 
 /// Something changed in a database.
 public final class CKDatabaseNotification: CKNotification, @unchecked Sendable {
     public var databaseScope: CKDatabase.Scope { content.scope }
+
+    override var details: [String] { ["databaseScope=\(databaseScope)"] + super.details }
 }

@@ -68,6 +68,10 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         return copy
     }
 
+    open override var description: String {
+        "<\(Self.self): \(addressText(of: self)); subscriptionID=\(subscriptionID), subscriptionType=\(subscriptionType)>"
+    }
+
     // MARK: Archiving
 
     public class var supportsSecureCoding: Bool { true }

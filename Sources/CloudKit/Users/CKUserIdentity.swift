@@ -33,6 +33,12 @@ public final class CKUserIdentity: NSObject, NSCopying, NSSecureCoding, Sendable
 
     public override var hash: Int { content.hashValue }
 
+    /// Without names and addresses: those do not belong into logs.
+    public override var description: String {
+        "<CKUserIdentity: \(addressText(of: self)); userRecordID=\(userRecordID?.recordName ?? "(null)"), "
+            + "hasiCloudAccount=\(hasiCloudAccount)>"
+    }
+
     // MARK: Archiving
 
     public static var supportsSecureCoding: Bool { true }

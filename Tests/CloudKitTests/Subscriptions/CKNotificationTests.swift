@@ -5,6 +5,23 @@ import Testing
 @testable import CloudKit
 
 @Suite struct CKNotificationTests {
+    @Test func `descriptions hold names, and nothing that people see`() throws {
+        let notification = try #require(
+            CKNotification(fromRemoteNotificationDictionary: [
+                "aps": ["alert": "hidden"],
+                "ck": [
+                    "ce": 2, "cid": "iCloud.a", "nid": "n",
+                    "qry": ["sid": "s", "rid": "r", "fo": 1, "af": ["a": "hidden"]],
+                ],
+            ]))
+        let text = notification.description
+        #expect(text.hasPrefix("<CKQueryNotification: 0x"))
+        #expect(text.contains("containerIdentifier=iCloud.a, subscriptionID=s, queryNotificationReason=recordCreated"))
+        #expect(text.contains("recordName=r") && !text.contains("hidden"))
+        #expect(CKDatabaseSubscription(subscriptionID: "all").description.contains("subscriptionID=all"))
+        #expect(CKContainer(identifier: "iCloud.a").sharedCloudDatabase.description.contains("databaseScope=shared"))
+    }
+
     private static let zone = ["zid": "Z", "zoid": "_me", "sid": "S"]
 
     private static func dictionary(
