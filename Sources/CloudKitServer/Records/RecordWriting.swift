@@ -80,8 +80,8 @@ struct RecordWriting {
         _ draft: SaveDraft, of item: RecordItem, _ transaction: inout StorageWriter
     ) throws -> Record {
         let version = nextVersion()
-        let stamp = self.stamp
         let held = draft.held
+        let stamp = stamp(after: held)
         let stored = StoredRecord(
             name: item.name, recordType: draft.recordType, version: version,
             feedVersion: zone.isCustom ? version : 0, created: held?.created ?? stamp, modified: stamp,
@@ -123,7 +123,7 @@ struct RecordWriting {
         change(&record)
         record.tagVersion = version
         record.feedVersion = zone.isCustom ? version : 0
-        record.modified = stamp
+        record.modified = stamp(after: held)
         let size = transaction.set(record, zone: zone.number)
         moveInFeed(record, previous: held, size: size, &transaction)
         observe(.updated, record)
@@ -163,7 +163,7 @@ struct RecordWriting {
         let held = draft.held
         let version = nextVersion()
         if zone.isCustom {
-            let tombstone = StoredRecord(tombstoneOf: held, version: version, modified: stamp)
+            let tombstone = StoredRecord(tombstoneOf: held, version: version, modified: stamp(after: nil))
             let size = transaction.set(tombstone, zone: zone.number)
             moveInFeed(tombstone, previous: held, size: size, &transaction)
         } else {
@@ -243,9 +243,12 @@ struct RecordWriting {
         return database.takeVersions(1)
     }
 
-    private var stamp: Stamp {
+    /// When and by whom a record is written now. Of two versions of a record the newer has the later date, also within a
+    /// millisecond and when the clock was set back: apps tell by it which is newer.
+    private func stamp(after held: StoredRecord?) -> Stamp {
         Stamp(
-            timestamp: batch.now, user: batch.place.caller.user ?? batch.place.owner,
+            timestamp: max(batch.now, held.map { $0.modified.timestamp + 1 } ?? .min),
+            user: batch.place.caller.user ?? batch.place.owner,
             deviceID: batch.place.caller.deviceID)
     }
 

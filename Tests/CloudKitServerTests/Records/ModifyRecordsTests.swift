@@ -35,6 +35,23 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-REC-05 the newer version has the later date, within a millisecond and when the clock is set back`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            var dates: [Int64] = []
+            for step: Int64 in [0, 0, 0, -3_600_000, 0, 7_200_000] {
+                test.time.advance(step)
+                dates.append(
+                    try #require(try await test.modify([save(.forceUpdate, "R1")])[0].record).modified.timestamp)
+            }
+            #expect(zip(dates, dates.dropFirst()).allSatisfy { $0 < $1 })
+            #expect(dates.last == test.time.now)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-REC-06 every save gives another tag, B-SAV-13 also one without changes`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
