@@ -335,6 +335,16 @@ private actor Library {
         #expect(await later.next() == name)
     }
 
+    @Test func `change tokens are kept in defaults as samples do`() throws {
+        let suite = "CodeFormTests-\(UUID().uuidString)"
+        let defaults = try #require(UserDefaults(suiteName: suite))
+        defer { defaults.removePersistentDomain(forName: suite) }
+        defaults.setValue(Data([1, 2]), forKey: "token")
+        #expect(defaults.data(forKey: "token") == Data([1, 2]))
+        defaults.setValue(nil, forKey: "token")
+        #expect(defaults.data(forKey: "token") == nil)
+    }
+
     @Test func `a record that actors share keeps what each of them sets`() async {
         let library = Library()
         let record = CKRecord(recordType: "Note")
