@@ -17,11 +17,15 @@ enum ExactDate {
         return text.contains(".") ? text : text + ".0"
     }
 
+    /// nil: not of that kind, or beyond what any field could hold.
     private static func date(_ text: Substring) -> Date? {
-        guard text.contains("."), let milliseconds = Decimal(string: String(text), locale: posix),
+        // Decimal reads as far as it can; Double takes numbers only.
+        guard text.contains("."), !text.contains(where: \.isLetter), Double(text) != nil,
+            let milliseconds = Decimal(string: String(text), locale: posix),
             let seconds = Double("\(milliseconds / 1000 - referenceSeconds)")
         else { return nil }
-        return Date(timeIntervalSinceReferenceDate: seconds)
+        let date = Date(timeIntervalSinceReferenceDate: seconds)
+        return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { _ in date }
     }
 
     private static let referenceSeconds = Decimal(Int(Date.timeIntervalBetween1970AndReferenceDate))

@@ -203,6 +203,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["99999999999999999999999999.5", "[1.5,1e300.0]", "1.x", "nan.", ".", "[1.5,]"])
+    func `B-TM-12 a sealed date that nobody could have meant is an error`(json: String) throws {
+        let type = FieldType(.timestamp, isList: json.hasPrefix("["))
+        let fields = [Field(name: "d", type: type, json: Array(json.utf8))]
+        let error = #expect(throws: CKError.self) {
+            try CKRecord(OpenedRecord(Fixture.sealed(["d"]), values: .success(fields)))
+        }
+        #expect(error?.code == .internalError)
+    }
+
     @Test func `B-ENC-05 a name is either plain or encrypted`() {
         func refused(_ change: (CKRecord) -> Void) -> Bool {
             let record = fresh()
