@@ -1,12 +1,25 @@
 import Crypto
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Where keys and nonces come from: the system's generator, or in a test a seeded one.
 package struct Randomness: Sendable {
     private let fill: @Sendable (Int) -> [UInt8]
 
     /// The system's cryptographic generator.
     package static let system = Randomness { count in
+        #if canImport(Glibc)
+            // One call of the system for a nonce: Swift's own generator makes one for every eight bytes.
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                // Of more than 256 bytes it gives none.
+                guard let start = buffer.baseAddress, getentropy(start, count) == 0 else { return }
+                filled = count
+            }
+            if bytes.count == count { return bytes }
+        #endif
         var generator = SystemRandomNumberGenerator()
         return generator.bytes(count)
     }
