@@ -25,10 +25,12 @@ extension CKRecord {
     ///
     /// - Throws: `CKError.invalidArguments` for a name that is both plain and encrypted (B-ENC-05).
     func fieldChanges(allKeys: Bool) throws(CKError) -> [FieldChange] {
-        try checkNames(allKeys: allKeys)
-        let conversion = FieldConversion(zoneID: recordID.zoneID)
+        let state = self.state
+        let (fields, sealed) = (state.fields, state.encrypted)
+        try Self.checkNames(fields, sealed, allKeys: allKeys)
+        let conversion = FieldConversion(zoneID: state.system.recordID.zoneID)
         let keys = fields.keysToSend(all: allKeys)
-        let removed = encrypted.fields.changedKeys.filter { encrypted.fields.values[$0] == nil }
+        let removed = sealed.changedKeys.filter { sealed.values[$0] == nil }
         var changes: [FieldChange] = []
         changes.reserveCapacity(keys.count + removed.count)
         for key in keys.union(removed).sorted() {
@@ -46,10 +48,12 @@ extension CKRecord {
     ///
     /// - Throws: `CKError.invalidArguments` for a value that cannot be encrypted (B-ENC-01).
     func secrets(allKeys: Bool) throws(CKError) -> RecordSecrets? {
-        let conversion = FieldConversion(zoneID: recordID.zoneID)
+        let state = self.state
+        let (system, sealed) = (state.system, state.encrypted)
+        let conversion = FieldConversion(zoneID: system.recordID.zoneID)
         var plain: [Field] = []
-        for key in encrypted.fields.keysToSend(all: allKeys).sorted() {
-            guard let value = encrypted.fields.values[key] else { continue }
+        for key in sealed.keysToSend(all: allKeys).sorted() {
+            guard let value = sealed.values[key] else { continue }
             guard AssetField(key, value) == nil else {
                 throw CKError.invalidArguments(
                     "Field '\(key)' of encryptedValues holds an asset; set it on the record, assets are encrypted anyway"
@@ -62,23 +66,22 @@ extension CKRecord {
             }
             plain.append(ExactDate.field(field, of: value) ?? field)
         }
-        let state = self.state
-        let (system, parentChanged) = (state.system, state.parentChanged)
         // The wrap of a record's key under its parent's makes the record part of the parent's tree, whatever it holds.
         let hasWrap = system.protection.map { !$0.keys.isEmpty } ?? false
         let isShared = system.share != nil && system.share != state.ancestorSystem.share
         guard
             !plain.isEmpty || isShared || !assetFields(allKeys: allKeys).isEmpty
-                || (parentChanged && (system.parent != nil || hasWrap))
+                || (state.parentChanged && (system.parent != nil || hasWrap))
         else { return nil }
         return RecordSecrets(
             fields: plain, recordType: recordType, parent: system.parent?.recordID.recordName,
-            share: isShared ? nil : system.share?.recordID.recordName, isMoved: parentChanged || isShared,
+            share: isShared ? nil : system.share?.recordID.recordName, isMoved: state.parentChanged || isShared,
             held: system.protection)
     }
 
-    private func checkNames(allKeys: Bool) throws(CKError) {
-        let sealed = encrypted.fields
+    private static func checkNames(
+        _ fields: RecordFields, _ sealed: RecordFields, allKeys: Bool
+    ) throws(CKError) {
         guard !sealed.isEmpty else { return }
         for key in sealed.keysToSend(all: allKeys).union(sealed.values.keys).sorted() {
             let isPlain = fields.values[key] != nil
@@ -109,6 +112,7 @@ extension CKRecord {
 
     /// The fields of assets to send, sorted by name; their files may have to be uploaded first (B-AST-03).
     func assetFields(allKeys: Bool) -> [AssetField] {
+        let fields = self.fields
         let keys = allKeys ? Set(fields.values.keys) : fields.changedKeys
         return keys.sorted().compactMap { key in fields.values[key].flatMap { AssetField(key, $0) } }
     }
