@@ -55,7 +55,7 @@ extension JSONReader {
     }
 
     mutating func encryptionScope() throws(JSONError) -> ZoneEncryptionScope {
-        try word(ZoneEncryptionScope.init(wireWord:))
+        try word(ZoneEncryptionScope.init(word:))
     }
 
     /// One word of a closed set; another one is an unexpected input at its place.

@@ -2,8 +2,15 @@ import CloudKitModel
 import JSONBytes
 
 extension ZoneEncryptionScope {
-    init?(wireWord: String) {
-        switch wireWord {
+    var wireWord: StaticString {
+        switch self {
+        case .perRecord: "PER_RECORD"
+        case .perZone: "PER_ZONE"
+        }
+    }
+
+    init?(word: String) {
+        switch word {
         case "PER_RECORD": self = .perRecord
         case "PER_ZONE": self = .perZone
         default: return nil
@@ -14,8 +21,8 @@ extension ZoneEncryptionScope {
 extension JSONWriter {
     /// Says what the keys in a zone belong to, where that is not the rule: the web services know nothing of it.
     mutating func encryptionScope(_ scope: ZoneEncryptionScope) {
-        guard scope == .perZone else { return }
+        guard scope != .perRecord else { return }
         key("encryptionScope")
-        word("PER_ZONE")
+        word(scope.wireWord)
     }
 }
