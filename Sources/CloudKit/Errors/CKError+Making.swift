@@ -6,7 +6,7 @@ extension CKError {
     static let serverDescriptionKey = "ServerErrorDescription"
     /// In `userInfo`: the whole description (B-ERR-21).
     static let descriptionKey = "CKErrorDescription"
-    /// The domain of the underlying error, whose code is the server's sub-code (behaviour.md §10).
+    /// The domain of the underlying error, whose code is the server's sub-code (docs/rules/ERR.md).
     static let internalErrorDomain = "CKInternalErrorDomain"
 
     /// An error with its texts.
@@ -112,7 +112,7 @@ extension CKError {
         self.init(failure, deed: .savingRecord(record.recordID), details: details)
     }
 
-    /// The server's sub-code (behaviour.md §10); nil where there is none.
+    /// The server's sub-code (docs/rules/ERR.md); nil where there is none.
     var subcode: Int? {
         (_nsError.userInfo[NSUnderlyingErrorKey] as? NSError).flatMap {
             $0.domain == Self.internalErrorDomain ? $0.code : nil

@@ -3,7 +3,7 @@
 /// Neither reason nor details hold secrets or field values.
 package struct RequestFailure: Error, Hashable, Sendable {
     package var code: Code
-    /// A fixed sentence; wordings people match on are those of web-services.md §5.3 and behaviour.md §10.
+    /// A fixed sentence; texts that apps compare are those of docs/web-services.md and docs/rules/ERR.md.
     package var reason: String
     /// What the caller can do about it, one sentence; nil where the reason says it all.
     package var remedy: String?
@@ -79,7 +79,7 @@ package struct RequestFailure: Error, Hashable, Sendable {
 }
 
 extension RequestFailure.Code {
-    /// `CKError.Code` and the server's sub-code of it (behaviour.md §10).
+    /// `CKError.Code` and the server's sub-code of it (docs/rules/ERR.md).
     package var native: (code: Int, subcode: Int?) {
         switch self {
         case .accessDenied, .systemFieldWrite: (10, 2007)

@@ -11,7 +11,7 @@ package enum FeedPosition: Hashable, Sendable {
     case caughtUp
     case refuse(RequestFailure)
 
-    /// Rules B-CHG-02, B-CHG-08 to B-CHG-10, S-FEED-05.
+    /// Rules B-CHG-02, B-CHG-08 to B-CHG-10. A token ahead of the data, after a restore, has expired.
     ///
     /// - Parameters:
     ///   - token: nil: none was sent.

@@ -78,7 +78,7 @@ import Testing
         #expect(position(paging, zone(latest: 120)) == .forward(after: 40, baseline: 100))
     }
 
-    @Test func `B-CHG-10 another incarnation, S-FEED-05 or a token ahead of the data, has expired`() {
+    @Test func `B-CHG-10 a token of another incarnation or ahead of the data has expired`() {
         #expect(position(.zone(2, at: 7), zone()) == .refuse(expired))
         #expect(position(.zone(3, at: 101), zone()) == .refuse(expired))
         #expect(position(SyncToken(.zone, zone: 3, version: 1, baseline: 101), zone()) == .refuse(expired))
