@@ -55,10 +55,12 @@ let package = Package(
     targets: [
         // Floor 0: bytes. They know nothing of CloudKit.
         .target(name: "JSONBytes", swiftSettings: strict),
-        .target(name: "OrderedStore", swiftSettings: staying),
+        .target(name: "AsyncLocks", swiftSettings: staying),
+        .target(name: "OrderedStore", dependencies: ["AsyncLocks"], swiftSettings: staying),
         .target(name: "FileStore", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .target(name: "OrderedStoreSQLite", dependencies: ["OrderedStore", "CSQLite"], swiftSettings: staying),
+        .target(
+            name: "OrderedStoreSQLite", dependencies: ["AsyncLocks", "OrderedStore", "CSQLite"], swiftSettings: staying),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
@@ -79,10 +81,12 @@ let package = Package(
         // Floor 3: the rules of the cloud; the framework that apps import.
         .target(
             name: "CloudKitServer",
-            dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: staying),
+            dependencies: ["AsyncLocks", "CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto],
+            swiftSettings: staying),
         .target(
             name: "CloudKit",
             dependencies: [
+                "AsyncLocks",
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", "HTTPTransfer",
                 crypto,
             ], swiftSettings: strict),
@@ -142,6 +146,7 @@ let package = Package(
                 "HTTPTransfer", crypto,
             ],
             swiftSettings: strict),
+        .testTarget(name: "AsyncLocksTests", dependencies: ["AsyncLocks"], swiftSettings: staying),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],

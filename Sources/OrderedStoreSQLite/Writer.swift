@@ -1,3 +1,4 @@
+import AsyncLocks
 import OrderedStore
 import Synchronization
 
@@ -23,7 +24,7 @@ final class Writer: Sendable {
     /// Nanoseconds of a clock that is never set back.
     private let now: @Sendable () -> UInt64
     private let thread: DiskThread
-    private let turns = Turnstile()
+    private let turns = AsyncMutex()
     private let state = Mutex(State())
 
     init(
@@ -61,8 +62,8 @@ final class Writer: Sendable {
     /// SQLite counts what other connections have committed; of this process's, only the writer's does.
     func foreignCommitMark() async throws -> Int64 {
         try await withTaskExecutorPreference(thread) {
-            await turns.enter()
-            defer { turns.leave() }
+            await turns.lock()
+            defer { turns.unlock() }
             return try connection.use { (handle) throws(StoreError) in
                 try handle.first(.dataVersion, { $0.step() }, { $0.integer(at: 0) }) ?? 0
             }
@@ -82,8 +83,8 @@ final class Writer: Sendable {
         }
         await checkpointer.close()
         await withTaskExecutorPreference(thread) {
-            await turns.enter()
-            defer { turns.leave() }
+            await turns.lock()
+            defer { turns.unlock() }
             endRest()
             try? connection.use { handle in handle.checkpointFully() }
             connection.close()
@@ -103,8 +104,8 @@ extension Writer {
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async -> (Result<Value, any Error>, Batch?) {
-        await turns.enter()
-        defer { turns.leave() }
+        await turns.lock()
+        defer { turns.unlock() }
         let (outcome, batch) = await join(partitions, body)
         endTurn()
         return (outcome, batch)
