@@ -54,7 +54,8 @@ let package = Package(
     ],
     targets: [
         // Floor 0: bytes. They know nothing of CloudKit.
-        .target(name: "JSONBytes", swiftSettings: strict),
+        .target(name: "TextEncodings", swiftSettings: strict),
+        .target(name: "JSONBytes", dependencies: ["TextEncodings"], swiftSettings: strict),
         .target(name: "AsyncLocks", swiftSettings: staying),
         .target(name: "OrderedStore", dependencies: ["AsyncLocks"], swiftSettings: staying),
         .target(name: "FileStore", swiftSettings: strict),
@@ -66,7 +67,7 @@ let package = Package(
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
 
         // Floor 1: values and what makes them valid.
-        .target(name: "CloudKitModel", dependencies: ["JSONBytes"], swiftSettings: strict),
+        .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
 
@@ -74,19 +75,25 @@ let package = Package(
         .target(
             name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore", "FileStore"],
             swiftSettings: staying),
-        .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
-        .target(name: "CloudKitEncryption", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
-        .target(name: "CloudKitDevice", dependencies: ["CloudKitEncryption", crypto], swiftSettings: strict),
+        .target(
+            name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes", "TextEncodings"], swiftSettings: strict),
+        .target(
+            name: "CloudKitEncryption", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
+        .target(
+            name: "CloudKitDevice", dependencies: ["CloudKitEncryption", "TextEncodings", crypto], swiftSettings: strict
+        ),
 
         // Floor 3: the rules of the cloud; the framework that apps import.
         .target(
             name: "CloudKitServer",
-            dependencies: ["AsyncLocks", "CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto],
+            dependencies: [
+                "AsyncLocks", "CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", "TextEncodings", crypto,
+            ],
             swiftSettings: staying),
         .target(
             name: "CloudKit",
             dependencies: [
-                "AsyncLocks",
+                "AsyncLocks", "TextEncodings",
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", "HTTPTransfer",
                 crypto,
             ], swiftSettings: strict),
@@ -95,13 +102,15 @@ let package = Package(
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore, httpTypes, logging,
+                "CloudKitModel", "CloudKitServer", "CloudKitWire", "TextEncodings", hummingbird, hummingbirdCore,
+                httpTypes, logging,
                 lifecycle, nioCore,
             ], swiftSettings: staying),
 
         // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
         .target(
-            name: "WebPush", dependencies: ["CloudKitModel", "CloudKitServer", "HTTPTransfer", crypto],
+            name: "WebPush",
+            dependencies: ["CloudKitModel", "CloudKitServer", "HTTPTransfer", "TextEncodings", crypto],
             swiftSettings: strict),
 
         // Floor 5: what people start.
@@ -147,6 +156,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(name: "AsyncLocksTests", dependencies: ["AsyncLocks"], swiftSettings: staying),
+        .testTarget(
+            name: "TextEncodingsTests", dependencies: ["TextEncodings", "SeededChance"], swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],

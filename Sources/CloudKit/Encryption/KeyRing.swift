@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import Synchronization
+import TextEncodings
 
 /// The keys of a container's zones on this device, made from the account's secret when they are needed.
 final class KeyRing: Sendable {

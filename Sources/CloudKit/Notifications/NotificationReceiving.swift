@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import TextEncodings
 
 /// Keeps asking the courier for notifications, until its task is cancelled.
 struct NotificationReceiving: Sendable {

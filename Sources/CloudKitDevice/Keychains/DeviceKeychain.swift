@@ -1,6 +1,7 @@
 import CloudKitEncryption
 import Crypto
 import Foundation
+import TextEncodings
 
 /// The account's secret as a signed-in device keeps it.
 package struct DeviceKeychain: Equatable, Sendable {
@@ -48,7 +49,7 @@ extension DeviceKeychain {
     func encoded() throws -> [UInt8] {
         var file = File(
             version: Self.version, account: account, generation: generation,
-            secret: Data(secret.bytes).base64EncodedString(), checksum: "")
+            secret: Base64.encode(secret.bytes), checksum: "")
         file.checksum = file.sum
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -64,7 +65,7 @@ extension DeviceKeychain {
         guard let version = try? JSONDecoder().decode(Versioned.self, from: data).version else { throw .damaged }
         guard version == Self.version else { throw .unknownVersion(version) }
         guard let file = try? JSONDecoder().decode(File.self, from: data), file.checksum == file.sum,
-            let bytes = Data(base64Encoded: file.secret), let secret = try? AccountSecret(bytes: Array(bytes))
+            let bytes = Base64.decode(file.secret), let secret = try? AccountSecret(bytes: bytes)
         else { throw .damaged }
         self.init(account: file.account, generation: file.generation, secret: secret)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TextEncodings
 
 /// The cloud's endpoints for devices, as one device reaches them.
 struct DeviceCloud: Sendable {

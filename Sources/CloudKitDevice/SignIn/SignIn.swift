@@ -1,5 +1,6 @@
 import CloudKitEncryption
 import Foundation
+import TextEncodings
 
 /// Signs a device in, opens further containers for it, and signs it out.
 package struct SignIn: Sendable {
@@ -263,11 +264,11 @@ package struct SignIn: Sendable {
     /// What a password comes to for an account; the one long computation of a sign-in.
     func root(of password: String, address: AccountAddress, container: String) async throws -> PasswordRoot {
         let puzzle: Puzzle = try await cloud.post("sessions/prepare", container, ["email": .text(address.text)])
-        guard (1...PasswordProof.roundsMax).contains(puzzle.rounds), let salt = Data(base64Encoded: puzzle.salt) else {
+        guard (1...PasswordProof.roundsMax).contains(puzzle.rounds), let salt = Base64.decode(puzzle.salt) else {
             throw SignInError.answerMalformed
         }
         guard puzzle.rounds >= rounds else { throw SignInError.passwordTooCheap(rounds: puzzle.rounds) }
-        return try PasswordRoot(password: password, salt: Array(salt), rounds: puzzle.rounds)
+        return try PasswordRoot(password: password, salt: salt, rounds: puzzle.rounds)
     }
 
     /// Salt and rounds for a password about to be set.
