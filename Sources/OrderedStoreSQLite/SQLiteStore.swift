@@ -87,7 +87,7 @@ package final class SQLiteStore: OrderedStore {
         let connection = try await readers.take()
         defer { readers.give(connection) }
         return try connection.use { (handle) throws(StoreError) in
-            try handle.first(.anyEntry, { $0.step() }, { _ in false }) ?? true
+            try handle.first(.anyEntry, step: { $0.step() }, take: { _ in false }) ?? true
         }
     }
 

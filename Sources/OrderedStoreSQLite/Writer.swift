@@ -63,7 +63,7 @@ final class Writer: Sendable {
         try await withTaskExecutorPreference(thread) {
             try await turns.withLock {
                 try connection.use { (handle) throws(StoreError) in
-                    try handle.first(.dataVersion, { $0.step() }, { $0.integer(at: 0) }) ?? 0
+                    try handle.first(.dataVersion, step: { $0.step() }, take: { $0.integer(at: 0) }) ?? 0
                 }
             }
         }

@@ -56,8 +56,8 @@ extension DeviceKeychain {
         return Array(try encoder.encode(file))
     }
 
-    /// - Throws: `KeychainFault`.
-    init(file bytes: [UInt8]) throws(KeychainFault) {
+    /// - Throws: `KeychainFileError`.
+    init(file bytes: [UInt8]) throws(KeychainFileError) {
         struct Versioned: Decodable {
             var version: Int
         }
@@ -72,7 +72,7 @@ extension DeviceKeychain {
 }
 
 /// Why a keychain's file cannot be used. It is never replaced without somebody signing in.
-package enum KeychainFault: Error, Hashable, Sendable, CustomStringConvertible {
+package enum KeychainFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case damaged
     case unknownVersion(Int)
 

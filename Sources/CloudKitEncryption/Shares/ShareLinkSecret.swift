@@ -45,7 +45,8 @@ package struct ShareLinkSecret: Equatable, Sendable {
         var header: [UInt8] = [Self.version]
         header.appendBigEndian(key.epoch)
         return try wrappingKey.seal(
-            key.material.bytes, header: header, authenticating: Self.place(key.place, key.epoch, participant),
+            key.material.bytes, header: header,
+            authenticating: Self.place(key.place, key.epoch, participant: participant),
             item: .shareKey(share: key.place.name), random: random)
     }
 
@@ -58,7 +59,7 @@ package struct ShareLinkSecret: Equatable, Sendable {
         try reader.takeVersion(Self.version)
         let epoch = try reader.takeNumber(UInt32.self)
         let material = try wrappingKey.unwrap(
-            reader.takeRest(), authenticating: Self.place(share, epoch, participant), item: item)
+            reader.takeRest(), authenticating: Self.place(share, epoch, participant: participant), item: item)
         return ShareKey(place: share, epoch: epoch, material: material)
     }
 
@@ -69,7 +70,7 @@ package struct ShareLinkSecret: Equatable, Sendable {
 
     private var wrappingKey: KeyMaterial { secret.derive(Frame("welkin share link 1")) }
 
-    private static func place(_ share: RecordPlace, _ epoch: UInt32, _ participant: String?) -> Frame {
+    private static func place(_ share: RecordPlace, _ epoch: UInt32, participant: String?) -> Frame {
         var frame = Frame("welkin share key for link 1")
         frame.append(share.frame)
         frame.append(epoch)
