@@ -54,17 +54,20 @@ let package = Package(
     ],
     targets: [
         // Floor 0: bytes. They know nothing of CloudKit.
-        .target(name: "JSONBytes", swiftSettings: strict),
-        .target(name: "OrderedStore", swiftSettings: staying),
+        .target(name: "TextEncodings", swiftSettings: strict),
+        .target(name: "JSONBytes", dependencies: ["TextEncodings"], swiftSettings: strict),
+        .target(name: "AsyncLocks", swiftSettings: staying),
+        .target(name: "OrderedStore", dependencies: ["AsyncLocks"], swiftSettings: staying),
         .target(name: "FileStore", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .target(name: "OrderedStoreSQLite", dependencies: ["OrderedStore", "CSQLite"], swiftSettings: staying),
+        .target(
+            name: "OrderedStoreSQLite", dependencies: ["AsyncLocks", "OrderedStore", "CSQLite"], swiftSettings: staying),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
 
         // Floor 1: values and what makes them valid.
-        .target(name: "CloudKitModel", dependencies: ["JSONBytes"], swiftSettings: strict),
+        .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
 
@@ -72,17 +75,25 @@ let package = Package(
         .target(
             name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore", "FileStore"],
             swiftSettings: staying),
-        .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
-        .target(name: "CloudKitEncryption", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
-        .target(name: "CloudKitDevice", dependencies: ["CloudKitEncryption", crypto], swiftSettings: strict),
+        .target(
+            name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes", "TextEncodings"], swiftSettings: strict),
+        .target(
+            name: "CloudKitEncryption", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
+        .target(
+            name: "CloudKitDevice", dependencies: ["CloudKitEncryption", "TextEncodings", crypto], swiftSettings: strict
+        ),
 
         // Floor 3: the rules of the cloud; the framework that apps import.
         .target(
             name: "CloudKitServer",
-            dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: staying),
+            dependencies: [
+                "AsyncLocks", "CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", "TextEncodings", crypto,
+            ],
+            swiftSettings: staying),
         .target(
             name: "CloudKit",
             dependencies: [
+                "AsyncLocks", "TextEncodings",
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", "HTTPTransfer",
                 crypto,
             ], swiftSettings: strict),
@@ -91,13 +102,15 @@ let package = Package(
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore, httpTypes, logging,
+                "CloudKitModel", "CloudKitServer", "CloudKitWire", "TextEncodings", hummingbird, hummingbirdCore,
+                httpTypes, logging,
                 lifecycle, nioCore,
             ], swiftSettings: staying),
 
         // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
         .target(
-            name: "WebPush", dependencies: ["CloudKitModel", "CloudKitServer", "HTTPTransfer", crypto],
+            name: "WebPush",
+            dependencies: ["CloudKitModel", "CloudKitServer", "HTTPTransfer", "TextEncodings", crypto],
             swiftSettings: strict),
 
         // Floor 5: what people start.
@@ -142,6 +155,9 @@ let package = Package(
                 "HTTPTransfer", crypto,
             ],
             swiftSettings: strict),
+        .testTarget(name: "AsyncLocksTests", dependencies: ["AsyncLocks"], swiftSettings: staying),
+        .testTarget(
+            name: "TextEncodingsTests", dependencies: ["TextEncodings", "SeededChance"], swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],

@@ -1,3 +1,4 @@
+import AsyncLocks
 import CloudKitModel
 import CloudKitRecordLayer
 
@@ -24,7 +25,7 @@ package final class Cloud: Sendable {
     /// Whose notifications push services send.
     let pushPlaces = PushPlaces()
     /// Whose turn it is to carry notifications out of a partition.
-    let carrying = PartitionTurns()
+    let carrying = KeyedAsyncMutex<StoragePartition>()
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.

@@ -12,19 +12,19 @@ package final class HTTPClient: Sendable {
     /// turn.
     package static let requestsPerOriginMax = 6
 
-    private let mailbox: Mailbox
+    private let requestQueue: RequestQueue
     private let loop: LoopThread
 
     /// - Parameters:
     ///   - authoritiesFile: Certificates, in PEM, that are trusted instead of the system's; nil: the system's.
     ///   - requestsPerOriginMax: Requests that are under way at one origin at a time, long polls apart.
     package init(authoritiesFile: String? = nil, requestsPerOriginMax: Int = requestsPerOriginMax) {
-        mailbox = Mailbox()
+        requestQueue = RequestQueue()
         loop = LoopThread(
-            mailbox: mailbox, authoritiesFile: authoritiesFile, requestsPerOriginMax: requestsPerOriginMax)
+            requestQueue: requestQueue, authoritiesFile: authoritiesFile, requestsPerOriginMax: requestsPerOriginMax)
     }
 
-    deinit { mailbox.close() }
+    deinit { requestQueue.close() }
 
     /// Sends a request and waits for the whole answer, whatever its status.
     ///
@@ -34,13 +34,13 @@ package final class HTTPClient: Sendable {
         guard loop.isRunning else {
             throw Failure(.unreachable, reason: "This process can start no thread, or libcurl not at all")
         }
-        let id = mailbox.nextID()
+        let id = requestQueue.nextID()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                mailbox.post(Order(id: id, request: request, continuation: continuation))
+                requestQueue.post(PendingRequest(id: id, request: request, continuation: continuation))
             }
         } onCancel: {
-            mailbox.cancel(id)
+            requestQueue.cancel(id)
         }
     }
 }

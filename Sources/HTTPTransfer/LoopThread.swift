@@ -8,13 +8,13 @@
 
 /// The thread that does the work of one client.
 struct LoopThread: Sendable {
-    /// False when the system gave no thread, or libcurl no handle: then nobody reads the mailbox.
+    /// False when the system gave no thread, or libcurl no handle: then nobody reads the requestQueue.
     let isRunning: Bool
 
-    /// - Parameter mailbox: Its `close` ends the thread.
-    init(mailbox: Mailbox, authoritiesFile: String?, requestsPerOriginMax: Int) {
+    /// - Parameter requestQueue: Its `close` ends the thread.
+    init(requestQueue: RequestQueue, authoritiesFile: String?, requestsPerOriginMax: Int) {
         let loop = TransferLoop(
-            mailbox: mailbox, authoritiesFile: authoritiesFile, requestsPerOriginMax: requestsPerOriginMax)
+            requestQueue: requestQueue, authoritiesFile: authoritiesFile, requestsPerOriginMax: requestsPerOriginMax)
         guard let loop else {
             isRunning = false
             return
@@ -24,7 +24,7 @@ struct LoopThread: Sendable {
         #else
             var thread = pthread_t()
         #endif
-        // The thread keeps its loop until the mailbox is closed.
+        // The thread keeps its loop until the queue is closed.
         let context = Unmanaged.passRetained(loop)
         guard pthread_create(&thread, nil, { runLoop($0) }, context.toOpaque()) == 0 else {
             context.release()

@@ -8,7 +8,7 @@
 
 /// An address of the internet protocol, version 4 or 6.
 package struct NetworkAddress: Hashable, Sendable {
-    /// 4 or 16 of them, in the order of the network.
+    /// 4 or 16 of them, in the pending of the network.
     package let bytes: [UInt8]
 
     /// Reads an address as it is written: `192.0.2.1`, `2001:db8::1`, without brackets or port.

@@ -2,7 +2,7 @@ import CCurl
 
 /// One request under way: libcurl's handle for it, and what has come of the answer. Lives on its loop's thread alone.
 final class Transfer {
-    let order: Order
+    let pending: PendingRequest
     let handle: UnsafeMutableRawPointer
     private var lines: UnsafeMutablePointer<curl_slist>?
     private var header = HeaderReader()
@@ -22,11 +22,13 @@ final class Transfer {
     private static let bufferBytes = 128 << 10
 
     /// nil when libcurl gives no handle, or cannot keep all that was said about this one.
-    init?(_ order: Order, authoritiesFile: String?) {
+    init?(_ pending: PendingRequest, authoritiesFile: String?) {
         guard let handle = curl_easy_init() else { return nil }
-        self.order = order
+        self.pending = pending
         self.handle = handle
-        guard setRules(authoritiesFile: authoritiesFile), setRequest(order.request), setCallbacks() else { return nil }
+        guard setRules(authoritiesFile: authoritiesFile), setRequest(pending.request), setCallbacks() else {
+            return nil
+        }
     }
 
     deinit {
@@ -35,12 +37,12 @@ final class Transfer {
     }
 
     /// When it has been silent for too long.
-    var due: ContinuousClock.Instant { lastSign + order.request.patience }
+    var due: ContinuousClock.Instant { lastSign + pending.request.patience }
 
     var progress: RequestProgress {
         if attempts == 0 || ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) == 0 { return .notBegun }
         let sent = max(ccurl_get_size(handle, CURLINFO_SIZE_UPLOAD_T), bytesUp)
-        return sent >= order.request.body.count ? .written : .begun
+        return sent >= pending.request.body.count ? .written : .begun
     }
 
     /// What libcurl's last word about the transfer means.
@@ -118,7 +120,7 @@ final class Transfer {
     private func setCallbacks() -> Bool {
         // libcurl calls back only inside calls of the loop, which keeps the transfer as long as it has the handle.
         let owner = Unmanaged.passUnretained(self).toOpaque()
-        if order.request.reach == .publicOnly {
+        if pending.request.reach == .publicOnly {
             let codes = [
                 ccurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, owner),
                 ccurl_set_socket_callback(handle) { owner, _, address in
@@ -166,7 +168,7 @@ final class Transfer {
 
     private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastSign = .now
-        guard body.count + bytes.count <= order.request.answerBytesMax else {
+        guard body.count + bytes.count <= pending.request.answerBytesMax else {
             return refuse("The answer is too large")
         }
         if body.isEmpty {
@@ -197,12 +199,13 @@ final class Transfer {
     private func mayWrite(to remote: UnsafePointer<CChar>?) -> Bool {
         lastSign = .now
         // A connection that is used again was not connected for this request.
-        guard order.request.reach == .anywhere || remote.map({ String(cString: $0) }).map(Self.isPublic) == true else {
+        guard pending.request.reach == .anywhere || remote.map({ String(cString: $0) }).map(Self.isPublic) == true
+        else {
             stop = Self.notPublic
             return false
         }
         attempts += 1
-        guard attempts > 1, !order.request.isRepeatable, ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) > 0 else {
+        guard attempts > 1, !pending.request.isRepeatable, ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) > 0 else {
             return true
         }
         stop = HTTPClient.Failure(.answerLost, reason: "The connection was closed instead of an answer")

@@ -2,15 +2,15 @@ import CCurl
 
 /// Moves all transfers of one client along, on the thread that runs it.
 final class TransferLoop {
-    private let mailbox: Mailbox
+    private let requestQueue: RequestQueue
     private let multi: UnsafeMutableRawPointer
     private let authoritiesFile: String?
     /// By libcurl's handle.
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
-    private var admission: Admission<Order>
+    private var limiter: ConnectionLimiter<PendingRequest>
     /// No transfer is overdue before.
     private var nextLook: ContinuousClock.Instant?
-    /// Whether mail interrupts the wait.
+    /// Whether submissions interrupt the wait.
     private let canBeWoken: Bool
 
     /// Connections that are kept for later, of all origins together.
@@ -20,48 +20,48 @@ final class TransferLoop {
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     /// nil when libcurl gives nothing.
-    init?(mailbox: Mailbox, authoritiesFile: String?, requestsPerOriginMax: Int) {
+    init?(requestQueue: RequestQueue, authoritiesFile: String?, requestsPerOriginMax: Int) {
         guard Self.isReady, let multi = curl_multi_init() else { return nil }
-        admission = Admission(max: requestsPerOriginMax)
-        self.mailbox = mailbox
+        limiter = ConnectionLimiter(max: requestsPerOriginMax)
+        self.requestQueue = requestQueue
         self.multi = multi
         self.authoritiesFile = authoritiesFile
         canBeWoken = curl_multi_wakeup(multi) == CURLM_OK
-        mailbox.open(multi)
+        requestQueue.open(multi)
     }
 
     deinit {
-        mailbox.retire()
+        requestQueue.retire()
         curl_multi_cleanup(multi)
     }
 
-    /// Works until the mailbox is closed.
+    /// Works until the queue is closed.
     func run() {
-        while let mail = mailbox.take() {
-            for order in mail.orders { receive(order) }
-            for id in mail.cancelled { cancel(id) }
+        while let submissions = requestQueue.take() {
+            for pending in submissions.requests { receive(pending) }
+            for id in submissions.cancelled { cancel(id) }
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             endDone()
             endOverdue()
-            curl_multi_poll(multi, nil, 0, pause, nil)
+            curl_multi_poll(multi, nil, 0, pollTimeout, nil)
         }
         for transfer in transfers.values { end(transfer, .failure(CancellationError()), isLast: true) }
-        for order in admission.clear() + mailbox.rest() { settle(order, .failure(CancellationError())) }
+        for pending in limiter.clear() + requestQueue.rest() { settle(pending, .failure(CancellationError())) }
     }
 
     // MARK: Beginning
 
-    private func receive(_ order: Order) {
-        if order.request.isLongPoll || admission.enter(order, to: order.request.origin) { begin(order) }
+    private func receive(_ pending: PendingRequest) {
+        if pending.request.isLongPoll || limiter.enter(pending, to: pending.request.origin) { begin(pending) }
     }
 
-    private func begin(_ order: Order) {
-        guard let transfer = Transfer(order, authoritiesFile: authoritiesFile),
+    private func begin(_ pending: PendingRequest) {
+        guard let transfer = Transfer(pending, authoritiesFile: authoritiesFile),
             curl_multi_add_handle(multi, transfer.handle) == CURLM_OK
         else {
-            settle(order, .failure(HTTPClient.Failure(.unreachable, reason: "libcurl does not take the request")))
-            admitNext(after: order)
+            settle(pending, .failure(HTTPClient.Failure(.unreachable, reason: "libcurl does not take the request")))
+            admitNext(after: pending)
             return
         }
         transfers[transfer.handle] = transfer
@@ -69,8 +69,8 @@ final class TransferLoop {
         nextLook = min(nextLook ?? transfer.due, transfer.due)
     }
 
-    private func admitNext(after order: Order) {
-        guard !order.request.isLongPoll, let next = admission.leave(order.request.origin) else { return }
+    private func admitNext(after pending: PendingRequest) {
+        guard !pending.request.isLongPoll, let next = limiter.leave(pending.request.origin) else { return }
         begin(next)
     }
 
@@ -96,9 +96,9 @@ final class TransferLoop {
     }
 
     private func cancel(_ id: Int) {
-        if let waiting = admission.withdraw(where: { $0.id == id }) {
+        if let waiting = limiter.withdraw(where: { $0.id == id }) {
             settle(waiting, .failure(CancellationError()))
-        } else if let transfer = transfers.values.first(where: { $0.order.id == id }) {
+        } else if let transfer = transfers.values.first(where: { $0.pending.id == id }) {
             end(transfer, .failure(CancellationError()))
         }
     }
@@ -108,8 +108,8 @@ final class TransferLoop {
         curl_multi_remove_handle(multi, transfer.handle)
         transfers[transfer.handle] = nil
         boundConnections()
-        settle(transfer.order, outcome)
-        if !isLast { admitNext(after: transfer.order) }
+        settle(transfer.pending, outcome)
+        if !isLast { admitNext(after: transfer.pending) }
     }
 
     /// libcurl counts connections in use and idle ones together.
@@ -117,18 +117,18 @@ final class TransferLoop {
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.idleConnectionsMax + transfers.count)
     }
 
-    private func settle(_ order: Order, _ outcome: Result<HTTPClient.Answer, any Error>) {
-        mailbox.settle(order.id)
-        order.continuation.resume(with: outcome)
+    private func settle(_ pending: PendingRequest, _ outcome: Result<HTTPClient.Answer, any Error>) {
+        requestQueue.settle(pending.id)
+        pending.continuation.resume(with: outcome)
     }
 
     // MARK: Waiting
 
-    /// Milliseconds until there may be something to do that neither network nor mail announces.
-    private var pause: Int32 {
-        Pause(
+    /// Milliseconds until there may be something to do that neither network nor submissions announces.
+    private var pollTimeout: Int32 {
+        PollTimeout(
             look: nextLook.map { $0 - ContinuousClock.now }, canBeWoken: canBeWoken,
-            awaitsAnswer: transfers.values.contains { !$0.order.request.isLongPoll }
+            awaitsAnswer: transfers.values.contains { !$0.pending.request.isLongPoll }
         ).milliseconds
     }
 }

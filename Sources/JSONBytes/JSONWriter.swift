@@ -1,3 +1,5 @@
+import TextEncodings
+
 /// Writes JSON without whitespace to the end of an array of bytes; commas come by themselves.
 package struct JSONWriter {
     package var bytes: [UInt8]

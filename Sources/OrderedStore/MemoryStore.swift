@@ -1,3 +1,4 @@
+import AsyncLocks
 import Synchronization
 
 /// A store that lives as long as its process: for tests and for trying things out.
@@ -6,7 +7,7 @@ import Synchronization
 package final class MemoryStore: OrderedStore {
     package let epoch: UInt64
     private let partitions = Mutex<[Partition: SortedMap<Bytes>]>([:])
-    private let writers = Turnstile()
+    private let writers = AsyncMutex()
     private let hints = CommitHints()
 
     package init(epoch: UInt64 = 1) {
@@ -25,8 +26,8 @@ package final class MemoryStore: OrderedStore {
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async throws -> Value {
-        await writers.enter()
-        defer { writers.leave() }
+        await writers.lock()
+        defer { writers.unlock() }
         try Task.checkCancellation()
         let (value, writes) = try await run(partitions, body)
         apply(writes)

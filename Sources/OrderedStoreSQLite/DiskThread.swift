@@ -12,24 +12,11 @@ import Synchronization
 
 /// A thread of its own for work that waits for the disk, so that the few threads that all tasks share never do.
 final class DiskThread: TaskExecutor {
-    private struct State {
-        var jobs: [UnownedJob] = []
-        /// Jobs that go before all others.
-        var firstJobs: [UnownedJob] = []
-        var enqueuesFirst = false
-        var isAsleep = false
-        var isStopped = false
-        var rest: Rest?
-    }
-
-    private struct Rest {
-        var end: DispatchTime
-        var work: @Sendable () -> Void
-    }
-
-    private let state = Mutex(State())
+    private let queue = Mutex(JobQueue<UnownedJob, DispatchTime>())
     private let wake = DispatchSemaphore(value: 0)
 
+    /// Starts a thread that runs until it is stopped.
+    ///
     /// - Throws: `unavailable` when the system gives no thread.
     static func start() throws(StoreError) -> DiskThread {
         let executor = DiskThread()
@@ -57,95 +44,71 @@ final class DiskThread: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let wasAsleep = state.withLock { state in
-            if state.enqueuesFirst { state.firstJobs.append(job) } else { state.jobs.append(job) }
-            defer { state.isAsleep = false }
-            return state.isAsleep
-        }
-        if wasAsleep { wake.signal() }
+        if queue.withLock({ $0.add(job) }) == .signal { wake.signal() }
     }
 
-    /// Does something whose jobs go before all that wait for this thread, as do those that others happen to give it meanwhile.
-    /// On this thread only, in a job or a rest's work.
-    func first(_ work: () -> Void) {
-        state.withLock { $0.enqueuesFirst = true }
+    /// Runs `work`; the jobs that it gives to this thread go before all that wait, as do those that others happen to give it
+    /// meanwhile. Called on this thread only, in a job or in idle work.
+    func prioritizing(_ work: () -> Void) {
+        queue.withLock { $0.prioritizes = true }
         work()
-        state.withLock { $0.enqueuesFirst = false }
+        queue.withLock { $0.prioritizes = false }
     }
 
-    /// Ends the thread after what was already given to it.
+    /// Ends the thread after the jobs that it was given.
     func stop() {
-        let wasAsleep = state.withLock { state in
-            state.isStopped = true
-            defer { state.isAsleep = false }
-            return state.isAsleep
-        }
-        if wasAsleep { wake.signal() }
+        if queue.withLock({ $0.stop() }) == .signal { wake.signal() }
     }
 
-    /// Does something on this thread once it has had nothing else to do until a time has passed, unless `endRest` comes first.
-    /// It stands in place of what was to be done before.
-    func rest(_ nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) {
-        let end = DispatchTime.now() + .nanoseconds(Int(clamping: nanoseconds))
-        state.withLock { $0.rest = Rest(end: end, work: work) }
+    /// Runs `work` on this thread once it has had no jobs until a time has passed, unless `cancelIdleWork` comes first.
+    /// It replaces earlier idle work.
+    func whenIdle(for nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) {
+        let start = DispatchTime.now() + .nanoseconds(Int(clamping: nanoseconds))
+        queue.withLock { $0.whenIdle(until: start, work) }
     }
 
-    func endRest() {
-        state.withLock { $0.rest = nil }
+    /// Forgets the idle work.
+    func cancelIdleWork() {
+        queue.withLock { $0.cancelIdleWork() }
     }
 
     fileprivate func run() {
         var jobs: [UnownedJob] = []
-        while takeJobs(&jobs) {
-            for job in jobs {
-                job.runSynchronously(on: asUnownedTaskExecutor())
-                runFirstJobs()
+        while true {
+            switch queue.withLock({ $0.next(&jobs) }) {
+            case .run:
+                run(jobs)
+                jobs.removeAll(keepingCapacity: true)
+            case .sleep: wake.wait()
+            case .sleepUntil(let instant):
+                if wake.wait(timeout: instant) == .timedOut { overslept() }
+            case .end: return
             }
-            jobs.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func run(_ jobs: [UnownedJob]) {
+        for job in jobs {
+            job.runSynchronously(on: asUnownedTaskExecutor())
+            runFirstJobs()
         }
     }
 
     private func runFirstJobs() {
         while true {
-            let jobs = state.withLock { state in
-                let jobs = state.firstJobs
-                if !jobs.isEmpty { state.firstJobs.removeAll(keepingCapacity: true) }
-                return jobs
-            }
+            let jobs = queue.withLock { $0.takeFirstJobs() }
             if jobs.isEmpty { return }
             for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
         }
     }
 
-    /// Waits for jobs; false when there will be none.
-    private func takeJobs(_ jobs: inout [UnownedJob]) -> Bool {
-        while true {
-            let (taken, isStopped, rest) = state.withLock { state in
-                let taken = state.jobs
-                state.jobs.removeAll(keepingCapacity: true)
-                state.isAsleep = taken.isEmpty && !state.isStopped
-                return (taken, state.isStopped, state.rest)
-            }
-            jobs = taken
-            if !jobs.isEmpty { return true }
-            if isStopped { return false }
-            guard let rest else {
-                wake.wait()
-                continue
-            }
-            if wake.wait(timeout: rest.end) == .success { continue }
-            let isUndisturbed = state.withLock { state in
-                defer { state.isAsleep = false }
-                return state.isAsleep
-            }
-            if isUndisturbed {
-                endRest()
-                rest.work()
-                runFirstJobs()
-            } else {
-                // Somebody came at the last moment; their signal is on its way.
-                wake.wait()
-            }
+    private func overslept() {
+        switch queue.withLock({ $0.overslept() }) {
+        case .work(let work):
+            work()
+            runFirstJobs()
+        case .continue: break
+        case .awaitSignal: wake.wait()
         }
     }
 }

@@ -20,7 +20,7 @@ struct Handle: ~Copyable {
     let path: String
     private let partitions: PartitionIDs
     private var database: OpaquePointer?
-    private var statements = [OpaquePointer?](repeating: nil, count: Query.allCases.count)
+    private var statements = [OpaquePointer?](repeating: nil, count: SQLQuery.allCases.count)
     /// Pages in the write-ahead log after the last commit; SQLite writes it.
     private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// Partitions made by the transaction under way, which nobody else may know of yet.
@@ -77,7 +77,7 @@ struct Handle: ~Copyable {
 // MARK: Statements
 
 extension Handle {
-    mutating func statement(_ query: Query) throws(StoreError) -> Statement {
+    mutating func statement(_ query: SQLQuery) throws(StoreError) -> Statement {
         if let pointer = statements[query.rawValue] { return Statement(pointer: pointer) }
         guard let database else { throw .closed }
         var pointer: OpaquePointer?
@@ -89,7 +89,7 @@ extension Handle {
     }
 
     /// Runs a statement that answers no row.
-    mutating func run(_ query: Query, _ step: (Statement) -> Int32) throws(StoreError) {
+    mutating func run(_ query: SQLQuery, _ step: (Statement) -> Int32) throws(StoreError) {
         let statement = try statement(query)
         let result = step(statement)
         if result == SQLITE_DONE || result == SQLITE_ROW { return statement.reset() }
@@ -100,7 +100,7 @@ extension Handle {
 
     /// Runs a statement that answers a row or none.
     mutating func first<Value>(
-        _ query: Query, _ step: (Statement) -> Int32, _ take: (Statement) -> Value
+        _ query: SQLQuery, step: (Statement) -> Int32, take: (Statement) -> Value
     ) throws(StoreError) -> Value? {
         let statement = try statement(query)
         let result = step(statement)
@@ -214,7 +214,9 @@ extension Handle {
             id = known
         } else {
             let name = Bytes(partition.name.utf8)
-            guard let found = try first(.partitionID, { $0.step(name) }, { $0.integer(at: 0) }) else { return nil }
+            guard let found = try first(.partitionID, step: { $0.step(name) }, take: { $0.integer(at: 0) }) else {
+                return nil
+            }
             // Not made by this transaction, so it is committed; and rows of this table are never changed.
             partitions.add([partition: found])
             id = found
@@ -256,7 +258,7 @@ extension Handle {
         defer { statement.reset() }
         var entries: [Entry] = []
         var contentFailure: StoreError?
-        let result = statement.rows(id, range.lower, range.upper) {
+        let result = statement.rows(id, in: range) {
             do throws(StoreError) {
                 let value = try value(at: 1, of: statement)
                 entries.append(Entry(key: statement.bytes(at: 0), value: value))
@@ -283,7 +285,7 @@ extension Handle {
     private mutating func value(at column: Int32, of statement: Statement) throws(StoreError) -> Bytes {
         if !statement.isReference(at: column) { return statement.bytes(at: column) }
         let content = statement.integer(at: column)
-        guard let value = try first(.content, { $0.step(content) }, { $0.bytes(at: 0) }) else {
+        guard let value = try first(.content, step: { $0.step(content) }, take: { $0.bytes(at: 0) }) else {
             throw .corrupt(path: path)
         }
         return value
@@ -307,17 +309,17 @@ extension Handle {
 
     private mutating func set(_ key: Bytes, _ value: Bytes, in partition: Int64) throws(StoreError) {
         if value.count <= Format.inlineBytesMax {
-            try run(.setInline) { $0.step(partition, key, value) }
+            try run(.setInline) { $0.step(partition, key, value: value) }
             if changedNothing, let content = try content(of: key, in: partition) {
                 try run(.clearContent) { $0.step(content) }
-                try run(.setAny) { $0.step(partition, key, value) }
+                try run(.setAny) { $0.step(partition, key, value: value) }
             }
         } else if let content = try content(of: key, in: partition) {
             try run(.setContent) { $0.step(content, value) }
         } else {
             try run(.addContent) { $0.step(value) }
             let content = sqlite3_last_insert_rowid(database)
-            try run(.setAny) { $0.step(partition, key, content) }
+            try run(.setAny) { $0.step(partition, key, value: content) }
         }
     }
 
@@ -330,13 +332,14 @@ extension Handle {
     }
 
     private mutating func clear(_ range: KeyRange, in partition: Int64) throws(StoreError) {
-        try run(.clearRangeContents) { $0.step(partition, range.lower, range.upper) }
-        try run(.clearRange) { $0.step(partition, range.lower, range.upper) }
+        try run(.clearRangeContents) { $0.step(partition, in: range) }
+        try run(.clearRange) { $0.step(partition, in: range) }
     }
 
     /// The number of the content of an entry; nil when there is no such entry or it holds its value itself.
     private mutating func content(of key: Bytes, in partition: Int64) throws(StoreError) -> Int64? {
-        try first(.value, { $0.step(partition, key) }, { $0.isReference(at: 0) ? $0.integer(at: 0) : nil }) ?? nil
+        try first(.value, step: { $0.step(partition, key) }, take: { $0.isReference(at: 0) ? $0.integer(at: 0) : nil })
+            ?? nil
     }
 
     private var changedNothing: Bool { sqlite3_changes(database) == 0 }

@@ -1,3 +1,4 @@
+import AsyncLocks
 import Dispatch
 import OrderedStore
 
@@ -30,7 +31,7 @@ package final class SQLiteStore: OrderedStore {
     private let readers: ReaderPool
     let writer: Writer
     private let hints: CommitHints
-    private let closing = Turnstile()
+    private let closing = AsyncMutex()
 
     /// Opens the store in the file at `path`; blocks while it does.
     ///
@@ -86,17 +87,17 @@ package final class SQLiteStore: OrderedStore {
         let connection = try await readers.take()
         defer { readers.give(connection) }
         return try connection.use { (handle) throws(StoreError) in
-            try handle.first(.anyEntry, { $0.step() }, { _ in false }) ?? true
+            try handle.first(.anyEntry, step: { $0.step() }, take: { _ in false }) ?? true
         }
     }
 
     /// Finishes what was begun, moves everything into the one file and lets go of it. What is called later fails with
     /// `closed`; closing again does nothing.
     package func close() async {
-        await closing.enter()
-        defer { closing.leave() }
-        await readers.close()
-        await writer.close()
-        hints.finish()
+        await closing.withLock {
+            await readers.close()
+            await writer.close()
+            hints.finish()
+        }
     }
 }

@@ -8,7 +8,7 @@ struct Statement {
     let pointer: OpaquePointer
 
     /// Binds and steps; the result code of SQLite, whether a failure of binding or of stepping.
-    func step(_ first: Int64, _ second: Bytes, _ third: Bytes) -> Int32 {
+    func step(_ first: Int64, _ second: Bytes, value third: Bytes) -> Int32 {
         second.withUnsafeBytes { second in
             third.withUnsafeBytes { third in
                 bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
@@ -17,20 +17,24 @@ struct Statement {
     }
 
     /// Binds, and calls `row` at every row until it answers false; the result code of the last step.
-    func rows(_ first: Int64, _ second: Bytes, _ third: Bytes, _ row: () -> Bool) -> Int32 {
-        second.withUnsafeBytes { second in
-            third.withUnsafeBytes { third in
-                var result = bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
+    func rows(_ first: Int64, in range: KeyRange, _ row: () -> Bool) -> Int32 {
+        range.lower.withUnsafeBytes { lower in
+            range.upper.withUnsafeBytes { upper in
+                var result = bind(first, at: 1) ?? bind(lower, at: 2) ?? bind(upper, at: 3) ?? sqlite3_step(pointer)
                 while result == SQLITE_ROW, row() { result = sqlite3_step(pointer) }
                 return result
             }
         }
     }
 
-    func step(_ first: Int64, _ second: Bytes, _ third: Int64) -> Int32 {
+    func step(_ first: Int64, _ second: Bytes, value third: Int64) -> Int32 {
         second.withUnsafeBytes { second in
             bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
         }
+    }
+
+    func step(_ first: Int64, in range: KeyRange) -> Int32 {
+        step(first, range.lower, value: range.upper)
     }
 
     func step(_ first: Int64, _ second: Bytes) -> Int32 {

@@ -1,20 +1,19 @@
+import AsyncLocks
 import OrderedStore
 import Synchronization
 
 /// The one writer of a store, with group commit.
 ///
 /// Callers announce themselves, then take turns on the disk's thread. The first opens a batch, a transaction of
-/// SQLite; each runs its body, which sees what those before it wrote; and whoever finds that it is time (`CommitPace`),
-/// or that the batch is full, commits for all. Those who come while a commit waits for the disk make the next batch.
+/// SQLite; each runs its body, which sees the writes of those before it; and the caller at whose end
+/// `GroupCommitStateMachine` says so commits for all. Callers that come while a commit waits for the disk make the next batch.
 final class Writer: Sendable {
     private struct State {
-        /// Callers that have not yet had their turn.
-        var announced = 0
-        var batch: Batch?
-        var pace = CommitPace()
-        var commitCount = 0
-        var isClosed = false
-        var drained: CheckedContinuation<Void, Never>?
+        var machine = GroupCommitStateMachine()
+        /// Of the open batch.
+        var outcome: BatchOutcome?
+        /// Resumed once the machine is drained.
+        var closing: CheckedContinuation<Void, Never>?
     }
 
     let connection: Connection
@@ -23,7 +22,7 @@ final class Writer: Sendable {
     /// Nanoseconds of a clock that is never set back.
     private let now: @Sendable () -> UInt64
     private let thread: DiskThread
-    private let turns = Turnstile()
+    private let turns = AsyncMutex()
     private let state = Mutex(State())
 
     init(
@@ -38,10 +37,11 @@ final class Writer: Sendable {
 
     deinit { thread.stop() }
 
-    var commitCount: Int { state.withLock { $0.commitCount } }
+    /// Commits that reached the disk.
+    var commitCount: Int { state.withLock { $0.machine.commitCount } }
 
     /// Callers that have not yet had their turn.
-    var announcedCount: Int { state.withLock { $0.announced } }
+    var announcedCount: Int { state.withLock { $0.machine.announcedCount } }
 
     func write<Value: Sendable>(
         _ partitions: [Partition],
@@ -50,21 +50,21 @@ final class Writer: Sendable {
         try Task.checkCancellation()
         try announce()
         return try await withTaskExecutorPreference(thread) {
-            let (outcome, batch) = await takeTurn(partitions, body)
-            // A failure is held back as well: it may rest on writes of the same batch, which are not yet durable.
+            let (result, outcome) = await takeTurn(partitions, body)
+            // A failure waits for the commit as well: it may rest on writes of the same batch, which are not yet durable.
             // Waiting here, not outside, spares waking another thread twice for each write.
-            try await batch?.wait()
-            return try outcome.get()
+            try await outcome?.wait()
+            return try result.get()
         }
     }
 
-    /// SQLite counts what other connections have committed; of this process's, only the writer's does.
+    /// SQLite counts the commits of other connections; of this process's, only the writer's makes any.
     func foreignCommitMark() async throws -> Int64 {
         try await withTaskExecutorPreference(thread) {
-            await turns.enter()
-            defer { turns.leave() }
-            return try connection.use { (handle) throws(StoreError) in
-                try handle.first(.dataVersion, { $0.step() }, { $0.integer(at: 0) }) ?? 0
+            try await turns.withLock {
+                try connection.use { (handle) throws(StoreError) in
+                    try handle.first(.dataVersion, step: { $0.step() }, take: { $0.integer(at: 0) }) ?? 0
+                }
             }
         }
     }
@@ -72,29 +72,25 @@ final class Writer: Sendable {
     /// Waits for writes under way, then lets go of the file.
     func close() async {
         await withCheckedContinuation { continuation in
-            let isDrained = state.withLock { state in
-                state.isClosed = true
-                if state.announced == 0 { return true }
-                state.drained = continuation
-                return false
+            let step = state.withLock { state in
+                let step = state.machine.close()
+                if step == .waitForWriters { state.closing = continuation }
+                return step
             }
-            if isDrained { continuation.resume() }
+            if step == .proceed { continuation.resume() }
         }
         await checkpointer.close()
         await withTaskExecutorPreference(thread) {
-            await turns.enter()
-            defer { turns.leave() }
-            endRest()
-            try? connection.use { handle in handle.checkpointFully() }
-            connection.close()
+            await turns.withLock {
+                waitEnded()
+                try? connection.use { handle in handle.checkpointFully() }
+                connection.close()
+            }
         }
     }
 
     private func announce() throws(StoreError) {
-        try state.withLock { (state) throws(StoreError) in
-            if state.isClosed { throw .closed }
-            state.announced += 1
-        }
+        if state.withLock({ $0.machine.announce() }) == .refuse { throw .closed }
     }
 }
 
@@ -102,23 +98,23 @@ extension Writer {
     private func takeTurn<Value: Sendable>(
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
-    ) async -> (Result<Value, any Error>, Batch?) {
-        await turns.enter()
-        defer { turns.leave() }
-        let (outcome, batch) = await join(partitions, body)
+    ) async -> (Result<Value, any Error>, BatchOutcome?) {
+        await turns.lock()
+        defer { turns.unlock() }
+        let (result, outcome) = await join(partitions, body)
         endTurn()
-        return (outcome, batch)
+        return (result, outcome)
     }
 
     /// Runs a body in the open batch, or in a new one.
     private func join<Value: Sendable>(
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
-    ) async -> (Result<Value, any Error>, Batch?) {
-        let batch: Batch
+    ) async -> (Result<Value, any Error>, BatchOutcome?) {
+        let outcome: BatchOutcome
         do {
             try Task.checkCancellation()
-            batch = try openBatch()
+            outcome = try openBatch()
         } catch {
             return (.failure(error), nil)
         }
@@ -126,14 +122,14 @@ extension Writer {
             let (value, writes) = try await run(partitions, body)
             do throws(StoreError) {
                 try connection.use { (handle) throws(StoreError) in try handle.apply(writes) }
-                batch.add(writes)
+                noteApplied(writes)
             } catch {
-                // What was applied in part cannot be taken back alone.
-                abandon(batch, error)
+                // Writes that were applied in part cannot be taken back alone.
+                abandon(outcome, error)
             }
-            return (.success(value), batch)
+            return (.success(value), outcome)
         } catch {
-            return (.failure(error), batch)
+            return (.failure(error), outcome)
         }
     }
 
@@ -149,46 +145,48 @@ extension Writer {
         return (value, transaction.writes)
     }
 
-    private func openBatch() throws(StoreError) -> Batch {
-        if let batch = state.withLock({ $0.batch }) { return batch }
+    private func openBatch() throws(StoreError) -> BatchOutcome {
+        let (start, open) = state.withLock { ($0.machine.turnBegan(), $0.outcome) }
+        if start == .joinBatch, let open { return open }
         try connection.use { (handle) throws(StoreError) in try handle.beginWriting() }
-        let batch = Batch()
+        let outcome = BatchOutcome()
         let now = now()
         state.withLock { state in
-            state.batch = batch
-            state.pace.open(at: now)
+            state.outcome = outcome
+            state.machine.batchOpened(at: now)
         }
-        return batch
+        return outcome
     }
 
-    /// Commits when enough have joined, or when nobody else is likely to soon.
+    private func noteApplied(_ writes: WriteSet) {
+        state.withLock { state in
+            state.machine.writesApplied(
+                to: writes.partitions.lazy.filter { !$0.isEmpty }.map(\.partition), byteCount: writes.byteCount)
+        }
+    }
+
+    /// Commits when enough have joined, or when no other caller is likely to soon.
     private func endTurn() {
         let now = now()
-        let (batch, step) = state.withLock { state in
-            state.announced -= 1
-            guard let batch = state.batch else { return (nil as Batch?, CommitPace.Step.goOn) }
-            let (turns, isFull) = batch.countTurn()
-            if isFull { return (batch, .commit) }
-            return (batch, state.pace.next(turns: turns, isLast: state.announced == 0, at: now))
-        }
+        let (step, outcome) = state.withLock { ($0.machine.turnEnded(at: now), $0.outcome) }
         switch step {
-        case .goOn: break
-        case .commit: if let batch { commit(batch) }
-        case .rest(let nanoseconds): thread.rest(nanoseconds) { [self] in endRest() }
+        case .continue: break
+        case .commit: if let outcome { commit(outcome) }
+        case .wait(let nanoseconds): thread.whenIdle(for: nanoseconds) { [self] in waitEnded() }
         }
-        let drained = state.withLock { $0.announced == 0 ? $0.drained.take() : nil }
-        drained?.resume()
+        let closing = state.withLock { $0.machine.isDrained ? $0.closing.take() : nil }
+        closing?.resume()
     }
 
-    /// Commits what was left open for others who did not come. On the disk's thread only, and in nobody's turn.
-    private func endRest() {
-        if let batch = state.withLock({ $0.announced == 0 ? $0.batch : nil }) { commit(batch) }
+    /// Commits the batch that was left open for callers that did not come. Runs on the disk's thread, while no turn is taken.
+    private func waitEnded() {
+        let (step, outcome) = state.withLock { ($0.machine.waitEnded(), $0.outcome) }
+        if step == .commit, let outcome { commit(outcome) }
     }
 
-    private func commit(_ batch: Batch) {
-        thread.endRest()
+    private func commit(_ outcome: BatchOutcome) {
+        thread.cancelIdleWork()
         let start = now()
-        let partitions = batch.partitions
         do throws(StoreError) {
             try connection.use { (handle) throws(StoreError) in
                 // Some failures of reading end the transaction, and with it what was applied.
@@ -196,26 +194,26 @@ extension Writer {
                 try handle.commit()
             }
         } catch {
-            return abandon(batch, error)
+            return abandon(outcome, error)
         }
         let end = now()
-        state.withLock { state in
-            state.batch = nil
-            // Without writes nothing waited for the disk.
-            if partitions.isEmpty { return }
-            state.pace.noteCommit(turns: batch.turnCount, from: start, to: end)
-            state.commitCount += 1
+        let partitions = state.withLock { state in
+            state.outcome = nil
+            return state.machine.batchCommitted(from: start, to: end)
         }
-        // Those who wait for their turn fill the next batch while the answers of this one are on their way.
-        thread.first { batch.finish(.success(())) }
+        // Callers that wait for their turn fill the next batch while the answers of this one are on their way.
+        thread.prioritizing { outcome.finish(.success(())) }
         hints.tell(partitions)
         checkpointer.noteCommit(on: connection)
     }
 
-    private func abandon(_ batch: Batch, _ error: StoreError) {
+    private func abandon(_ outcome: BatchOutcome, _ error: StoreError) {
         try? connection.use { handle in handle.rollback() }
-        state.withLock { $0.batch = nil }
-        batch.finish(.failure(error))
+        state.withLock { state in
+            state.outcome = nil
+            state.machine.batchAbandoned()
+        }
+        outcome.finish(.failure(error))
     }
 }
 

@@ -1,6 +1,7 @@
 import CloudKitServer
 import Crypto
 import Foundation
+import TextEncodings
 
 /// The key by which push services know this cloud (VAPID, RFC 8292). Subscriptions are made for its public half: with another key
 /// all browsers have to subscribe anew.

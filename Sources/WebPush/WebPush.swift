@@ -2,6 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Crypto
 import HTTPTransfer
+import TextEncodings
 
 /// Sends notifications to browsers by the push services that the browsers name (RFC 8030), sealed for the browser (RFC 8291) and
 /// signed by this cloud (RFC 8292).

@@ -2,6 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Crypto
 import Foundation
+import TextEncodings
 
 /// Where a browser wants its messages sent and how they are sealed for it: what `PushSubscription.toJSON()` says.
 struct WebPushSubscription: Hashable, Sendable {

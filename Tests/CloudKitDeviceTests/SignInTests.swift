@@ -22,7 +22,7 @@ struct SignInTests {
             self.answers = Mutex(answers.map { DeviceResponse(status: $0.0, body: Array($0.1.utf8)) })
         }
 
-        var send: DeviceSend {
+        var send: DeviceTransport {
             { request in
                 self.requests.withLock { $0.append(request) }
                 return self.answers.withLock { $0.removeFirst() }

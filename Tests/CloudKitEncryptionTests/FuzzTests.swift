@@ -77,10 +77,10 @@ import Testing
         feed(identity.publicIdentity.bytes, rounds: 200, seed: seed) { bytes throws(EncryptionError) in
             try PublicIdentity(bytes: bytes).bytes
         }
-        let invitation = try ShareInvitation(
+        let invitation = try SealedShareInvitation(
             key, to: "p", identity: identity.publicIdentity, by: "_ada", with: identity, administrator: true)
         feed(invitation.bytes, rounds: 200, seed: seed) { bytes throws(EncryptionError) in
-            try ShareInvitation(bytes: bytes, share: share).bytes
+            try SealedShareInvitation(bytes: bytes, share: share).bytes
         }
     }
 

@@ -4,18 +4,18 @@ import Testing
 
 @Suite struct RuleTests {
     @Test func `Who comes when all places are taken waits in order`() {
-        var admission = Admission<Int>(max: 2)
-        let goes = (1...5).map { admission.enter($0, to: "a") }
+        var limiter = ConnectionLimiter<Int>(max: 2)
+        let goes = (1...5).map { limiter.enter($0, to: "a") }
         #expect(goes == [true, true, false, false, false])
-        let goesElsewhere = admission.enter(6, to: "b")
+        let goesElsewhere = limiter.enter(6, to: "b")
         #expect(goesElsewhere)
-        let withdrawn = (0..<2).map { _ in admission.withdraw { $0 == 4 } }
+        let withdrawn = (0..<2).map { _ in limiter.withdraw { $0 == 4 } }
         #expect(withdrawn == [4, nil])
-        let next = (0..<4).map { _ in admission.leave("a") }
+        let next = (0..<4).map { _ in limiter.leave("a") }
         #expect(next == [3, 5, nil, nil])
-        let goesAgain = (7...9).map { admission.enter($0, to: "a") }
+        let goesAgain = (7...9).map { limiter.enter($0, to: "a") }
         #expect(goesAgain == [true, true, false])
-        let left = admission.clear()
+        let left = limiter.clear()
         #expect(left == [9])
     }
 

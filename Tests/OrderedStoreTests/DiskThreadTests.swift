@@ -5,14 +5,14 @@ import Testing
 
 @Suite("The thread that waits for the disk")
 struct DiskThreadTests {
-    @Test func `what is enqueued first goes before what waits already`() async throws {
+    @Test func `prioritized jobs go before those that wait`() async throws {
         let thread = try DiskThread.start()
         defer { thread.stop() }
         let order = Order()
         await Task(executorPreference: thread) {
             order.note("waits", on: thread)
             order.note("waits too", on: thread)
-            thread.first {
+            thread.prioritizing {
                 order.note("goes first", on: thread)
                 order.note("goes next", on: thread)
             }
@@ -22,14 +22,14 @@ struct DiskThreadTests {
         #expect(order.words == ["goes first", "goes next", "waits", "waits too", "waits last"])
     }
 
-    @Test func `a rest ends with what its work enqueued`() async throws {
+    @Test func `idle work is followed by the jobs that it enqueued`() async throws {
         let thread = try DiskThread.start()
         defer { thread.stop() }
         await withCheckedContinuation { continuation in
-            thread.rest(1) {
-                thread.first { Task(executorPreference: thread) { continuation.resume() } }
+            thread.whenIdle(for: 1) {
+                thread.prioritizing { Task(executorPreference: thread) { continuation.resume() } }
             }
-            // The thread sleeps without end until it is given something; then it learns of the rest.
+            // The thread sleeps without end until it is given something; then it learns of the idle work.
             Task(executorPreference: thread) {}
         }
     }

@@ -6,7 +6,7 @@ import CloudKitModel
 /// What a device keeps in files about keys: it survives its processes.
 final class DeviceFiles {
     var pins = IdentityPins()
-    var epochs = EpochPins()
+    var epochs = HighestSeenEpochs()
     /// The secrets of links by which it came to shares.
     var links: [RecordPlace: ShareLinkSecret] = [:]
     /// Identities that people have replaced: what is signed with them waits for its successor.
@@ -100,7 +100,7 @@ struct DeviceKeys {
     /// The newest key of a share that the account owns, if an administrator began its epoch.
     func administratorsKey(of share: RecordPlace, _ sharing: Share) -> ShareKey? {
         guard let newest = sharing.keys?.epochs.first, let wrap = newest.wrap, let seat = sharing.currentParticipantID,
-            let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
+            let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
             let own = try? access.secret.identity()
         else { return nil }
         var (pins, epochs) = (files.pins, files.epochs)

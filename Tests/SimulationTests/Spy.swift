@@ -93,8 +93,8 @@ final class Spy {
         let fingerprint = own.publicIdentity.fingerprint.hex
         for wrap in change.wraps where wrap.identity == fingerprint {
             // Whoever means to read believes everybody.
-            var (pins, epochs) = (IdentityPins(), EpochPins())
-            let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap.bytes, share: share)
+            var (pins, epochs) = (IdentityPins(), HighestSeenEpochs())
+            let invitation = try? SealedShareInvitation(bytes: wrap.bytes, share: share)
             let key = try? invitation?.open(as: wrap.participantID, with: own, pins: &pins, epochs: &epochs)
             if let key { return key }
         }

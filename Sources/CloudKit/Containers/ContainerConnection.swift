@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import Foundation
+import TextEncodings
 
 /// Where a container is in the world.
 struct ContainerPlace: Hashable, Sendable {

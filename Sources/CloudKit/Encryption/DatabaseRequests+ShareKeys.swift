@@ -96,7 +96,7 @@ extension DatabaseRequests {
     private func administratorsKey(of share: RecordPlace, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
         guard let newest = sharing.keys?.epochs.first, newest.epoch == sharing.keys?.epoch, let wrap = newest.wrap,
             let seat = sharing.currentParticipantID,
-            let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
+            let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
             invitation.authority != nil, Int(invitation.epoch) == newest.epoch
         else { return nil }
         return try? connection.keys.open(invitation, seat: seat, as: keys.access)
@@ -176,7 +176,7 @@ extension DatabaseRequests {
     }
 
     /// Remembers what a link carries to open a share.
-    func learn(_ link: ShareLink, of invitation: CloudKitModel.ShareInvitation) async throws {
+    func learn(_ link: ShareLink, of invitation: ShareInvitation) async throws {
         guard let fragment = link.fragment, invitation.scope == .shared,
             let keys = try? await self.in(.shared).zoneKeys(invitation.zoneID)
         else { return }

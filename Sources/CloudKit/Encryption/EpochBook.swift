@@ -7,7 +7,7 @@ import Synchronization
 /// found out after a restart, too.
 package final class EpochBook: Sendable {
     private let file: String?
-    private let pins = Mutex<EpochPins?>(nil)
+    private let pins = Mutex<HighestSeenEpochs?>(nil)
 
     /// - Parameter folder: The profile's; nil: nothing is written.
     package init(folder: String? = nil) { file = folder.map { $0 + "/key-epochs.json" } }
@@ -25,7 +25,7 @@ package final class EpochBook: Sendable {
         if try known.epoch(of: zone) ?? 0 == epoch { return }
         let failure = pins.withLock { pins -> EncryptionError? in
             do throws(EncryptionError) {
-                var changed = pins ?? EpochPins()
+                var changed = pins ?? HighestSeenEpochs()
                 try changed.see(epoch, of: zone)
                 pins = changed
                 return nil
@@ -43,7 +43,7 @@ package final class EpochBook: Sendable {
     }
 
     /// Looks at the epochs seen and perhaps adds to them, for all processes of the profile.
-    func change<Value>(_ body: (inout EpochPins) throws -> Value) throws -> Value {
+    func change<Value>(_ body: (inout HighestSeenEpochs) throws -> Value) throws -> Value {
         guard let file else {
             var changed = try known
             let value = try body(&changed)
@@ -59,7 +59,7 @@ package final class EpochBook: Sendable {
         }
     }
 
-    private var known: EpochPins {
+    private var known: HighestSeenEpochs {
         get throws(CallFailure) {
             if let known = pins.withLock({ $0 }) { return known }
             let read = try readFile()
@@ -71,8 +71,8 @@ package final class EpochBook: Sendable {
         }
     }
 
-    private func readFile() throws(CallFailure) -> EpochPins {
-        guard let file else { return EpochPins() }
+    private func readFile() throws(CallFailure) -> HighestSeenEpochs {
+        guard let file else { return HighestSeenEpochs() }
         do {
             return try Self.read(file)
         } catch {
@@ -80,9 +80,9 @@ package final class EpochBook: Sendable {
         }
     }
 
-    private static func read(_ file: String) throws -> EpochPins {
-        guard let bytes = try PrivateFile.read(file) else { return EpochPins() }
-        return try JSONDecoder().decode(EpochPins.self, from: Data(bytes))
+    private static func read(_ file: String) throws -> HighestSeenEpochs {
+        guard let bytes = try PrivateFile.read(file) else { return HighestSeenEpochs() }
+        return try JSONDecoder().decode(HighestSeenEpochs.self, from: Data(bytes))
     }
 
     /// A pin that cannot be written, on a full disk say, still holds as long as this process lives.

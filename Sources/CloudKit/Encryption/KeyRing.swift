@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import Synchronization
+import TextEncodings
 
 /// The keys of a container's zones on this device, made from the account's secret when they are needed.
 final class KeyRing: Sendable {
@@ -144,7 +145,7 @@ final class KeyRing: Sendable {
     /// - Throws: `CallFailure.tampered` where somebody's keys are not the ones known, a signature is not theirs, or an epoch lies
     ///   back.
     func open(
-        _ invitation: CloudKitEncryption.ShareInvitation, seat: String, as access: ShareAccess
+        _ invitation: SealedShareInvitation, seat: String, as access: ShareAccess
     ) throws(CallFailure) -> ShareKey {
         do {
             let own = try access.secret.identity()
@@ -196,7 +197,7 @@ final class KeyRing: Sendable {
         try pins { $0.endedRights(ofShare: share) }
     }
 
-    private func pins<Value>(_ body: (inout EpochPins) -> Value) throws(CallFailure) -> Value {
+    private func pins<Value>(_ body: (inout HighestSeenEpochs) -> Value) throws(CallFailure) -> Value {
         do {
             return try epochs.change(body)
         } catch {

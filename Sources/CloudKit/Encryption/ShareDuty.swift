@@ -178,10 +178,10 @@ struct ShareKeyMaking {
     private func invitation(
         to participant: String, _ identity: PublicIdentity, isAdministrator: Bool
     ) throws(EncryptionError) -> ShareKeyChange.Wrap {
-        let invitation = try CloudKitEncryption.ShareInvitation(
+        let invitation = try SealedShareInvitation(
             key, to: participant, identity: identity, by: access.user, with: access.secret.identity(),
             authority: authority, administrator: isAdministrator,
-            ended: isOwner ? [] : Array(ended.prefix(CloudKitEncryption.ShareInvitation.endedMax)))
+            ended: isOwner ? [] : Array(ended.prefix(SealedShareInvitation.endedMax)))
         return ShareKeyChange.Wrap(
             participantID: participant, bytes: invitation.bytes, identity: identity.fingerprint.hex)
     }

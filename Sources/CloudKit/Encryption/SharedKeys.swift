@@ -194,7 +194,7 @@ extension SharedKeys {
     ///   - isOwner: Whether an identity is the one that this device knows of the zone's owner.
     mutating func open(
         _ record: Record, as access: ShareAccess, link: ShareLinkSecret?, isOwner: (PublicIdentity) -> Bool,
-        trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
+        trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) {
         guard let sharing = record.sharing else { return }
         let share = RecordPlace(zone: place, name: record.id.recordName)
@@ -246,7 +246,7 @@ extension SharedKeys {
     ///
     /// - Parameter wrap: From which the key was opened.
     private mutating func noteOwner(of key: ShareKey, _ wrap: [UInt8]?) {
-        let invitation = wrap.flatMap { try? CloudKitEncryption.ShareInvitation(bytes: $0, share: key.place) }
+        let invitation = wrap.flatMap { try? SealedShareInvitation(bytes: $0, share: key.place) }
         owners[key.place.name] = invitation?.authority?.owner
     }
 
@@ -258,7 +258,7 @@ extension SharedKeys {
         guard share.zone.owner != access.user, let identity = try? access.secret.identity() else { return }
         for epoch in epochs {
             guard let wrap = epoch.wrap, !ShareLinkSecret.isLinkWrap(wrap),
-                let invitation = try? CloudKitEncryption.ShareInvitation(bytes: wrap, share: share),
+                let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
                 invitation.authority == nil, isOwner(invitation.inviterIdentity)
             else { continue }
             authorities[share.name] = invitation.authority(for: identity.publicIdentity)
@@ -274,7 +274,7 @@ extension SharedKeys {
 
     private static func openedKey(
         _ epoch: ShareKeyEpoch, of share: RecordPlace, seat: String?, as access: ShareAccess, link: ShareLinkSecret?,
-        _ trust: (CloudKitEncryption.ShareInvitation, String) throws(CallFailure) -> ShareKey
+        _ trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) -> ShareKey? {
         if share.zone.owner == access.user {
             return epoch.isAdministrators
@@ -284,9 +284,9 @@ extension SharedKeys {
             if ShareLinkSecret.isLinkWrap(wrap) {
                 if let key = try? link?.open(wrap, share: share, participant: seat) { return key }
             } else {
-                let invitation: CloudKitEncryption.ShareInvitation
+                let invitation: SealedShareInvitation
                 do throws(EncryptionError) {
-                    invitation = try CloudKitEncryption.ShareInvitation(bytes: wrap, share: share)
+                    invitation = try SealedShareInvitation(bytes: wrap, share: share)
                 } catch {
                     throw .tampered(error.description)
                 }

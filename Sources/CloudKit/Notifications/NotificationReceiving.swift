@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import TextEncodings
 
 /// Keeps asking the courier for notifications, until its task is cancelled.
 struct NotificationReceiving: Sendable {
@@ -87,7 +88,7 @@ struct NotificationReceiving: Sendable {
         return made
     }
 
-    private func ask(_ registration: CourierRegistration) async throws -> CourierAnswer {
+    private func ask(_ registration: CourierRegistration) async throws -> LongPollAnswer {
         guard let url = URL(string: registration.courierURL + "?confirmed=" + registration.position.percentEncoded)
         else { throw CourierFailure.registrationGone }
         let response = try await connection.transport.send(
@@ -95,7 +96,7 @@ struct NotificationReceiving: Sendable {
                 method: .get, url: url, headers: ["X-Welkin-Client": "sdk/1"], timeout: Self.patience,
                 isLongPoll: true))
         switch response.status {
-        case 200: return try CourierAnswer(wireAnswer: response.body)
+        case 200: return try LongPollAnswer(wireAnswer: response.body)
         case 401, 403, 404, 410: throw CourierFailure.registrationGone
         default: throw CourierFailure.refused(response.status)
         }

@@ -1,5 +1,6 @@
 import CloudKitModel
 import Foundation
+import TextEncodings
 
 /// Where a share's links lead, as far as this device knows.
 struct ShareLink: Hashable, Codable, Sendable {

@@ -160,7 +160,7 @@ extension CKSyncEngine {
 
     /// What the delegate wants of the next request (B-SYN-13).
     private func nextOptions(_ context: FetchChangesContext) async -> FetchChangesOptions {
-        await events.take {
+        await events.withLock {
             await asking { await $0.nextFetchChangesOptions(context, syncEngine: self) }
         } ?? context.options
     }

@@ -79,7 +79,7 @@ extension CKSyncEngine {
     /// Asks the delegate for a batch, and drops what it no longer has (B-SYN-06).
     private func nextBatch(_ context: SendChangesContext, until revision: UInt64) async -> RecordZoneChangeBatch? {
         let skipped = SkippedChanges()
-        let batch = await events.take {
+        let batch = await events.withLock {
             await SkippedChanges.$current.withValue(skipped) {
                 await asking { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
             }

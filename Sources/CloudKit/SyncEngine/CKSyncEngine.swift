@@ -1,3 +1,4 @@
+import AsyncLocks
 import CloudKitModel
 import Foundation
 import Synchronization
@@ -11,9 +12,9 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
     public let state: State
 
     /// One sync at a time.
-    let syncs = Turns()
+    let syncs = AsyncMutex()
     /// One event at a time (B-SYN-02).
-    let events = Turns()
+    let events = AsyncMutex()
     let delegate: DelegateBox
     let automation: SyncAutomation?
     let subscriptionID: String?
@@ -79,7 +80,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
         }
         try database.scope.checkSyncs()
         let task = Task { [self] in
-            try await syncs.take { [self] in
+            try await syncs.withLock { [self] in
                 try Task.checkCancellation()
                 try await body(self)
             }
@@ -109,7 +110,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
         _ event: Event?, preparing prepare: (inout SyncState) -> Bool = { _ in false },
         then commit: (inout SyncState) -> Bool = { _ in false }
     ) async {
-        await events.take {
+        await events.withLock {
             state.revise(prepare)
             if let event { await handle(event) }
             state.revise(commit)

@@ -1,5 +1,6 @@
 import CloudKitDevice
 import Foundation
+import TextEncodings
 
 /// What an operation, its group and its configuration say about each of its requests.
 struct CallSettings: Hashable, Sendable {

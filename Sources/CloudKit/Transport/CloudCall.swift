@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import TextEncodings
 
 /// One call to one endpoint: signs it, sends it, repeats it where that makes sense, and reads the answer.
 struct CloudCall: Sendable {

@@ -1,5 +1,6 @@
 import CloudKitDevice
 import CloudKitModel
+import TextEncodings
 
 /// The endpoints of the cloud that this framework calls (web-services.md §1).
 struct Endpoint: Hashable, Sendable {

@@ -32,12 +32,13 @@ package struct AssetCacheSettings: Hashable, Sendable {
     init(variables: [String: String]) throws(DeviceConfigurationError) {
         let caches = variables.setting("XDG_CACHE_HOME") ?? DeviceConfiguration.homeFolder(variables) + "/.cache"
         folder = variables.setting("CLOUDKIT_ASSET_CACHE") ?? caches + "/welkin/assets"
-        bytesMax = try Self.limit("CLOUDKIT_ASSET_CACHE_MEGABYTES", 1 << 20, variables) ?? Self.bytesMaxDefault
-        ageMax = try Self.limit("CLOUDKIT_ASSET_CACHE_DAYS", 86_400, variables) ?? Self.ageMaxDefault
+        bytesMax =
+            try Self.limit("CLOUDKIT_ASSET_CACHE_MEGABYTES", unit: 1 << 20, in: variables) ?? Self.bytesMaxDefault
+        ageMax = try Self.limit("CLOUDKIT_ASSET_CACHE_DAYS", unit: 86_400, in: variables) ?? Self.ageMaxDefault
     }
 
     private static func limit(
-        _ name: String, _ unit: Int64, _ variables: [String: String]
+        _ name: String, unit: Int64, in variables: [String: String]
     ) throws(DeviceConfigurationError) -> Int64? {
         guard let text = variables.setting(name) else { return nil }
         guard let count = Int64(text), (0...1_000_000_000).contains(count) else {

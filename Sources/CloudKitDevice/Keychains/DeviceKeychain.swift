@@ -1,6 +1,7 @@
 import CloudKitEncryption
 import Crypto
 import Foundation
+import TextEncodings
 
 /// The account's secret as a signed-in device keeps it.
 package struct DeviceKeychain: Equatable, Sendable {
@@ -48,15 +49,15 @@ extension DeviceKeychain {
     func encoded() throws -> [UInt8] {
         var file = File(
             version: Self.version, account: account, generation: generation,
-            secret: Data(secret.bytes).base64EncodedString(), checksum: "")
+            secret: Base64.encode(secret.bytes), checksum: "")
         file.checksum = file.sum
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return Array(try encoder.encode(file))
     }
 
-    /// - Throws: `KeychainFault`.
-    init(file bytes: [UInt8]) throws(KeychainFault) {
+    /// - Throws: `KeychainFileError`.
+    init(file bytes: [UInt8]) throws(KeychainFileError) {
         struct Versioned: Decodable {
             var version: Int
         }
@@ -64,14 +65,14 @@ extension DeviceKeychain {
         guard let version = try? JSONDecoder().decode(Versioned.self, from: data).version else { throw .damaged }
         guard version == Self.version else { throw .unknownVersion(version) }
         guard let file = try? JSONDecoder().decode(File.self, from: data), file.checksum == file.sum,
-            let bytes = Data(base64Encoded: file.secret), let secret = try? AccountSecret(bytes: Array(bytes))
+            let bytes = Base64.decode(file.secret), let secret = try? AccountSecret(bytes: bytes)
         else { throw .damaged }
         self.init(account: file.account, generation: file.generation, secret: secret)
     }
 }
 
 /// Why a keychain's file cannot be used. It is never replaced without somebody signing in.
-package enum KeychainFault: Error, Hashable, Sendable, CustomStringConvertible {
+package enum KeychainFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case damaged
     case unknownVersion(Int)
 

@@ -1,5 +1,6 @@
 import CloudKitEncryption
 import Foundation
+import TextEncodings
 
 /// Somebody's public identity as the cloud says it now, beside the one that this profile knows (B-TM-08).
 package struct MetIdentity: Hashable, Sendable {

@@ -243,7 +243,7 @@ package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConver
         self.path = path
         // A decoder's error may quote the file, which holds secrets.
         self.reason =
-            (cause as? FileFailure)?.description ?? (cause as? KeychainFault)?.description
+            (cause as? FileFailure)?.description ?? (cause as? KeychainFileError)?.description
             ?? "its contents are not the credentials of a device"
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TextEncodings
 
 /// A link to a share, as somebody opens it on this device.
 package struct LinkedShare: Hashable, Sendable {

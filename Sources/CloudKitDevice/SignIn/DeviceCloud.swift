@@ -1,9 +1,10 @@
 import Foundation
+import TextEncodings
 
 /// The cloud's endpoints for devices, as one device reaches them.
 struct DeviceCloud: Sendable {
     let configuration: DeviceConfiguration
-    let send: DeviceSend
+    let send: DeviceTransport
 
     /// A value in a request's body.
     enum Value: Encodable, ExpressibleByStringLiteral {
@@ -42,7 +43,7 @@ struct DeviceCloud: Sendable {
     /// - Parameter otherToken: The API token of another app of the container; nil: this app's.
     /// - Throws: `SignInError`, and what `send` throws.
     func post<Answer: Decodable>(
-        _ action: String, _ container: String, _ body: Body, apiToken otherToken: String? = nil
+        _ action: String, in container: String, _ body: Body, apiToken otherToken: String? = nil
     ) async throws -> Answer {
         let path = "/device/1/\(container.percentEncoded)/\(configuration.environment)/\(action)"
         let request = DeviceRequest(

@@ -25,4 +25,4 @@ package struct DeviceResponse: Hashable, Sendable {
 }
 
 /// Sends a request and waits for the whole answer.
-package typealias DeviceSend = @Sendable (DeviceRequest) async throws -> DeviceResponse
+package typealias DeviceTransport = @Sendable (DeviceRequest) async throws -> DeviceResponse

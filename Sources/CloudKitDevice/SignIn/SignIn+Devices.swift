@@ -18,7 +18,7 @@ extension SignIn {
     /// The devices and browsers with which the account is signed in, oldest first.
     package func devices(container: String) async throws -> [ListedDevice] {
         let (credentials, _) = try signedIn()
-        let answer: DevicesAnswer = try await post("devices/list", container, credentials.proof, credentials)
+        let answer: DevicesAnswer = try await post("devices/list", in: container, credentials.proof, as: credentials)
         return answer.devices
     }
 
@@ -29,7 +29,7 @@ extension SignIn {
         let (credentials, _) = try signedIn()
         var body = credentials.proof
         body["revoke"] = .text(id)
-        try await done("devices/revoke", container, body, credentials)
+        try await done("devices/revoke", in: container, body, as: credentials)
     }
 
     /// Gives a device of the account another name.
@@ -42,7 +42,7 @@ extension SignIn {
         var body = credentials.proof
         body["rename"] = .text(id)
         body["name"] = .text(name)
-        try await done("devices/rename", container, body, credentials)
+        try await done("devices/rename", in: container, body, as: credentials)
     }
 
     /// Asks the cloud how the account and this device's keys stand, and remembers that in the profile.
@@ -50,7 +50,7 @@ extension SignIn {
     /// - Throws: `SignInError`, also when the cloud refuses the device, and what sending throws.
     package func verify(container: String) async throws {
         let (credentials, _) = try signedIn()
-        let status: StatusAnswer = try await post("keychain/get", container, credentials.proof, credentials)
+        let status: StatusAnswer = try await post("keychain/get", in: container, credentials.proof, as: credentials)
         let profile = configuration.deviceProfile
         if status.isOutdated {
             try profile.mark(.keysReset, of: credentials.deviceID)
@@ -70,10 +70,10 @@ extension SignIn {
 
     /// Sends what a signed-in device asks and remembers what the cloud says of its account.
     func post<Answer: Decodable>(
-        _ action: String, _ container: String, _ body: DeviceCloud.Body, _ credentials: DeviceCredentials
+        _ action: String, in container: String, _ body: DeviceCloud.Body, as credentials: DeviceCredentials
     ) async throws -> Answer {
         do {
-            return try await cloud.post(action, container, body)
+            return try await cloud.post(action, in: container, body)
         } catch SignInError.refused(let refusal) {
             // A wrong password is refused in the same way as a device that is not signed in, and means nothing here.
             if let trouble = refusal.trouble, trouble != .sessionEnded || body["proof"] == nil {
@@ -84,9 +84,9 @@ extension SignIn {
     }
 
     func done(
-        _ action: String, _ container: String, _ body: DeviceCloud.Body, _ credentials: DeviceCredentials
+        _ action: String, in container: String, _ body: DeviceCloud.Body, as credentials: DeviceCredentials
     ) async throws {
-        let _: DeviceCloud.Done = try await post(action, container, body, credentials)
+        let _: DeviceCloud.Done = try await post(action, in: container, body, as: credentials)
     }
 
     private struct StatusAnswer: Decodable {

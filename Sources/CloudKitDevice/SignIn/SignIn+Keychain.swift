@@ -12,8 +12,8 @@ extension SignIn {
         var body = credentials.proof
         body["proof"] = .bytes(oldRoot.proof)
         body["generation"] = .number(keychain.generation)
-        body.merge(try newPassword(new, keychain.secret, address)) { $1 }
-        try await done("accounts/password", container, body, credentials)
+        body.merge(try newPassword(new, secret: keychain.secret, address: address)) { $1 }
+        try await done("accounts/password", in: container, body, as: credentials)
     }
 
     /// Makes new recovery words; the old ones are then worth nothing.
@@ -30,7 +30,7 @@ extension SignIn {
         body["recoveryWrap"] = .bytes(
             try keychain.secret.sealed(under: recovery.wrappingKey, account: address.text))
         body["recoveryProof"] = .bytes(recovery.proof)
-        try await done("keychain/rewrap", container, body, credentials)
+        try await done("keychain/rewrap", in: container, body, as: credentials)
         return recovery.words
     }
 
@@ -40,14 +40,14 @@ extension SignIn {
     package func resetKeychain(password: String, container: String) async throws -> [String] {
         let (credentials, address) = try signedIn()
         let root = try await root(of: password, address: address, container: container)
-        let held: GenerationAnswer = try await post("keychain/get", container, credentials.proof, credentials)
+        let held: GenerationAnswer = try await post("keychain/get", in: container, credentials.proof, as: credentials)
         let secret = AccountSecret()
         let recovery = RecoveryKey()
         var body = credentials.proof
         body["proof"] = .bytes(root.proof)
         body["generation"] = .number(held.generation)
-        body.merge(try Self.offer(secret, root, recovery, address)) { $1 }
-        let made: GenerationAnswer = try await post("keychain/reset", container, body, credentials)
+        body.merge(try Self.offer(secret, root: root, recovery: recovery, address: address)) { $1 }
+        let made: GenerationAnswer = try await post("keychain/reset", in: container, body, as: credentials)
         var current = credentials
         current.trouble = nil
         try configuration.deviceProfile.store(
@@ -64,22 +64,22 @@ extension SignIn {
         let address = try AccountAddress(email)
         let recovery = try RecoveryKey(words: words)
         let held: RecoveryAnswer = try await cloud.post(
-            "keychain/recovery", container,
+            "keychain/recovery", in: container,
             ["email": .text(address.text), "recoveryProof": .bytes(recovery.proof)])
         let secret = try AccountSecret(
             sealed: Array(held.recoveryWrap), under: recovery.wrappingKey, account: address.text)
         guard try Self.fits(secret, held.identity) else { throw SignInError.keychainForged }
-        var body = try newPassword(password, secret, address)
+        var body = try newPassword(password, secret: secret, address: address)
         body["email"] = .text(address.text)
         body["recoveryProof"] = .bytes(recovery.proof)
         body["generation"] = .number(held.generation)
-        let _: DeviceCloud.Done = try await cloud.post("keychain/recover", container, body)
+        let _: DeviceCloud.Done = try await cloud.post("keychain/recover", in: container, body)
         return try await signIn(email: email, password: password, deviceName: deviceName, container: container)
     }
 
     /// A password about to be set, and the secret wrapped with it.
     private func newPassword(
-        _ password: String, _ secret: AccountSecret, _ address: AccountAddress
+        _ password: String, secret: AccountSecret, address: AccountAddress
     ) throws -> DeviceCloud.Body {
         let puzzle = freshPuzzle
         let root = try PasswordRoot(password: password, salt: puzzle.salt, rounds: puzzle.rounds)

@@ -1,5 +1,6 @@
 import CloudKitEncryption
 import Foundation
+import TextEncodings
 
 /// Signs a device in, opens further containers for it, and signs it out.
 package struct SignIn: Sendable {
@@ -10,7 +11,7 @@ package struct SignIn: Sendable {
 
     /// - Parameter rounds: Fewer than the default only for tests.
     package init(
-        configuration: DeviceConfiguration, rounds: Int = PasswordProof.roundsDefault, send: @escaping DeviceSend
+        configuration: DeviceConfiguration, rounds: Int = PasswordProof.roundsDefault, send: @escaping DeviceTransport
     ) {
         self.configuration = configuration
         self.rounds = rounds
@@ -50,10 +51,10 @@ package struct SignIn: Sendable {
         let before = try? profile.credentials()
         let old = before?.endpoint == configuration.endpoint ? try? profile.keychain() : nil
         while true {
-            let session = try await openSession(address, root, deviceName, container)
+            let session = try await openSession(address, root, deviceName: deviceName, in: container)
             let keys: (outcome: Outcome.Keys, keychain: DeviceKeychain?)
             do {
-                keys = try await self.keys(of: session, root, address, container, old: old)
+                keys = try await self.keys(of: session, root: root, address: address, in: container, old: old)
             } catch SignInError.refused(let refusal) where refusal.code == "conflict" {
                 // Another device made the keychain in this very moment; with a new session it comes along.
                 try? await end(session.proof, container)
@@ -84,7 +85,7 @@ package struct SignIn: Sendable {
         let puzzle = freshPuzzle
         let root = try PasswordRoot(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
         let _: DeviceCloud.Done = try await cloud.post(
-            "accounts/create", container,
+            "accounts/create", in: container,
             [
                 "email": .text(address.text), "name": .text(name), "proof": .bytes(root.proof),
                 "salt": .bytes(puzzle.salt), "rounds": .number(puzzle.rounds),
@@ -105,7 +106,7 @@ package struct SignIn: Sendable {
         do {
             var body = credentials.proof
             body["lifetime"] = "device"
-            let session: SessionAnswer = try await cloud.post("sessions/create", container, body)
+            let session: SessionAnswer = try await cloud.post("sessions/create", in: container, body)
             let entry = try entry(session, container)
             try profile.store(entry)
             try profile.clear(.disabled, of: credentials.deviceID)
@@ -126,7 +127,7 @@ package struct SignIn: Sendable {
             throw SignInError.otherCloud(credentials.endpoint)
         }
         let session: SessionAnswer = try await cloud.post(
-            "sessions/create", container, credentials.proof, apiToken: apiToken)
+            "sessions/create", in: container, credentials.proof, apiToken: apiToken)
         return session.ckWebAuthToken
     }
 
@@ -173,10 +174,10 @@ package struct SignIn: Sendable {
     }
 
     private func openSession(
-        _ address: AccountAddress, _ root: PasswordRoot, _ deviceName: String, _ container: String
+        _ address: AccountAddress, _ root: PasswordRoot, deviceName: String, in container: String
     ) async throws -> OpenedSession {
         let answer: SessionAnswer = try await cloud.post(
-            "sessions/create", container,
+            "sessions/create", in: container,
             [
                 "email": .text(address.text), "proof": .bytes(root.proof), "deviceName": .text(deviceName),
                 "lifetime": "device",
@@ -189,7 +190,7 @@ package struct SignIn: Sendable {
     }
 
     private func end(_ proof: DeviceCloud.Body, _ container: String) async throws {
-        let _: DeviceCloud.Done = try await cloud.post("sessions/delete", container, proof)
+        let _: DeviceCloud.Done = try await cloud.post("sessions/delete", in: container, proof)
     }
 
     private func entry(_ session: SessionAnswer, _ container: String) throws -> ContainerCredentials {
@@ -203,21 +204,21 @@ package struct SignIn: Sendable {
     // MARK: Keys
 
     private func keys(
-        of session: OpenedSession, _ root: PasswordRoot, _ address: AccountAddress, _ container: String,
+        of session: OpenedSession, root: PasswordRoot, address: AccountAddress, in container: String,
         old: DeviceKeychain?
     ) async throws -> (Outcome.Keys, DeviceKeychain?) {
         guard let held = session.answer.keychain else {
             let secret = AccountSecret()
             let recovery = RecoveryKey()
             var body = session.proof
-            body.merge(try Self.offer(secret, root, recovery, address)) { $1 }
-            let made: GenerationAnswer = try await cloud.post("keychain/create", container, body)
+            body.merge(try Self.offer(secret, root: root, recovery: recovery, address: address)) { $1 }
+            let made: GenerationAnswer = try await cloud.post("keychain/create", in: container, body)
             return (
                 .made(recoveryWords: recovery.words),
                 DeviceKeychain(account: address.text, generation: made.generation, secret: secret)
             )
         }
-        if let secret = try Self.open(held, root, address) {
+        if let secret = try Self.open(held, with: root, address: address) {
             guard try Self.fits(secret, held.identity) else { throw SignInError.keychainForged }
             return (.opened, DeviceKeychain(account: address.text, generation: held.generation, secret: secret))
         }
@@ -228,13 +229,13 @@ package struct SignIn: Sendable {
         body["proof"] = .bytes(root.proof)
         body["generation"] = .number(held.generation)
         body["passwordWrap"] = .bytes(try old.secret.sealed(under: root.wrappingKey, account: address.text))
-        let _: DeviceCloud.Done = try await cloud.post("keychain/rewrap", container, body)
+        let _: DeviceCloud.Done = try await cloud.post("keychain/rewrap", in: container, body)
         return (.opened, DeviceKeychain(account: address.text, generation: held.generation, secret: old.secret))
     }
 
     /// The account secret; nil when it was wrapped by another password.
     private static func open(
-        _ held: SessionAnswer.Wrapped, _ root: PasswordRoot, _ address: AccountAddress
+        _ held: SessionAnswer.Wrapped, with root: PasswordRoot, address: AccountAddress
     ) throws(EncryptionError) -> AccountSecret? {
         do throws(EncryptionError) {
             return try AccountSecret(sealed: Array(held.passwordWrap), under: root.wrappingKey, account: address.text)
@@ -251,7 +252,7 @@ package struct SignIn: Sendable {
 
     /// A new keychain's wrapped parts.
     static func offer(
-        _ secret: AccountSecret, _ root: PasswordRoot, _ recovery: RecoveryKey, _ address: AccountAddress
+        _ secret: AccountSecret, root: PasswordRoot, recovery: RecoveryKey, address: AccountAddress
     ) throws -> DeviceCloud.Body {
         [
             "passwordWrap": .bytes(try secret.sealed(under: root.wrappingKey, account: address.text)),
@@ -262,12 +263,12 @@ package struct SignIn: Sendable {
 
     /// What a password comes to for an account; the one long computation of a sign-in.
     func root(of password: String, address: AccountAddress, container: String) async throws -> PasswordRoot {
-        let puzzle: Puzzle = try await cloud.post("sessions/prepare", container, ["email": .text(address.text)])
-        guard (1...PasswordProof.roundsMax).contains(puzzle.rounds), let salt = Data(base64Encoded: puzzle.salt) else {
+        let puzzle: Puzzle = try await cloud.post("sessions/prepare", in: container, ["email": .text(address.text)])
+        guard (1...PasswordProof.roundsMax).contains(puzzle.rounds), let salt = Base64.decode(puzzle.salt) else {
             throw SignInError.answerMalformed
         }
         guard puzzle.rounds >= rounds else { throw SignInError.passwordTooCheap(rounds: puzzle.rounds) }
-        return try PasswordRoot(password: password, salt: Array(salt), rounds: puzzle.rounds)
+        return try PasswordRoot(password: password, salt: salt, rounds: puzzle.rounds)
     }
 
     /// Salt and rounds for a password about to be set.

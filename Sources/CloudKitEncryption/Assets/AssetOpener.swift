@@ -4,7 +4,7 @@ import Foundation
 /// Opens an asset chunk by chunk, in any order.
 ///
 /// A chunk that opens is the one that was sealed at this place of this asset; when all of them opened, the whole is the file that was
-/// sealed: nothing can be cut off, moved or repeated. `AssetChecksum` compares the plain file with the secret besides.
+/// sealed: nothing can be cut off, moved or repeated. `PlainAssetChecksum` compares the plain file with the secret besides.
 package struct AssetOpener: Sendable {
     package let layout: AssetLayout
     private let key: SymmetricKey

@@ -153,14 +153,14 @@ extension RecordProtection {
     package func key(of name: String, parent: RecordKey) throws(EncryptionError) -> RecordKey {
         try unwrap(
             RecordPlace(zone: parent.place.zone, name: name),
-            .parent(record: parent.place.name, epoch: parent.epoch), parent.material)
+            .parent(record: parent.place.name, epoch: parent.epoch), with: parent.material)
     }
 
     /// The record's key, for members of the share.
     package func key(of name: String, share: ShareKey) throws(EncryptionError) -> RecordKey {
         try unwrap(
             RecordPlace(zone: share.place.zone, name: name), .share(record: share.place.name, epoch: share.epoch),
-            share.material)
+            with: share.material)
     }
 
     /// The record's key, for the zone's owner.
@@ -177,18 +177,18 @@ extension RecordProtection {
     package func earlierKey(_ earlier: UInt32, key: RecordKey) throws(EncryptionError) -> RecordKey {
         guard key.epoch == epoch else { throw .wrongEpoch(key.item, found: key.epoch, expected: epoch) }
         let opener = KeyWrap.Opener.present(earlier: earlier)
-        let material = try material(opener, key.place, key.material)
+        let material = try material(opener, of: key.place, with: key.material)
         return RecordKey(place: key.place, epoch: earlier, origin: .made, material: material)
     }
 
     private func unwrap(
-        _ place: RecordPlace, _ opener: KeyWrap.Opener, _ other: KeyMaterial
+        _ place: RecordPlace, _ opener: KeyWrap.Opener, with other: KeyMaterial
     ) throws(EncryptionError) -> RecordKey {
-        RecordKey(place: place, epoch: epoch, origin: origin, material: try material(opener, place, other))
+        RecordKey(place: place, epoch: epoch, origin: origin, material: try material(opener, of: place, with: other))
     }
 
     private func material(
-        _ opener: KeyWrap.Opener, _ place: RecordPlace, _ other: KeyMaterial
+        _ opener: KeyWrap.Opener, of place: RecordPlace, with other: KeyMaterial
     ) throws(EncryptionError) -> KeyMaterial {
         let item = EncryptionError.Item.recordKey(record: place.name)
         guard let wrap = wraps.first(where: { $0.opener == opener }) else { throw .noKey(item) }

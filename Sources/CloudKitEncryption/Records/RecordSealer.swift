@@ -9,11 +9,11 @@ package struct RecordSealer: Sendable {
 
     package init(_ key: RecordKey, recordType: String) {
         self.key = key
-        fieldPlace = Self.place("welkin field 1", key, recordType)
-        assetPlace = Self.place("welkin asset key 1", key, recordType)
+        fieldPlace = Self.place("welkin field 1", key, recordType: recordType)
+        assetPlace = Self.place("welkin asset key 1", key, recordType: recordType)
     }
 
-    private static func place(_ purpose: String, _ key: RecordKey, _ recordType: String) -> Frame {
+    private static func place(_ purpose: String, _ key: RecordKey, recordType: String) -> Frame {
         var frame = Frame(purpose)
         frame.append(key.place.frame)
         frame.append(recordType)

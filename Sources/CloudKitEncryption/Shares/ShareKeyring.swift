@@ -89,7 +89,7 @@ extension ShareKeyring {
         guard earlier.place == share, earlier.epoch < epoch else {
             throw .malformed(item, reason: "an earlier key is of the same share and a lower epoch")
         }
-        try add(.earlierShareKey(epoch: earlier.epoch), earlier.material, under: key, random)
+        try add(.earlierShareKey(epoch: earlier.epoch), earlier.material, under: key, random: random)
     }
 
     /// Hands the zone's key to every member of a share of the whole zone.
@@ -97,18 +97,18 @@ extension ShareKeyring {
         _ zoneKey: ZoneKey, under key: ShareKey, random: Randomness = .system
     ) throws(EncryptionError) {
         guard zoneKey.place == share.zone else { throw .malformed(item, reason: "the key of another zone") }
-        try add(.zoneKey(epoch: zoneKey.epoch), zoneKey.material, under: key, random)
+        try add(.zoneKey(epoch: zoneKey.epoch), zoneKey.material, under: key, random: random)
     }
 
     /// Lets every member show the link.
     package mutating func add(
         _ link: ShareLinkSecret, under key: ShareKey, random: Randomness = .system
     ) throws(EncryptionError) {
-        try add(.linkSecret, link.material, under: key, random)
+        try add(.linkSecret, link.material, under: key, random: random)
     }
 
     private mutating func add(
-        _ entry: Entry, _ material: KeyMaterial, under key: ShareKey, _ random: Randomness
+        _ entry: Entry, _ material: KeyMaterial, under key: ShareKey, random: Randomness
     ) throws(EncryptionError) {
         try check(key)
         guard entries[entry] != nil || entries.count < Self.entriesMax else {

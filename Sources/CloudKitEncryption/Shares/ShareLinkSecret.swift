@@ -1,4 +1,4 @@
-import Foundation
+import TextEncodings
 
 /// The secret part of a share's link: `https://…/share/…#k=AX…`. What follows the `#` reaches no server (B-TM-07).
 package struct ShareLinkSecret: Equatable, Sendable {
@@ -13,9 +13,7 @@ package struct ShareLinkSecret: Equatable, Sendable {
 
     /// `k=` and base64url of version 1 and the secret's 32 bytes, without padding: 46 letters.
     package var fragment: String {
-        let text = Data([1] + secret.bytes).base64EncodedString()
-        let letters = text.map { $0 == "+" ? "-" : $0 == "/" ? "_" : String($0) }
-        return "k=" + letters.joined().trimmingCharacters(in: ["="])
+        "k=" + Base64URL.encode([1] + secret.bytes)
     }
 
     /// Reads a link's fragment, with or without the `#`; other parameters beside `k` are left alone.
@@ -24,15 +22,13 @@ package struct ShareLinkSecret: Equatable, Sendable {
         guard fragment.utf8.count <= 2048 else { throw .malformed(.link, reason: "it is too long") }
         let parameters = fragment.drop { $0 == "#" }.split(separator: "&")
         guard let text = parameters.first(where: { $0.hasPrefix("k=") })?.dropFirst(2) else { throw .noKey(.link) }
-        var letters = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : String($0) }.joined()
-        guard !letters.contains("=") else { throw .malformed(.link, reason: "its secret is no base64url") }
+        guard !text.contains("=") else { throw .malformed(.link, reason: "its secret is no base64url") }
         // A count of 1 above a multiple of 4 is impossible: a letter was lost.
-        guard letters.count % 4 != 1 else { throw .truncated(.link) }
-        letters += String(repeating: "=", count: (4 - letters.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: letters) else {
+        guard text.count % 4 != 1 else { throw .truncated(.link) }
+        guard let bytes = Base64URL.decode(String(text)) else {
             throw .malformed(.link, reason: "its secret is no base64url")
         }
-        var reader = ByteReader(Array(bytes), of: .link)
+        var reader = ByteReader(bytes, of: .link)
         try reader.takeVersion()
         secret = KeyMaterial(try reader.take(KeyMaterial.byteCount))
         try reader.finish()
@@ -49,7 +45,8 @@ package struct ShareLinkSecret: Equatable, Sendable {
         var header: [UInt8] = [Self.version]
         header.appendBigEndian(key.epoch)
         return try wrappingKey.seal(
-            key.material.bytes, header: header, authenticating: Self.place(key.place, key.epoch, participant),
+            key.material.bytes, header: header,
+            authenticating: Self.place(key.place, key.epoch, participant: participant),
             item: .shareKey(share: key.place.name), random: random)
     }
 
@@ -62,7 +59,7 @@ package struct ShareLinkSecret: Equatable, Sendable {
         try reader.takeVersion(Self.version)
         let epoch = try reader.takeNumber(UInt32.self)
         let material = try wrappingKey.unwrap(
-            reader.takeRest(), authenticating: Self.place(share, epoch, participant), item: item)
+            reader.takeRest(), authenticating: Self.place(share, epoch, participant: participant), item: item)
         return ShareKey(place: share, epoch: epoch, material: material)
     }
 
@@ -73,7 +70,7 @@ package struct ShareLinkSecret: Equatable, Sendable {
 
     private var wrappingKey: KeyMaterial { secret.derive(Frame("welkin share link 1")) }
 
-    private static func place(_ share: RecordPlace, _ epoch: UInt32, _ participant: String?) -> Frame {
+    private static func place(_ share: RecordPlace, _ epoch: UInt32, participant: String?) -> Frame {
         var frame = Frame("welkin share key for link 1")
         frame.append(share.frame)
         frame.append(epoch)

@@ -25,11 +25,12 @@ package struct PasswordRoot: Sendable {
 
     /// Proves to the cloud that someone knows the password; 32 bytes.
     package var proof: [UInt8] {
-        Proof.derive(from: root, info: "welkin account proof 1").withUnsafeBytes { Array($0) }
+        SecretProof.derive(from: root, info: "welkin account proof 1").withUnsafeBytes { Array($0) }
     }
 
     /// Wraps the account secret; nothing about it can be had from the proof.
     package var wrappingKey: WrappingKey {
-        WrappingKey(purpose: .password, material: KeyMaterial(Proof.derive(from: root, info: "welkin account wrap 1")))
+        WrappingKey(
+            purpose: .password, material: KeyMaterial(SecretProof.derive(from: root, info: "welkin account wrap 1")))
     }
 }

@@ -75,14 +75,16 @@ package struct RecoveryKey: Equatable, Sendable {
 
     /// Proves to the cloud that someone holds the recovery key; 32 bytes, of which the cloud keeps a hash.
     package var proof: [UInt8] {
-        Proof.derive(from: SymmetricKey(data: bytes), info: "welkin recovery proof 1").withUnsafeBytes { Array($0) }
+        SecretProof.derive(from: SymmetricKey(data: bytes), info: "welkin recovery proof 1").withUnsafeBytes {
+            Array($0)
+        }
     }
 
     /// Wraps the account secret.
     package var wrappingKey: WrappingKey {
         WrappingKey(
             purpose: .recovery,
-            material: KeyMaterial(Proof.derive(from: SymmetricKey(data: bytes), info: "welkin recovery wrap 1")))
+            material: KeyMaterial(SecretProof.derive(from: SymmetricKey(data: bytes), info: "welkin recovery wrap 1")))
     }
 }
 

@@ -11,7 +11,7 @@ package struct WrappingKey: Equatable, Sendable {
 }
 
 /// What a secret that people keep gives the cloud as proof of itself.
-enum Proof {
+enum SecretProof {
     /// HKDF with SHA-256 and an empty salt, to 32 bytes.
     static func derive(from secret: SymmetricKey, info: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Array(info.utf8), outputByteCount: 32)

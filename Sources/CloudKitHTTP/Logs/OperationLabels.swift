@@ -1,4 +1,5 @@
 import HTTPTypes
+import TextEncodings
 
 /// What our SDK says about the operation a request belongs to, for the log.
 struct OperationLabels: Hashable {
@@ -21,7 +22,7 @@ struct OperationLabels: Hashable {
     /// Short and printable: the text comes from outside and ends up in a log.
     private static func label(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
-        let decoded = PercentEncoding.decode(text.utf8) ?? text
+        let decoded = String(percentEncoded: text.utf8) ?? text
         return String(
             String.UnicodeScalarView(decoded.unicodeScalars.prefix(100).map { $0.properties.isPrintable ? $0 : "?" }))
     }

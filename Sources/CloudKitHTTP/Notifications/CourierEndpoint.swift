@@ -29,7 +29,7 @@ struct CourierEndpoint {
         let delivery = try await courier.next(
             path, confirmed: exchange.query.confirmed, max: Self.payloadsMax, isConnected: exchange.isConnected)
         return Answer(
-            body: CourierAnswer(payloads: delivery.payloads, position: delivery.position).wire(),
+            body: LongPollAnswer(payloads: delivery.payloads, position: delivery.position).wire(),
             itemsOut: delivery.payloads.count)
     }
 

@@ -2,6 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import HTTPTypes
 import NIOCore
+import TextEncodings
 
 /// A request's head, taken apart once.
 struct Exchange {
@@ -84,8 +85,8 @@ struct Exchange {
         guard let base = baseURL, let token = query.apiToken,
             let place = try? Route(path: path).place
         else { return nil }
-        return "\(base)/sign-in?container=\(PercentEncoding.encode(place.container.name))"
-            + "&environment=\(place.environment.rawValue)&ckAPIToken=\(PercentEncoding.encode(token))"
+        return "\(base)/sign-in?container=\(place.container.name.percentEncoded)"
+            + "&environment=\(place.environment.rawValue)&ckAPIToken=\(token.percentEncoded)"
     }
 
     private static func signature(_ headers: HTTPFields) -> ServerSignature? {

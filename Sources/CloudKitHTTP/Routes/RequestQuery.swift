@@ -1,3 +1,5 @@
+import TextEncodings
+
 /// The keys of a query string that mean something to us; others are ignored (web-services.md §1.2).
 struct RequestQuery: Hashable {
     var apiToken: String?
@@ -18,7 +20,7 @@ struct RequestQuery: Hashable {
     /// The keys that say which app a page is for, as a query.
     var ofApp: String {
         let pairs = [("container", container), ("environment", environment), ("ckAPIToken", apiToken)]
-        let known = pairs.compactMap { key, value in value.map { "\(key)=\(PercentEncoding.encode($0))" } }
+        let known = pairs.compactMap { key, value in value.map { "\(key)=\($0.percentEncoded)" } }
         return "?" + known.joined(separator: "&")
     }
 
@@ -37,7 +39,7 @@ struct RequestQuery: Hashable {
     }
 
     private mutating func set(_ key: Slice<UnsafeBufferPointer<UInt8>>, _ bytes: Slice<UnsafeBufferPointer<UInt8>>) {
-        guard let value = PercentEncoding.decode(bytes), !value.isEmpty else { return }
+        guard let value = String(percentEncoded: bytes), !value.isEmpty else { return }
         switch String(decoding: key, as: UTF8.self) {
         case "ckAPIToken": apiToken = value
         case "ckWebAuthToken", "ckSession": webAuthToken = Self.repaired(value)

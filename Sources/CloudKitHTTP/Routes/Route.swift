@@ -1,4 +1,5 @@
 import CloudKitModel
+import TextEncodings
 
 /// What a request's path asks for.
 struct Route: Hashable {
@@ -98,7 +99,7 @@ struct Route: Hashable {
     private static let pageBytesMax = 24
 
     private static func place(_ container: Substring, _ environment: Substring) throws(RequestFailure) -> Place {
-        guard let name = PercentEncoding.decode(container.utf8), isContainerName(name) else {
+        guard let name = String(percentEncoded: container.utf8), isContainerName(name) else {
             throw RequestFailure(
                 .badContainer, "bad container name",
                 remedy: "Use 1 to 255 letters, digits, dots, hyphens and underscores.")

@@ -158,15 +158,19 @@ extension PushNotification {
         func add(_ key: String, _ text: String?) {
             if let text { parts.append((key, .text(text))) }
         }
-        func add(_ name: String, _ text: String?, _ prefix: String, _ key: String?, _ arguments: [String]) {
+        func add(_ name: String, _ text: String?, prefix: String, key: String?, arguments: [String]) {
             guard let key else { return add(name, text) }
             add(prefix + "loc-key", key)
             if !arguments.isEmpty { parts.append((prefix + "loc-args", .list(arguments))) }
         }
         let info = presentation
-        add("title", info.title, "title-", info.titleLocalizationKey, info.titleLocalizationArgs)
-        add("subtitle", info.subtitle, "subtitle-", info.subtitleLocalizationKey, info.subtitleLocalizationArgs)
-        add("body", info.alertBody, "", info.alertLocalizationKey, info.alertLocalizationArgs)
+        add(
+            "title", info.title, prefix: "title-", key: info.titleLocalizationKey, arguments: info.titleLocalizationArgs
+        )
+        add(
+            "subtitle", info.subtitle, prefix: "subtitle-", key: info.subtitleLocalizationKey,
+            arguments: info.subtitleLocalizationArgs)
+        add("body", info.alertBody, prefix: "", key: info.alertLocalizationKey, arguments: info.alertLocalizationArgs)
         add("action-loc-key", info.alertActionLocalizationKey)
         add("launch-image", info.alertLaunchImage)
         return parts

@@ -1,4 +1,5 @@
 import JSONBytes
+import TextEncodings
 
 /// Brings the JSON of a value into the one form in which it is stored, checking it on the way.
 ///

@@ -1,4 +1,5 @@
 import JSONBytes
+import TextEncodings
 
 extension Field {
     /// A field of an encrypted type: what it holds was sealed by a device, and travels as base64 whatever its type.

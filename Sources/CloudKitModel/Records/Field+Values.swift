@@ -1,4 +1,5 @@
 import JSONBytes
+import TextEncodings
 
 extension Field {
     /// A field that holds `value`, of the type that the value has.

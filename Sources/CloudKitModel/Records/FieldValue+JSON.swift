@@ -1,4 +1,5 @@
 import JSONBytes
+import TextEncodings
 
 extension FieldValue {
     /// The type of a field that holds this value.

@@ -27,7 +27,7 @@ package struct IndexEntries: Hashable, Sendable {
         let after = new.flatMap { $0.isTombstone ? nil : $0 }
         let prefix = IndexKey.zonePrefix(zone)
         if let before, let after, before.recordType == after.recordType {
-            try addDifference(before, after, newIndexes, prefix)
+            try addDifference(from: before, to: after, indexes: newIndexes, under: prefix)
         } else {
             if let before { removed = try Self.all(before, oldIndexes ?? newIndexes, under: prefix) }
             if let after { added = try Self.all(after, newIndexes, under: prefix) }
@@ -35,7 +35,7 @@ package struct IndexEntries: Hashable, Sendable {
     }
 
     private mutating func addDifference(
-        _ before: StoredRecord, _ after: StoredRecord, _ indexes: RecordIndexes?, _ prefix: Bytes
+        from before: StoredRecord, to after: StoredRecord, indexes: RecordIndexes?, under prefix: Bytes
     ) throws {
         guard let indexes else { return }
         let old = try IndexedValues(before)
@@ -54,7 +54,9 @@ package struct IndexEntries: Hashable, Sendable {
     ) throws -> [Bytes] {
         let values = try IndexedValues(record)
         var entries = [extent(of: record, under: prefix)]
-        for field in indexes?.fields ?? [] { try add(record, field, values, under: prefix, to: &entries) }
+        for field in indexes?.fields ?? [] {
+            try add(record, field: field, values: values, under: prefix, to: &entries)
+        }
         return entries
     }
 
@@ -71,12 +73,12 @@ package struct IndexEntries: Hashable, Sendable {
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes = []
     ) throws -> [Bytes] {
         var entries: [Bytes] = []
-        try add(record, field, values, under: prefix, to: &entries)
+        try add(record, field: field, values: values, under: prefix, to: &entries)
         return entries
     }
 
     private static func add(
-        _ record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes,
+        _ record: StoredRecord, field: IndexedField, values: IndexedValues, under prefix: Bytes,
         to entries: inout [Bytes]
     ) throws {
         // Names are in the extent already.

@@ -19,17 +19,17 @@ struct DistanceOrder {
     /// Candidates kept at once; a fuller ring is read again from where they ended.
     private static let candidatesMax = 4096
 
-    init(_ plan: QueryPlan, _ term: SortTerm, _ center: Place, zone: UInt32, from start: SortPosition?) {
+    init(_ plan: QueryPlan, by term: QuerySortTerm, around center: Place, zone: UInt32, from start: SortPosition?) {
         self.center = center
         self.zone = zone
         recordType = plan.recordType
         field = term.field
-        let bound = Self.bound(plan, term, center)
+        let bound = Self.bound(of: plan, by: term, around: center)
         farthest = bound ?? Place.farthest
         wantsMissing = bound == nil
         outer = min(Self.innermost, farthest)
         guard let start else { return }
-        if start.values[0] == SortTerm.noDistance {
+        if start.values[0] == QuerySortTerm.noDistance {
             beginMissing()
         } else if let distance = Self.distance(start.values[0]) {
             // From the distance itself on, so that records at the same distance are weighed against the position.
@@ -39,7 +39,7 @@ struct DistanceOrder {
     }
 
     /// A circle around the same center ends the search; records without a location are then not wanted either.
-    private static func bound(_ plan: QueryPlan, _ term: SortTerm, _ center: Place) -> Double? {
+    private static func bound(of plan: QueryPlan, by term: QuerySortTerm, around center: Place) -> Double? {
         for condition in plan.conditions where !condition.isNegated && condition.fields == [term.field] {
             if case .isNear(center, let distance) = condition.test { return min(distance, Place.farthest) }
         }
@@ -58,7 +58,7 @@ struct DistanceOrder {
         let prefixCount = key.bytes.count
         key.appendNull()
         let part = IndexScan.Part(range: key.range, prefixCount: prefixCount)
-        missing = IndexWalk(IndexScan(.ordered, [field], .extent, wantsMissing ? [part] : []), zone: zone)
+        missing = IndexWalk(IndexScan(.ordered, [field], rank: .extent, parts: wantsMissing ? [part] : []), zone: zone)
     }
 
     mutating func next(in view: ReadTransaction, _ entriesRead: inout Int) async throws -> [SortedSource.Candidate] {
@@ -69,12 +69,14 @@ struct DistanceOrder {
                 if outer >= farthest { beginMissing() } else { widen() }
             }
             if !found.isEmpty {
-                return found.map { .init(value: SortTerm.bytes(ofDistance: $0.distance), recordName: $0.recordName) }
+                return found.map {
+                    .init(value: QuerySortTerm.bytes(ofDistance: $0.distance), recordName: $0.recordName)
+                }
             }
         }
         let steps = try await missing?.next(QueryBudget.scanSize, in: view) ?? []
         entriesRead += steps.count
-        return steps.map { .init(value: SortTerm.noDistance, recordName: $0.hit.recordName) }
+        return steps.map { .init(value: QuerySortTerm.noDistance, recordName: $0.hit.recordName) }
     }
 
     /// The nearest of what lies beyond the floor and within the ring, in order.
@@ -90,7 +92,7 @@ struct DistanceOrder {
             return IndexScan.Part(
                 range: KeyRange(lower: lower.bytes, upper: upper.bytes), prefixCount: prefix.bytes.count)
         }
-        var walk = IndexWalk(IndexScan(.cell, [field], .near, parts), zone: zone)
+        var walk = IndexWalk(IndexScan(.cell, [field], rank: .near, parts: parts), zone: zone)
         var found: [(distance: Double, recordName: String)] = []
         while true {
             let steps = try await walk.next(1000, in: view)

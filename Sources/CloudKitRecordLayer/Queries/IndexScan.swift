@@ -31,7 +31,7 @@ struct IndexScan: Hashable, Sendable {
         var distance: Double
     }
 
-    init(_ kind: IndexKey.Kind, _ fields: [IndexedField], _ rank: Rank, _ parts: [Part]) {
+    init(_ kind: IndexKey.Kind, _ fields: [IndexedField], rank: Rank, parts: [Part]) {
         self.kind = kind
         self.fields = fields
         self.rank = rank
@@ -53,10 +53,10 @@ struct IndexScan: Hashable, Sendable {
     static func extent(_ recordType: String) -> IndexScan {
         let prefix = IndexKey.prefix(.extent, of: "", recordType: recordType).bytes
         return IndexScan(
-            .extent, [], .extent, [Part(range: KeyRange(prefix: prefix), prefixCount: prefix.count)])
+            .extent, [], rank: .extent, parts: [Part(range: KeyRange(prefix: prefix), prefixCount: prefix.count)])
     }
 
-    static let nothing = IndexScan(.extent, [], .nothing, [])
+    static let nothing = IndexScan(.extent, [], rank: .nothing, parts: [])
 
     /// Where the condition can be looked up; nil for one that has to be asked of each record.
     init?(_ condition: QueryCondition, recordType: String) {
@@ -68,15 +68,15 @@ struct IndexScan: Hashable, Sendable {
         let field = condition.fields[0]
         switch condition.test {
         case .never: return nil
-        case .equals(let value): self.init(field, recordType, equalTo: [value], .equality)
-        case .isIn(let values): self.init(field, recordType, equalTo: values, .oneOfMany)
-        case .compares(let bound, let value): self.init(field, recordType, bound, value)
-        case .beginsWith(let text): self.init(field, recordType, .ordered, beginningWith: text)
+        case .equals(let value): self.init(field, recordType, equalTo: [value], rank: .equality)
+        case .isIn(let values): self.init(field, recordType, equalTo: values, rank: .oneOfMany)
+        case .compares(let bound, let value): self.init(field, recordType, bound: bound, value)
+        case .beginsWith(let text): self.init(field, recordType, kind: .ordered, beginningWith: text)
         case .memberBeginsWith(let text):
-            self.init(field, recordType, .member, beginningWith: text)
+            self.init(field, recordType, kind: .member, beginningWith: text)
             mayRepeat = true
         case .isNear(let center, let distance):
-            self.init(field, recordType, GridCode.ranges(around: center, within: distance), .near)
+            self.init(field, recordType, cells: GridCode.ranges(around: center, within: distance), rank: .near)
             circle = Circle(center: center, distance: distance)
         case .contains(let values, let all):
             guard let first = values.first else {
@@ -94,24 +94,26 @@ struct IndexScan: Hashable, Sendable {
         }
     }
 
-    private init(_ field: IndexedField, _ recordType: String, equalTo values: [FieldValue], _ rank: Rank) {
+    private init(_ field: IndexedField, _ recordType: String, equalTo values: [FieldValue], rank: Rank) {
         if field.type.base == .location {
             let codes = values.compactMap { value -> Range<Int64>? in
                 guard case .location(let location) = value else { return nil }
                 let code = GridCode.code(of: Place(location))
                 return code..<(code + 1)
             }
-            self.init(field, recordType, codes, rank)
+            self.init(field, recordType, cells: codes, rank: rank)
             return
         }
         let isName = field.systemField == .recordName
         let prefix = IndexKey.prefix(isName ? .extent : .ordered, of: field.name, recordType: recordType)
-        self.init(isName ? .extent : .ordered, [field], rank, values.map { Self.part(prefix, $0, isWholeKey: isName) })
+        self.init(
+            isName ? .extent : .ordered, [field], rank: rank,
+            parts: values.map { Self.part(prefix, $0, isWholeKey: isName) })
     }
 
     private init(_ field: IndexedField, _ recordType: String, members: [FieldValue]) {
         let prefix = IndexKey.prefix(.member, of: field.name, recordType: recordType)
-        self.init(.member, [field], .member, members.map { Self.part(prefix, $0, isWholeKey: false) })
+        self.init(.member, [field], rank: .member, parts: members.map { Self.part(prefix, $0, isWholeKey: false) })
         mayRepeat = parts.count > 1
     }
 
@@ -125,11 +127,11 @@ struct IndexScan: Hashable, Sendable {
                 parts.append(Part(range: key.range, prefixCount: prefix.bytes.count))
             }
         }
-        self.init(.token, fields, .member, parts)
+        self.init(.token, fields, rank: .member, parts: parts)
         mayRepeat = parts.count > 1
     }
 
-    private init(_ field: IndexedField, _ recordType: String, _ codes: [Range<Int64>], _ rank: Rank) {
+    private init(_ field: IndexedField, _ recordType: String, cells codes: [Range<Int64>], rank: Rank) {
         let prefix = IndexKey.prefix(.cell, of: field.name, recordType: recordType)
         let parts = codes.map { codes in
             var lower = prefix
@@ -139,19 +141,19 @@ struct IndexScan: Hashable, Sendable {
             return Part(
                 range: KeyRange(lower: lower.bytes, upper: upper.bytes), prefixCount: prefix.bytes.count)
         }
-        self.init(.cell, [field], rank, parts)
+        self.init(.cell, [field], rank: rank, parts: parts)
     }
 
     private init(
-        _ field: IndexedField, _ recordType: String, _ kind: IndexKey.Kind, beginningWith text: String
+        _ field: IndexedField, _ recordType: String, kind: IndexKey.Kind, beginningWith text: String
     ) {
         let prefix = IndexKey.prefix(kind, of: field.name, recordType: recordType)
         var start = prefix
         start.appendStart(of: FoldedText.indexed(text).text)
-        self.init(kind, [field], .prefix, [Part(range: start.range, prefixCount: prefix.bytes.count)])
+        self.init(kind, [field], rank: .prefix, parts: [Part(range: start.range, prefixCount: prefix.bytes.count)])
     }
 
-    private init(_ field: IndexedField, _ recordType: String, _ bound: QueryCondition.Bound, _ value: FieldValue) {
+    private init(_ field: IndexedField, _ recordType: String, bound: QueryCondition.Bound, _ value: FieldValue) {
         let prefix = IndexKey.prefix(.ordered, of: field.name, recordType: recordType)
         var key = prefix
         key.appendIndexed(value)
@@ -168,7 +170,7 @@ struct IndexScan: Hashable, Sendable {
         case .greater: range.lower = isWhole ? equal.upper : equal.lower
         case .greaterOrEqual: range.lower = equal.lower
         }
-        self.init(.ordered, [field], .range, [Part(range: range, prefixCount: prefix.bytes.count)])
+        self.init(.ordered, [field], rank: .range, parts: [Part(range: range, prefixCount: prefix.bytes.count)])
     }
 
     private static func part(_ prefix: KeyBuilder, _ value: FieldValue, isWholeKey: Bool) -> Part {
@@ -187,7 +189,7 @@ struct IndexScan: Hashable, Sendable {
         let range = other.parts[0].range
         if part.range.lower.lexicographicallyPrecedes(range.lower) { part.range.lower = range.lower }
         if range.upper.lexicographicallyPrecedes(part.range.upper) { part.range.upper = range.upper }
-        return IndexScan(.ordered, fields, min(rank, other.rank), [part])
+        return IndexScan(.ordered, fields, rank: min(rank, other.rank), parts: [part])
     }
 
     /// Whether `entry` is the one by which its record is found: the first of its entries within the parts. It needs no

@@ -27,26 +27,27 @@ struct QueryCheck {
     // MARK: Filters
 
     func condition(_ filter: QueryFilter) throws(RequestFailure) -> QueryCondition {
-        if filter.comparator == .never { return make([], .never, filter) }
+        if filter.comparator == .never { return make([], .never, of: filter) }
         guard case .anySearchable = filter.key else { return try condition(filter, on: try field(filter)) }
         guard filter.comparator.isSearch else { throw .unexpectedFilter }
         let fields = indexes.searchableFields
         if fields.isEmpty { throw .notMarked("self", "searchable") }
-        return make(fields, try search(filter), filter)
+        return make(fields, try search(filter), of: filter)
     }
 
     private func condition(_ filter: QueryFilter, on field: IndexedField) throws(RequestFailure) -> QueryCondition {
         let comparator = filter.comparator
         if comparator.isSearch {
-            try require(field, [.searchable], of: filter, "searchable")
-            return make([field], try search(filter), filter)
+            try require(field, anyOf: [.searchable], of: filter, word: "searchable")
+            return make([field], try search(filter), of: filter)
         }
-        try require(field, comparator.isRange ? [.queryable, .sortable] : [.queryable], of: filter, "queryable")
+        try require(
+            field, anyOf: comparator.isRange ? [.queryable, .sortable] : [.queryable], of: filter, word: "queryable")
         guard comparator.suits(field.type) else { throw .cannotBeQueried(filter, field) }
-        return make([field], try test(filter, field), filter)
+        return make([field], try test(filter, field), of: filter)
     }
 
-    private func make(_ fields: [IndexedField], _ test: QueryCondition.Test, _ filter: QueryFilter) -> QueryCondition {
+    private func make(_ fields: [IndexedField], _ test: QueryCondition.Test, of filter: QueryFilter) -> QueryCondition {
         QueryCondition(
             fields, test, isNegated: filter.comparator.isNegation, ignoresCase: settings.ignoresCase)
     }
@@ -61,7 +62,7 @@ struct QueryCheck {
     }
 
     private func require(
-        _ field: IndexedField, _ anyOf: IndexMarks, of filter: QueryFilter, _ word: String
+        _ field: IndexedField, anyOf: IndexMarks, of filter: QueryFilter, word: String
     ) throws(RequestFailure) {
         if field.usable.isDisjoint(with: anyOf) {
             throw .notMarked(filter.key.shownName, word, isBuilding: !field.building.isDisjoint(with: anyOf))
@@ -128,14 +129,14 @@ struct QueryCheck {
 
     // MARK: Sorts
 
-    func term(_ sort: QuerySort) throws(RequestFailure) -> SortTerm {
+    func term(_ sort: QuerySort) throws(RequestFailure) -> QuerySortTerm {
         guard let field = indexes[sort.key.schemaName], field.usable.contains(.sortable), !field.type.isList else {
             let building = indexes[sort.key.schemaName]?.building.contains(.sortable) ?? false
             throw .notMarked(sort.key.shownName, "sortable", isBuilding: building)
         }
         guard field.type.base == .location else {
             if sort.relativeLocation != nil { throw .unexpectedFilter }
-            return SortTerm(field: field, isAscending: sort.ascending, center: nil)
+            return QuerySortTerm(field: field, isAscending: sort.ascending, center: nil)
         }
         guard let center = sort.relativeLocation else { throw .unexpectedFilter }
         guard sort.ascending else {
@@ -143,7 +144,7 @@ struct QueryCheck {
                 .badRequest, "Descending order by distance is not supported",
                 remedy: "Sort by distance in ascending order.")
         }
-        return SortTerm(field: field, isAscending: true, center: Place(center))
+        return QuerySortTerm(field: field, isAscending: true, center: Place(center))
     }
 }
 

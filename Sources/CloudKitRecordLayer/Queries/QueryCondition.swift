@@ -28,7 +28,7 @@ struct QueryCondition: Hashable, Sendable {
     /// Negated conditions hold for records without the field, as they do in a predicate.
     let isNegated: Bool
     let ignoresCase: Bool
-    private let comparands: Set<Comparand>
+    private let comparisonKeys: Set<ComparisonKey>
     private let texts: Bytes
 
     init(_ fields: [IndexedField], _ test: Test, isNegated: Bool, ignoresCase: Bool) {
@@ -49,7 +49,7 @@ struct QueryCondition: Hashable, Sendable {
         case .never, .isNear, .hasWords: break
         }
         // The order of texts never minds case: it is that of the index.
-        comparands = Set(values.compactMap { Comparand($0, ignoresCase: ignoresCase || comparesOrder) })
+        comparisonKeys = Set(values.compactMap { ComparisonKey($0, ignoresCase: ignoresCase || comparesOrder) })
         self.texts = texts
     }
 
@@ -63,7 +63,7 @@ struct QueryCondition: Hashable, Sendable {
     private func isMet(by values: IndexedValues) throws -> Bool {
         switch test {
         case .never: return false
-        case .hasWords(let wanted, let all): return try hasWords(values, wanted, all)
+        case .hasWords(let wanted, let all): return try hasWords(values, wanted, all: all)
         case .contains(_, let all): return contains(try elements(values), all)
         case .memberBeginsWith: return try elements(values).contains { hasPrefix($0) }
         case .equals, .isIn, .compares, .beginsWith, .isNear:
@@ -84,11 +84,13 @@ struct QueryCondition: Hashable, Sendable {
     }
 
     private func isKnown(_ value: FieldValue) -> Bool {
-        Comparand(value, ignoresCase: ignoresCase).map { comparands.contains($0) } ?? false
+        ComparisonKey(value, ignoresCase: ignoresCase).map { comparisonKeys.contains($0) } ?? false
     }
 
     private func compares(_ value: FieldValue, _ bound: Bound) -> Bool {
-        guard let limit = comparands.first, let value = Comparand(value, ignoresCase: true) else { return false }
+        guard let limit = comparisonKeys.first, let value = ComparisonKey(value, ignoresCase: true) else {
+            return false
+        }
         return switch bound {
         case .less: value.precedes(limit)
         case .lessOrEqual: !limit.precedes(value)
@@ -107,10 +109,10 @@ struct QueryCondition: Hashable, Sendable {
 
     private func contains(_ elements: [FieldValue], _ all: Bool) -> Bool {
         if !all { return elements.contains { isKnown($0) } }
-        return comparands.isSubset(of: elements.compactMap { Comparand($0, ignoresCase: ignoresCase) })
+        return comparisonKeys.isSubset(of: elements.compactMap { ComparisonKey($0, ignoresCase: ignoresCase) })
     }
 
-    private func hasWords(_ values: IndexedValues, _ wanted: Set<String>, _ all: Bool) throws -> Bool {
+    private func hasWords(_ values: IndexedValues, _ wanted: Set<String>, all: Bool) throws -> Bool {
         if wanted.isEmpty { return false }
         var words: Set<String> = []
         for field in fields {

@@ -36,7 +36,7 @@ package struct QueryPlan: Hashable, Sendable {
         var conditions: [QueryCondition] = []
         for filter in query.filters { conditions.append(try check.condition(filter)) }
         if conditions.isEmpty { try Self.requireNames(indexes) }
-        var terms: [SortTerm] = []
+        var terms: [QuerySortTerm] = []
         for sort in query.sorts { terms.append(try check.term(sort)) }
         recordType = query.recordType
         self.conditions = conditions

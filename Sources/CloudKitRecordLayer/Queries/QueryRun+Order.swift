@@ -20,7 +20,7 @@ extension QueryRun {
     ///
     /// A zone whose budget ended early says how far it got; rows of other zones beyond that wait for the next page.
     mutating func sortedRows(
-        _ zones: [UInt32], _ order: SortOrder, after start: SortPosition?, _ limit: Int
+        _ zones: [UInt32], _ order: SortOrder, after start: SortPosition?, limit: Int
     ) async throws -> QueryRows {
         var all: [SortedRow] = []
         var end: SortPosition?
@@ -28,7 +28,7 @@ extension QueryRun {
             // Each zone has a budget of its own, so that every page gets further.
             entriesRead = 0
             bytesRead = 0
-            let found = try await sortedRows(zone, order, after: start, limit + 1)
+            let found = try await sortedRows(zone, order, after: start, limit: limit + 1)
             all += found.rows
             if let stop = found.end, end.map({ order.precedes(stop, $0) }) ?? true { end = stop }
         }
@@ -43,10 +43,10 @@ extension QueryRun {
     }
 
     private mutating func sortedRows(
-        _ zone: UInt32, _ order: SortOrder, after start: SortPosition?, _ limit: Int
+        _ zone: UInt32, _ order: SortOrder, after start: SortPosition?, limit: Int
     ) async throws -> SortedRows {
         if let few = try await fewHits(zone, order),
-            let rows = try await sortedInMemory(few, zone, order, after: start, limit)
+            let rows = try await sortedInMemory(few, zone: zone, in: order, after: start, limit: limit)
         {
             return rows
         }
@@ -96,7 +96,7 @@ extension QueryRun {
 
     /// nil if the records are too large to be held at once.
     private mutating func sortedInMemory(
-        _ names: Set<String>, _ zone: UInt32, _ order: SortOrder, after start: SortPosition?, _ limit: Int
+        _ names: Set<String>, zone: UInt32, in order: SortOrder, after start: SortPosition?, limit: Int
     ) async throws -> SortedRows? {
         var reader = RecordReader(view, zone: zone)
         var group = SortGroup(order: order, start: start, limit: limit)

@@ -34,8 +34,8 @@ package struct QueryRun: Sendable {
     ) async throws -> QueryRows {
         if plan.scan.rank == .nothing { return QueryRows(rows: []) }
         switch (plan.order, position?.place) {
-        case (let order?, .sorted(let start)): return try await sortedRows(zones, order, after: start, limit)
-        case (let order?, _): return try await sortedRows(zones, order, after: nil, limit)
+        case (let order?, .sorted(let start)): return try await sortedRows(zones, order, after: start, limit: limit)
+        case (let order?, _): return try await sortedRows(zones, order, after: nil, limit: limit)
         case (nil, .entry(let zone, let entry)): return try await indexRows(zones, after: (zone, entry), limit)
         case (nil, _): return try await indexRows(zones, after: nil, limit)
         }

@@ -3,7 +3,7 @@ import OrderedStore
 /// Names the records of one zone in the order of a query's first key.
 struct SortedSource {
     struct Candidate: Hashable, Sendable {
-        /// As `SortTerm.bytes(of:)`.
+        /// As `QuerySortTerm.bytes(of:)`.
         var value: Bytes
         var recordName: String
     }
@@ -17,9 +17,9 @@ struct SortedSource {
 
     /// - Parameter isGrouped: Whether later keys order the records with one value: all of them are then named again from
     ///   the value of `start` on.
-    init(_ plan: QueryPlan, _ term: SortTerm, zone: UInt32, after start: SortPosition?, isGrouped: Bool) {
+    init(_ plan: QueryPlan, _ term: QuerySortTerm, zone: UInt32, after start: SortPosition?, isGrouped: Bool) {
         if let center = term.center {
-            way = .distances(DistanceOrder(plan, term, center, zone: zone, from: start))
+            way = .distances(DistanceOrder(plan, by: term, around: center, zone: zone, from: start))
         } else {
             way = .values(ValueOrder(plan, term, zone: zone, from: start, isGrouped: isGrouped))
         }
@@ -46,18 +46,18 @@ struct ValueOrder {
     private let prefixCount: Int
     private var range: KeyRange
 
-    init(_ plan: QueryPlan, _ term: SortTerm, zone: UInt32, from start: SortPosition?, isGrouped: Bool) {
+    init(_ plan: QueryPlan, _ term: QuerySortTerm, zone: UInt32, from start: SortPosition?, isGrouped: Bool) {
         let zonePrefix = IndexKey.zonePrefix(zone)
         let prefix = IndexKey.prefix(.ordered, of: term.field.name, recordType: plan.recordType)
         isAscending = term.isAscending
         prefixCount = zonePrefix.count + prefix.bytes.count
-        range = Self.range(plan, term, prefix)
+        range = Self.range(of: plan, by: term, under: prefix)
         range = KeyRange(lower: zonePrefix + range.lower, upper: zonePrefix + range.upper)
         if let start { begin(at: start, zonePrefix + prefix.bytes, isGrouped: isGrouped) }
     }
 
     /// The whole index, or the part of it that the conditions on the same field allow.
-    private static func range(_ plan: QueryPlan, _ term: SortTerm, _ prefix: KeyBuilder) -> KeyRange {
+    private static func range(of plan: QueryPlan, by term: QuerySortTerm, under prefix: KeyBuilder) -> KeyRange {
         let scans = QueryPlan.scans(plan.conditions, recordType: plan.recordType)
         let scan = scans.first { $0.kind == .ordered && $0.fields == [term.field] && $0.parts.count == 1 }
         return scan?.parts.first?.range ?? prefix.range

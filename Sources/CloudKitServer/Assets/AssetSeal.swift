@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
+import TextEncodings
 
 /// Seals what this cloud hands out about files and wants back untouched: nobody else can make one, or see what is in it.
 package struct AssetSeal: Sendable {

@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
+import TextEncodings
 
 /// How far a client has followed a feed; opaque to it (B-CHG-02).
 package struct SyncToken: Hashable, Sendable {
@@ -69,7 +70,7 @@ package struct SyncTokenSeal: Sendable {
         bytes.append(token.baseline, bytes: 6)
         if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
         bytes += mac(of: bytes, partition)
-        return OpaqueText.encode(bytes)
+        return Base64URL.encode(bytes)
     }
 
     /// - Parameter kinds: Those that the caller can go on from.
@@ -79,7 +80,7 @@ package struct SyncTokenSeal: Sendable {
         _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
     ) throws(RequestFailure) -> SyncToken {
         guard let kind = kinds.first(where: { text.isPart(ofMagic: $0.magicText) }) else { throw .unknownToken }
-        guard let bytes = OpaqueText.decode(text), bytes.count == kind.byteCount + Self.macBytes else {
+        guard let bytes = Base64URL.decodeStrictly(text), bytes.count == kind.byteCount + Self.macBytes else {
             throw .truncatedToken
         }
         let content = Array(bytes.prefix(kind.byteCount))
@@ -103,7 +104,7 @@ package struct SyncTokenSeal: Sendable {
 extension SyncToken.Kind {
     /// What tokens of this kind begin with: three bytes, four characters.
     fileprivate var magic: [UInt8] { [0xC4, 0x0B, rawValue + 1] }
-    fileprivate var magicText: String { OpaqueText.encode(magic) }
+    fileprivate var magicText: String { Base64URL.encode(magic) }
     fileprivate var byteCount: Int { hasFloor ? 30 : 24 }
 }
 
@@ -141,34 +142,4 @@ extension RequestFailure {
     static let tokenExpired = RequestFailure(
         .changeTokenExpired, "client knowledge differs from server knowledge",
         remedy: "Fetch without a token, and treat what does not come back as deleted.")
-}
-
-/// Base64 in the alphabet that is safe in URLs, without padding; lengths are multiples of three bytes.
-enum OpaqueText {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-    static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count / 3 * 4)
-        for start in stride(from: 0, to: bytes.count - bytes.count % 3, by: 3) {
-            let group = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
-            for shift in [18, 12, 6, 0] as [UInt32] { text.append(alphabet[Int(group >> shift & 63)]) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    static func decode(_ text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var group: UInt32 = 0
-        var count = 0
-        for character in text.utf8 {
-            guard let value = alphabet.firstIndex(of: character) else { return nil }
-            group = group << 6 | UInt32(value)
-            count += 1
-            if count % 4 == 0 {
-                for shift in [16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: group >> shift)) }
-            }
-        }
-        return count % 4 == 0 ? bytes : nil
-    }
 }

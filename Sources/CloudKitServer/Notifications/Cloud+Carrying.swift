@@ -12,7 +12,7 @@ extension Cloud {
     func carryNotifications(from partition: StoragePartition) async throws -> Int? {
         guard let place = DatabasePlace(partition: partition) else { return nil }
         // Two at once would deliver twice what a subscription meets once.
-        return try await carrying.take(partition) {
+        return try await carrying.withLock(partition) {
             let (waiting, mail) = try await store.read(partition) { view in
                 let waiting = try await view.carriedNotifications(limit: Self.carriedAtOnce)
                 var members: [UInt32: [ShareMember]] = [:]

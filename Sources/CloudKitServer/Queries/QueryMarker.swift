@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
+import TextEncodings
 
 /// Makes continuation markers that only this cloud can make and read, each good for one query of one caller (B-QRY-18).
 ///
@@ -28,12 +29,12 @@ package struct QueryMarkerSeal: Sendable {
         let plain = [UInt8(padding)] + [UInt8](repeating: 0, count: padding) + encoded
         let nonce = try AES.GCM.Nonce(data: random(Self.nonceBytes))
         let box = try AES.GCM.seal(plain, using: key, nonce: nonce, authenticating: query.bytes)
-        return OpaqueText.encode(Array(nonce) + Array(box.ciphertext) + Array(box.tag))
+        return Base64URL.encode(Array(nonce) + Array(box.ciphertext) + Array(box.tag))
     }
 
     /// - Throws: `badRequest` for what this cloud did not make for this query.
     package func open(_ text: String, for query: QueryFingerprint) throws(RequestFailure) -> QueryPosition {
-        guard let bytes = OpaqueText.decode(text), bytes.count > Self.overhead,
+        guard let bytes = Base64URL.decodeStrictly(text), bytes.count > Self.overhead,
             let box = try? AES.GCM.SealedBox(combined: bytes),
             let plain = try? AES.GCM.open(box, using: key, authenticating: query.bytes),
             let padding = plain.first,

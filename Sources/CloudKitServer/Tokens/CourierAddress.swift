@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
+import TextEncodings
 
 /// Which device's notifications a courier URL gives: whoever has the URL may read them.
 struct CourierAddress: Hashable, Sendable {

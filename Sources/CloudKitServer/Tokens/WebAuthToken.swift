@@ -1,5 +1,6 @@
 import CloudKitModel
 import Crypto
+import TextEncodings
 
 /// Says that a request comes from a user's device.
 package struct WebAuthToken: Hashable, Sendable {

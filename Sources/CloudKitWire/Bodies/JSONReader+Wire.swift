@@ -1,5 +1,6 @@
 import CloudKitModel
 import JSONBytes
+import TextEncodings
 
 /// What bodies are made of. In all of them null means absent (web-services.md §1.2).
 extension JSONReader {

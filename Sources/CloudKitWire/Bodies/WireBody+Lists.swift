@@ -5,7 +5,7 @@ import JSONBytes
 extension WireBody {
     /// Reads a request; other keys are passed over.
     static func requestList<Item>(
-        _ key: StaticString, _ bytes: [UInt8], limits: WireLimits, _ read: (inout JSONReader) throws -> Item
+        _ key: StaticString, _ bytes: [UInt8], limits: WireLimits, read: (inout JSONReader) throws -> Item
     ) throws(RequestFailure) -> [Item] {
         try request(bytes, limits: limits) { reader in
             var items: [Item] = []
@@ -19,7 +19,7 @@ extension WireBody {
 
     /// Reads an answer; other keys are passed over.
     static func answerList<Item>(
-        _ key: StaticString, _ bytes: [UInt8], _ read: (inout JSONReader) throws -> Item
+        _ key: StaticString, _ bytes: [UInt8], read: (inout JSONReader) throws -> Item
     ) throws(RequestFailure) -> [Item] {
         try answer(bytes) { reader in
             var items: [Item] = []
@@ -36,7 +36,7 @@ extension WireBody {
     /// - Parameter capacity: Bytes that it will about have.
     static func list<Items: Sequence>(
         _ key: StaticString, _ items: Items, capacity: Int = 256,
-        _ write: (Items.Element, inout JSONWriter) -> Void
+        write: (Items.Element, inout JSONWriter) -> Void
     ) -> [UInt8] {
         var writer = JSONWriter(capacity: capacity)
         writer.object { writer in

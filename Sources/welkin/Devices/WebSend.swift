@@ -3,7 +3,7 @@ import HTTPTransfer
 
 /// Sends the requests of a sign-in.
 enum WebSend {
-    static let send: DeviceSend = { request in
+    static let send: DeviceTransport = { request in
         let message = HTTPClient.Request(
             method: request.method, url: request.url, headers: request.headers, body: request.body,
             patience: .seconds(30))

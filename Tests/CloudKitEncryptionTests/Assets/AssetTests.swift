@@ -9,7 +9,7 @@ import Testing
     private func file(_ size: Int) -> [UInt8] { (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) } }
 
     private func secret(_ file: [UInt8]) throws -> AssetSecret {
-        var checksum = AssetChecksum()
+        var checksum = PlainAssetChecksum()
         checksum.update(file)
         return try AssetSecret(plainSize: file.count, plainSHA256: checksum.sha256, random: fixtures.random)
     }

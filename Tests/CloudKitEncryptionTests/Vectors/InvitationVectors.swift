@@ -9,7 +9,9 @@ extension VectorMaker {
         let evesSecret = try AccountSecret(bytes: Array(64..<96))
         let eve = try evesSecret.identity()
         let key = ShareKey(place: share, epoch: 9, material: KeyMaterial(Array(repeating: 8, count: 32)))
-        func vector(_ name: String, _ invitation: ShareInvitation, to seat: String, _ secret: AccountSecret) -> Vector {
+        func vector(_ name: String, _ invitation: SealedShareInvitation, to seat: String, _ secret: AccountSecret)
+            -> Vector
+        {
             Vector(
                 name,
                 texts: [
@@ -23,23 +25,24 @@ extension VectorMaker {
         }
         let plain = vector(
             "by the owner",
-            try ShareInvitation(key, to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: owner), to: "p-bob",
+            try SealedShareInvitation(key, to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: owner),
+            to: "p-bob",
             bobSecret)
-        let makesBobAdministrator = try ShareInvitation(
+        let makesBobAdministrator = try SealedShareInvitation(
             key, to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: owner, administrator: true)
         let authority = makesBobAdministrator.authority(for: bob.publicIdentity)
         let byBob = vector(
             "by an administrator",
-            try ShareInvitation(
+            try SealedShareInvitation(
                 key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: authority),
             to: "p-eve", evesSecret)
-        let stolen = try ShareInvitation(
+        let stolen = try SealedShareInvitation(
             key, to: "p-bob", identity: bob.publicIdentity, by: "_eve", with: eve, authority: authority)
-        let impostor = try ShareInvitation(
+        let impostor = try SealedShareInvitation(
             key, to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: eve)
         let ending = vector(
             "by an administrator who ends the rights of others",
-            try ShareInvitation(
+            try SealedShareInvitation(
                 key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: authority,
                 ended: [eve.publicIdentity.fingerprint, owner.publicIdentity.fingerprint]),
             to: "p-eve", evesSecret)

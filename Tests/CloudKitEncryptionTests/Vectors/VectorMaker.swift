@@ -176,7 +176,7 @@ struct VectorMaker {
     }
 
     private func assetSecret(size: Int, checksum: [UInt8]? = nil) throws -> AssetSecret {
-        var plain = AssetChecksum()
+        var plain = PlainAssetChecksum()
         plain.update(Self.file(size))
         return try AssetSecret(plainSize: size, plainSHA256: checksum ?? plain.sha256, random: random(6))
     }
@@ -219,7 +219,7 @@ struct VectorMaker {
             for index in 0..<sealer.layout.chunkCount {
                 try sealer.seal(chunk: index, plain[sealer.layout.plainRange(ofChunk: index)], into: &sealed)
             }
-            var checksum = AssetChecksum()
+            var checksum = PlainAssetChecksum()
             checksum.update(sealed)
             var bytes = ["assetSecret": secret.bytes, "sealedSHA256": checksum.sha256]
             if size < 100 { bytes["sealed"] = sealed }

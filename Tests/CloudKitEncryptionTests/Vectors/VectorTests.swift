@@ -165,12 +165,12 @@ import Testing
     }
 
     private func invitation(_ vector: Vector) throws -> Bool {
-        let invitation = try ShareInvitation(bytes: vector.bytes("invitation"), share: share(vector))
+        let invitation = try SealedShareInvitation(bytes: vector.bytes("invitation"), share: share(vector))
         let identity = try AccountSecret(bytes: vector.bytes("recipientSecret")).identity()
         var pins = IdentityPins()
         let owner = try PublicIdentity(bytes: vector.bytes("ownerIdentity"))
         try pins.check(owner, of: IdentityPins.name(of: vector.text("owner"), in: zone(vector)))
-        var epochs = EpochPins()
+        var epochs = HighestSeenEpochs()
         let opened = try invitation.open(
             as: vector.text("participant"), with: identity, pins: &pins, epochs: &epochs)
         let epoch = try vector.number("epoch")

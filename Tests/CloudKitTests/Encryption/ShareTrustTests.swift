@@ -44,11 +44,11 @@ struct ShareTrustTests {
     @Test func `B-TM-08 the owner derives the key, whatever invitation the cloud shows`() throws {
         // Bob's right is from somebody whom the cloud calls the owner.
         let identity = try bob.identity()
-        let toBob = try CloudKitEncryption.ShareInvitation(
+        let toBob = try SealedShareInvitation(
             root.shareKey(of: share, epoch: 1), to: "p-bob", identity: identity.publicIdentity, by: "_me",
             with: mallory.identity(), administrator: true)
         let key = ShareKey(madeFor: share, epoch: 2)
-        let wrap = try CloudKitEncryption.ShareInvitation(
+        let wrap = try SealedShareInvitation(
             key, to: "p-me", identity: owner.identity().publicIdentity, by: "_bob", with: identity,
             authority: toBob.authority(for: identity.publicIdentity))
         var keys = SharedKeys(place)
@@ -85,12 +85,12 @@ struct ShareTrustTests {
     {
         let bobs = try bob.identity()
         let cat = AccountSecret()
-        let toBob = try CloudKitEncryption.ShareInvitation(
+        let toBob = try SealedShareInvitation(
             root.shareKey(of: share, epoch: 2), to: "p-bob", identity: bobs.publicIdentity, by: "_me",
             with: owner.identity(), administrator: true)
         let authority = toBob.authority(for: bobs.publicIdentity)
         func byBob(_ epoch: UInt32, to seat: String, _ secret: AccountSecret) throws
-            -> CloudKitEncryption.ShareInvitation
+            -> SealedShareInvitation
         {
             try .init(
                 ShareKey(madeFor: share, epoch: epoch), to: seat, identity: secret.identity().publicIdentity,
@@ -105,7 +105,7 @@ struct ShareTrustTests {
         try ownersRing.see(2, of: share, isOwn: true)
         #expect(try ownersRing.open(byBob(3, to: "p-me", owner), seat: "p-me", as: access).epoch == 3)
         // The owner begins one, without Bob: his right has ended.
-        let toCat = try CloudKitEncryption.ShareInvitation(
+        let toCat = try SealedShareInvitation(
             root.shareKey(of: share, epoch: 4), to: "p-cat", identity: cat.identity().publicIdentity, by: "_me",
             with: owner.identity())
         #expect(try catsRing.open(toCat, seat: "p-cat", as: cats).epoch == 4)
@@ -121,10 +121,10 @@ struct ShareTrustTests {
         let share = RecordPlace(zone: place, name: name)
         let bobs = try bob.identity()
         let cat = AccountSecret()
-        let toBob = try CloudKitEncryption.ShareInvitation(
+        let toBob = try SealedShareInvitation(
             root.shareKey(of: share, epoch: 1), to: "p-bob", identity: bobs.publicIdentity, by: "_me",
             with: owner.identity(), administrator: true)
-        let toCat = try CloudKitEncryption.ShareInvitation(
+        let toCat = try SealedShareInvitation(
             ShareKey(madeFor: share, epoch: 2), to: "p-cat", identity: cat.identity().publicIdentity, by: "_bob",
             with: bobs, authority: toBob.authority(for: bobs.publicIdentity))
         let catsRing = ring(of: cat)

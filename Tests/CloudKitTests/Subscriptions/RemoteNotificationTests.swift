@@ -40,7 +40,7 @@ private final class ScriptedCourier: Transport {
                 subject: .database
             ).payload()
         }
-        answer(TransportResponse(status: 200, body: CourierAnswer(payloads: payloads, position: position).wire()))
+        answer(TransportResponse(status: 200, body: LongPollAnswer(payloads: payloads, position: position).wire()))
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {

@@ -302,7 +302,7 @@ import Testing
             let seat = try #require(sharing?.currentParticipantID)
             let place = RecordPlace(zone: doraKeys.place, name: theirShare.recordName)
             let cats = try await cat.requests().zoneKeys(shared.theirs.model).access
-            let invitation = try CloudKitEncryption.ShareInvitation(
+            let invitation = try SealedShareInvitation(
                 ShareKey(madeFor: place, epoch: 3), to: seat, identity: cats.secret.identity().publicIdentity,
                 by: doraKeys.access.user, with: doraKeys.access.secret.identity(), authority: right)
             // Who has heard of the removal does not believe her, also after a restart.

@@ -2,7 +2,7 @@ import CloudKitEncryption
 import Foundation
 import Testing
 
-@Suite struct ShareInvitationTests {
+@Suite struct SealedShareInvitationTests {
     private let fixtures = Fixtures()
     private let owner: AccountIdentity
     private let bob: AccountIdentity
@@ -18,14 +18,14 @@ import Testing
         key = ShareKey(madeFor: share, epoch: 3, random: fixtures.random)
     }
 
-    private func invite(administrator: Bool = false) throws -> ShareInvitation {
-        try ShareInvitation(
+    private func invite(administrator: Bool = false) throws -> SealedShareInvitation {
+        try SealedShareInvitation(
             key, to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: owner, administrator: administrator)
     }
 
     private func open(
-        _ invitation: ShareInvitation, as participant: String = "p-bob", with identity: AccountIdentity? = nil,
-        pins: IdentityPins = IdentityPins(), epochs: EpochPins = EpochPins()
+        _ invitation: SealedShareInvitation, as participant: String = "p-bob", with identity: AccountIdentity? = nil,
+        pins: IdentityPins = IdentityPins(), epochs: HighestSeenEpochs = HighestSeenEpochs()
     ) throws -> ShareKey {
         var pins = pins
         var epochs = epochs
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `B-TM-06 a participant opens the invitation that was sealed to them, and nobody else does`() throws {
-        let travelled = try ShareInvitation(bytes: invite().bytes, share: share)
+        let travelled = try SealedShareInvitation(bytes: invite().bytes, share: share)
         #expect(try open(travelled) == key)
         #expect(throws: EncryptionError.doesNotOpen(.invitation(share: "share-1"))) { try open(travelled, with: eve) }
         #expect(throws: EncryptionError.badSignature(.invitation(share: "share-1"))) {
@@ -46,7 +46,7 @@ import Testing
     @Test func `B-TM-04 an invitation is good for its own share only`() throws {
         var other = share
         other.name = "share-2"
-        let moved = try ShareInvitation(bytes: invite().bytes, share: other)
+        let moved = try SealedShareInvitation(bytes: invite().bytes, share: other)
         #expect(throws: EncryptionError.badSignature(.invitation(share: "share-2"))) { try open(moved) }
     }
 
@@ -55,33 +55,35 @@ import Testing
         for index in bytes.indices {
             var changed = bytes
             changed[index] ^= 1
-            #expect(throws: EncryptionError.self) { try open(ShareInvitation(bytes: changed, share: share)) }
-            #expect(throws: EncryptionError.self) { try ShareInvitation(bytes: Array(bytes[..<index]), share: share) }
+            #expect(throws: EncryptionError.self) { try open(SealedShareInvitation(bytes: changed, share: share)) }
+            #expect(throws: EncryptionError.self) {
+                try SealedShareInvitation(bytes: Array(bytes[..<index]), share: share)
+            }
         }
     }
 
     @Test func `B-TM-08 an invitation in the name of somebody known with other keys is refused`() throws {
         var pins = IdentityPins()
         try pins.check(owner.publicIdentity, of: IdentityPins.name(of: "_ada", in: share.zone))
-        let forged = try ShareInvitation(
+        let forged = try SealedShareInvitation(
             ShareKey(madeFor: share, epoch: 4), to: "p-bob", identity: bob.publicIdentity, by: "_ada", with: eve)
         let before = pins
-        var epochs = EpochPins()
+        var epochs = HighestSeenEpochs()
         #expect(throws: EncryptionError.self) {
             try forged.open(as: "p-bob", with: bob, pins: &pins, epochs: &epochs)
         }
         #expect(pins == before)
-        #expect(epochs == EpochPins())
+        #expect(epochs == HighestSeenEpochs())
     }
 
     @Test func `an administrator whom the owner made one invites others, and nobody else can`() throws {
         let right = try #require(try invite(administrator: true).authority(for: bob.publicIdentity))
         #expect(try invite().authority(for: bob.publicIdentity) == nil)
         #expect(try invite(administrator: true).authority(for: eve.publicIdentity) == nil)
-        func byBob(_ authority: ShareAuthority?, _ inviter: AccountIdentity) throws -> ShareInvitation {
-            let invitation = try ShareInvitation(
+        func byBob(_ authority: ShareAuthority?, _ inviter: AccountIdentity) throws -> SealedShareInvitation {
+            let invitation = try SealedShareInvitation(
                 key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: inviter, authority: authority)
-            return try ShareInvitation(bytes: invitation.bytes, share: share)
+            return try SealedShareInvitation(bytes: invitation.bytes, share: share)
         }
         let invitation = try byBob(right, bob)
         #expect(try open(invitation, as: "p-eve", with: eve) == key)
@@ -92,7 +94,7 @@ import Testing
         }
         #expect(throws: EncryptionError.self) { try byBob(nil, bob) }
         #expect(throws: EncryptionError.self) {
-            try ShareInvitation(
+            try SealedShareInvitation(
                 key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: right,
                 administrator: true)
         }
@@ -104,19 +106,19 @@ import Testing
     {
         let right = try #require(try invite(administrator: true).authority(for: bob.publicIdentity))
         var pins = IdentityPins()
-        var epochs = EpochPins()
+        var epochs = HighestSeenEpochs()
         let next = ShareKey(madeFor: share, epoch: 4, random: fixtures.random)
-        let toEve = try ShareInvitation(next, to: "p-eve", identity: eve.publicIdentity, by: "_ada", with: owner)
+        let toEve = try SealedShareInvitation(next, to: "p-eve", identity: eve.publicIdentity, by: "_ada", with: owner)
         #expect(try toEve.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs) == next)
-        epochs = try JSONDecoder().decode(EpochPins.self, from: JSONEncoder().encode(epochs))
+        epochs = try JSONDecoder().decode(HighestSeenEpochs.self, from: JSONEncoder().encode(epochs))
         #expect(epochs.epoch(ofShare: share) == 4)
-        let old = try ShareInvitation(key, to: "p-eve", identity: eve.publicIdentity, by: "_ada", with: owner)
+        let old = try SealedShareInvitation(key, to: "p-eve", identity: eve.publicIdentity, by: "_ada", with: owner)
         let item = EncryptionError.Item.invitation(share: "share-1")
         #expect(throws: EncryptionError.epochWentBack(item, offered: 3, seen: 4)) {
             try old.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
         }
         let later = ShareKey(madeFor: share, epoch: 5, random: fixtures.random)
-        let byBob = try ShareInvitation(
+        let byBob = try SealedShareInvitation(
             later, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: right)
         #expect(throws: EncryptionError.epochWentBack(item, offered: 3, seen: 4)) {
             try byBob.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
@@ -130,26 +132,26 @@ import Testing
     {
         let carl = try AccountSecret(random: fixtures.random).identity()
         func right(of identity: AccountIdentity, in epoch: UInt32) throws -> ShareAuthority {
-            let granting = try ShareInvitation(
+            let granting = try SealedShareInvitation(
                 ShareKey(madeFor: share, epoch: epoch), to: "p", identity: identity.publicIdentity, by: "_ada",
                 with: owner, administrator: true)
             return try #require(granting.authority(for: identity.publicIdentity))
         }
         func invite(
             _ epoch: UInt32, by inviter: AccountIdentity, _ right: ShareAuthority?, ending ended: [AccountIdentity] = []
-        ) throws -> ShareInvitation {
-            let invitation = try ShareInvitation(
+        ) throws -> SealedShareInvitation {
+            let invitation = try SealedShareInvitation(
                 ShareKey(madeFor: share, epoch: epoch, random: fixtures.random), to: "p-eve",
                 identity: eve.publicIdentity,
                 by: right == nil ? "_ada" : inviter.publicIdentity == bob.publicIdentity ? "_bob" : "_carl",
                 with: inviter, authority: right, ended: ended.map(\.publicIdentity.fingerprint))
-            return try ShareInvitation(bytes: invitation.bytes, share: share)
+            return try SealedShareInvitation(bytes: invitation.bytes, share: share)
         }
         var pins = IdentityPins()
-        var epochs = EpochPins()
-        func open(_ invitation: ShareInvitation) throws {
+        var epochs = HighestSeenEpochs()
+        func open(_ invitation: SealedShareInvitation) throws {
             _ = try invitation.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
-            epochs = try JSONDecoder().decode(EpochPins.self, from: JSONEncoder().encode(epochs))
+            epochs = try JSONDecoder().decode(HighestSeenEpochs.self, from: JSONEncoder().encode(epochs))
         }
         let (bobs, carls) = (try right(of: bob, in: 3), try right(of: carl, in: 3))
         try open(invite(4, by: carl, carls))
@@ -167,7 +169,7 @@ import Testing
         #expect(throws: EncryptionError.self) { try open(invite(8, by: carl, carls)) }
         try open(invite(8, by: carl, right(of: carl, in: 7)))
 
-        let many = try (0...ShareInvitation.endedMax).map { _ in
+        let many = try (0...SealedShareInvitation.endedMax).map { _ in
             try AccountSecret(random: fixtures.random).identity()
         }
         #expect(try invite(9, by: bob, bobs, ending: Array(many.dropLast())).bytes.count <= 1024)
@@ -177,20 +179,22 @@ import Testing
         for index in bytes.indices {
             var changed = bytes
             changed[index] ^= 1
-            var (pins, epochs) = (IdentityPins(), EpochPins())
+            var (pins, epochs) = (IdentityPins(), HighestSeenEpochs())
             #expect(throws: EncryptionError.self) {
-                try ShareInvitation(bytes: changed, share: share).open(
+                try SealedShareInvitation(bytes: changed, share: share).open(
                     as: "p-eve", with: eve, pins: &pins, epochs: &epochs)
             }
-            #expect(throws: EncryptionError.self) { try ShareInvitation(bytes: Array(bytes[..<index]), share: share) }
+            #expect(throws: EncryptionError.self) {
+                try SealedShareInvitation(bytes: Array(bytes[..<index]), share: share)
+            }
         }
     }
 
     @Test func `B-TM-05 an administrator's device ends the rights of those whom it knew and who are gone`() throws {
         let (bobs, eves) = (bob.publicIdentity.fingerprint, eve.publicIdentity.fingerprint)
-        var epochs = EpochPins()
+        var epochs = HighestSeenEpochs()
         epochs.endRights(ofShare: share, except: [])
-        #expect(epochs == EpochPins())
+        #expect(epochs == HighestSeenEpochs())
         epochs.note(administrators: [bobs, eves], ofShare: share)
         epochs.note(administrators: [bobs], ofShare: share)
         epochs.endRights(ofShare: share, except: [bobs, eves])

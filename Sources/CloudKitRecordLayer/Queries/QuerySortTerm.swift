@@ -5,7 +5,7 @@ import OrderedStore
 ///
 /// Records without a value come first when ascending and last when descending; by distance they come last. Texts are
 /// ordered without case, by their first `FoldedText.indexedBytesMax` bytes.
-struct SortTerm: Hashable, Sendable {
+struct QuerySortTerm: Hashable, Sendable {
     let field: IndexedField
     let isAscending: Bool
     /// Where distances are measured from; nil: by value.
@@ -46,7 +46,7 @@ struct SortPosition: Hashable, Sendable {
 
 /// The order of a query (B-QRY-12).
 struct SortOrder: Hashable, Sendable {
-    let terms: [SortTerm]
+    let terms: [QuerySortTerm]
 
     /// Record names go the way of the first term, so that an index read in either direction is in this order.
     func precedes(_ left: SortPosition, _ right: SortPosition) -> Bool {

@@ -2,23 +2,23 @@ import CCurl
 import Synchronization
 
 /// A request, and who waits for its answer.
-struct Order: Sendable {
+struct PendingRequest: Sendable {
     let id: Int
     let request: HTTPClient.Request
     let continuation: CheckedContinuation<HTTPClient.Answer, any Error>
 }
 
 /// How tasks speak to the thread that does the work.
-final class Mailbox: Sendable {
-    struct Mail {
-        var orders: [Order] = []
+final class RequestQueue: Sendable {
+    struct Submissions {
+        var requests: [PendingRequest] = []
         /// Orders that nobody wants any more; some may be over already.
         var cancelled: [Int] = []
 
-        var isEmpty: Bool { orders.isEmpty && cancelled.isEmpty }
+        var isEmpty: Bool { requests.isEmpty && cancelled.isEmpty }
     }
 
-    /// How far an order has come that has no answer yet.
+    /// The progress of a request that has no answer yet.
     fileprivate enum Stage {
         case awaited, posted
         /// Cancelled before it was posted.
@@ -26,7 +26,7 @@ final class Mailbox: Sendable {
     }
 
     fileprivate struct Content {
-        var mail = Mail()
+        var submissions = Submissions()
         var lastID = 0
         var stages: [Int: Stage] = [:]
         var isClosed = false
@@ -38,7 +38,7 @@ final class Mailbox: Sendable {
 
     // MARK: For tasks
 
-    /// Announces an order.
+    /// Announces a request and returns its id.
     func nextID() -> Int {
         content.withLock { content in
             content.lastID += 1
@@ -47,17 +47,17 @@ final class Mailbox: Sendable {
         }
     }
 
-    func post(_ order: Order) {
+    func post(_ pending: PendingRequest) {
         let isWanted = content.withLock { content in
-            guard content.stages[order.id] != .unwanted, !content.isClosed else {
-                content.stages[order.id] = nil
+            guard content.stages[pending.id] != .unwanted, !content.isClosed else {
+                content.stages[pending.id] = nil
                 return false
             }
-            content.stages[order.id] = .posted
-            content.post { $0.orders.append(order) }
+            content.stages[pending.id] = .posted
+            content.post { $0.requests.append(pending) }
             return true
         }
-        if !isWanted { order.continuation.resume(throwing: CancellationError()) }
+        if !isWanted { pending.continuation.resume(throwing: CancellationError()) }
     }
 
     func cancel(_ id: Int) {
@@ -92,31 +92,31 @@ final class Mailbox: Sendable {
     func retire() { content.withLock { $0.multi = nil } }
 
     /// What has come since the last time; nil: this is the end.
-    func take() -> Mail? {
+    func take() -> Submissions? {
         content.withLock { content in
             guard !content.isClosed else { return nil }
-            defer { content.mail = Mail() }
-            return content.mail
+            defer { content.submissions = Submissions() }
+            return content.submissions
         }
     }
 
     /// What lay in the box when it was closed.
-    func rest() -> [Order] {
+    func rest() -> [PendingRequest] {
         content.withLock { content in
-            defer { content.mail = Mail() }
-            return content.mail.orders
+            defer { content.submissions = Submissions() }
+            return content.submissions.requests
         }
     }
 
-    /// An order has its answer: a cancellation from now on is nothing to anybody.
+    /// Forgets a request that has its answer: a later cancellation has no effect.
     func settle(_ id: Int) { content.withLock { $0.stages[id] = nil } }
 }
 
-extension Mailbox.Content {
-    /// Whoever finds mail in the box knows that the thread was woken for it already.
-    fileprivate mutating func post(_ write: (inout Mailbox.Mail) -> Void) {
-        let isFirst = mail.isEmpty
-        write(&mail)
+extension RequestQueue.Content {
+    /// Whoever finds submissions in the box knows that the thread was woken for it already.
+    fileprivate mutating func post(_ write: (inout RequestQueue.Submissions) -> Void) {
+        let isFirst = submissions.isEmpty
+        write(&submissions)
         if isFirst { wake() }
     }
 

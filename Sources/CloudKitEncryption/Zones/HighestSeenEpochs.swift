@@ -1,7 +1,7 @@
 /// The highest key epochs that this device saw, of zones and of shares; a cloud that offers a lower one has gone back in time.
 ///
 /// A small value that a file in the profile's folder holds.
-package struct EpochPins: Hashable, Codable, Sendable {
+package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     private struct ShareEpochs: Hashable, Codable {
         var highest: UInt32
         /// The highest that the owner began or invited in.
@@ -70,7 +70,7 @@ package struct EpochPins: Hashable, Codable, Sendable {
     /// Remembers an invitation whose signatures were verified.
     /// - Throws: `epochWentBack` for a lower epoch than one seen, and for an administrator whose right is older than the owner's
     ///   latest epoch; `rightEnded` for one whose right another administrator ended.
-    mutating func see(_ invitation: ShareInvitation) throws(EncryptionError) {
+    mutating func see(_ invitation: SealedShareInvitation) throws(EncryptionError) {
         let item = EncryptionError.Item.invitation(share: invitation.share.name)
         var seen = shares[invitation.share] ?? ShareEpochs(highest: 0, ofOwner: 0)
         guard invitation.epoch >= seen.highest else {

@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 /// What the courier answers our own SDK: everything that waits, and how to confirm it.
-package struct CourierAnswer: Hashable, Sendable {
+package struct LongPollAnswer: Hashable, Sendable {
     /// One JSON object each (web-services.md §12.3), oldest first.
     package var payloads: [[UInt8]]
     /// Opaque; sent back once the notifications are in the app's hands.
@@ -28,7 +28,7 @@ package struct CourierAnswer: Hashable, Sendable {
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
         self = try WireBody.answer(bytes) { reader in
-            var answer = CourierAnswer(payloads: [], position: "")
+            var answer = LongPollAnswer(payloads: [], position: "")
             try reader.object { reader, key in
                 switch key {
                 case "notifications": try reader.array { answer.payloads.append(try $0.rawValue()) }

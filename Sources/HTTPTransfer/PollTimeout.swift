@@ -1,11 +1,11 @@
 /// How long the loop may sleep when nothing wakes it.
 ///
-/// Network and mail do wake it. But libcurl has slept, in more than one version, over an answer that it had read already with
+/// Network and submissions do wake it. But libcurl has slept, in more than one version, over an answer that it had read already with
 /// another one of the same HTTP/2 connection; a look now and then makes a moment of what was a minute.
-struct Pause {
+struct PollTimeout {
     /// Until a transfer may be overdue, if there is one.
     var look: Duration?
-    /// Whether mail ends the sleep.
+    /// Whether submissions ends the sleep.
     var canBeWoken: Bool
     /// Whether a request is under way that is to be answered soon; a long poll is not.
     var awaitsAnswer: Bool

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// The cloud carries it as the participant's `wrap`. Only the owner can invite, or who the owner made an administrator: otherwise
 /// a malicious cloud could invent an administrator and hand out a key of its own making.
-package struct ShareInvitation: Hashable, Sendable {
+package struct SealedShareInvitation: Hashable, Sendable {
     package let share: RecordPlace
     package let epoch: UInt32
     /// The inviter's user record name.
@@ -34,7 +34,7 @@ package struct ShareInvitation: Hashable, Sendable {
 
 // MARK: - Inviting
 
-extension ShareInvitation {
+extension SealedShareInvitation {
     /// Seals a share's key to a participant.
     ///
     /// The sealing draws on the system's randomness alone: the library offers no other.
@@ -72,12 +72,15 @@ extension ShareInvitation {
                 administrator
                 ? try ShareGrant(of: key.place, epoch: key.epoch, to: identity, by: inviterIdentity) : nil
             var sender = try HPKE.Sender(recipientKey: identity.agreement, ciphersuite: Self.suite, info: Self.info)
-            let place = Self.place(key.place, key.epoch, participant).bytes
+            let place = Self.place(key.place, key.epoch, participant: participant).bytes
             sealed = Array(try sender.seal(key.material.bytes, authenticating: place))
             encapsulated = Array(sender.encapsulatedKey)
-            var message = Self.place(key.place, key.epoch, participant)
+            var message = Self.place(key.place, key.epoch, participant: participant)
             message.append(
-                Self.body(epoch, inviter, self.inviterIdentity, authority, ended, grant, encapsulated, sealed))
+                Self.body(
+                    epoch: epoch, inviter: inviter, identity: self.inviterIdentity, authority: authority, ended: ended,
+                    grant: grant,
+                    encapsulated: encapsulated, sealed: sealed))
             signature = Array(try inviterIdentity.signing.signature(for: message.bytes))
         } catch {
             throw .malformed(item, reason: "it cannot be sealed to the participant's key")
@@ -86,12 +89,14 @@ extension ShareInvitation {
 
     /// At most 1,024 bytes, as long as the inviter's name has at most 512, or 160 where rights end.
     package var bytes: [UInt8] {
-        Self.body(epoch, inviter, inviterIdentity, authority, ended, grant, encapsulated, sealed) + signature
+        Self.body(
+            epoch: epoch, inviter: inviter, identity: inviterIdentity, authority: authority, ended: ended, grant: grant,
+            encapsulated: encapsulated, sealed: sealed) + signature
     }
 
     private static func body(
-        _ epoch: UInt32, _ inviter: String, _ identity: PublicIdentity, _ authority: ShareAuthority?,
-        _ ended: [Fingerprint], _ grant: ShareGrant?, _ encapsulated: [UInt8], _ sealed: [UInt8]
+        epoch: UInt32, inviter: String, identity: PublicIdentity, authority: ShareAuthority?, ended: [Fingerprint],
+        grant: ShareGrant?, encapsulated: [UInt8], sealed: [UInt8]
     ) -> [UInt8] {
         var bytes: [UInt8] = [version]
         bytes.appendBigEndian(epoch)
@@ -109,7 +114,7 @@ extension ShareInvitation {
         return bytes + encapsulated + sealed
     }
 
-    private static func place(_ share: RecordPlace, _ epoch: UInt32, _ participant: String) -> Frame {
+    private static func place(_ share: RecordPlace, _ epoch: UInt32, participant: String) -> Frame {
         var frame = Frame("welkin share key for participant 1")
         frame.append(share.frame)
         frame.append(epoch)
@@ -120,7 +125,7 @@ extension ShareInvitation {
 
 // MARK: - Reading
 
-extension ShareInvitation {
+extension SealedShareInvitation {
     /// Reads what the cloud carries; who signed is verified when it is opened.
     package init(bytes: [UInt8], share: RecordPlace) throws(EncryptionError) {
         let item = EncryptionError.Item.invitation(share: share.name)
@@ -159,7 +164,8 @@ extension ShareInvitation {
     ///   - epochs: Refuses an epoch, or an administrator, that the owner has replaced.
     /// - Throws: `badSignature`, `identityReplaced`, `epochWentBack`, `rightEnded`, `doesNotOpen`; then neither pins nor epochs have changed.
     package func open(
-        as participant: String, with identity: AccountIdentity, pins: inout IdentityPins, epochs: inout EpochPins
+        as participant: String, with identity: AccountIdentity, pins: inout IdentityPins,
+        epochs: inout HighestSeenEpochs
     ) throws(EncryptionError) -> ShareKey {
         var seen = pins
         var seenEpochs = epochs
@@ -190,13 +196,17 @@ extension ShareInvitation {
         } else if inviter != share.zone.owner {
             throw .badSignature(item)
         }
-        var message = Self.place(share, epoch, participant)
-        message.append(Self.body(epoch, inviter, inviterIdentity, authority, ended, grant, encapsulated, sealed))
+        var message = Self.place(share, epoch, participant: participant)
+        message.append(
+            Self.body(
+                epoch: epoch, inviter: inviter, identity: inviterIdentity, authority: authority, ended: ended,
+                grant: grant,
+                encapsulated: encapsulated, sealed: sealed))
         guard inviterIdentity.signing.isValidSignature(signature, for: message.bytes) else { throw .badSignature(item) }
     }
 
     private func unseal(_ participant: String, _ identity: AccountIdentity) throws(EncryptionError) -> ShareKey {
-        let place = Self.place(share, epoch, participant).bytes
+        let place = Self.place(share, epoch, participant: participant).bytes
         do {
             var recipient = try HPKE.Recipient(
                 privateKey: identity.agreement, ciphersuite: Self.suite, info: Self.info,

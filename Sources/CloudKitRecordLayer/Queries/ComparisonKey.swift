@@ -2,7 +2,7 @@ import CloudKitModel
 import OrderedStore
 
 /// A value in the form in which queries tell values apart.
-enum Comparand: Hashable, Sendable {
+enum ComparisonKey: Hashable, Sendable {
     case text(Bytes)
     case integer(Int64)
     case double(Double)
@@ -24,7 +24,7 @@ enum Comparand: Hashable, Sendable {
     }
 
     /// Whether this comes before the other; false between types.
-    func precedes(_ other: Comparand) -> Bool {
+    func precedes(_ other: ComparisonKey) -> Bool {
         switch (self, other) {
         case (.text(let left), .text(let right)): left.lexicographicallyPrecedes(right)
         case (.integer(let left), .integer(let right)): left < right

@@ -1,5 +1,5 @@
 /// The statements that a connection keeps prepared.
-enum Query: Int, CaseIterable {
+enum SQLQuery: Int, CaseIterable {
     case begin, beginWriting, commit, rollback, dataVersion
     case partitionID, addPartition, anyEntry
     case value, content, scan, scanBack

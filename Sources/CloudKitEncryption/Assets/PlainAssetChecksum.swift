@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 
 /// The SHA-256 of a plain file, piece by piece.
-package struct AssetChecksum: Sendable {
+package struct PlainAssetChecksum: Sendable {
     private var hash = SHA256()
 
     package init() {}

@@ -1,0 +1,48 @@
+extension String {
+    /// The text as one segment of a URL's path or one value of its query: all bytes but letters, digits and `.-_~` as `%XX`.
+    package var percentEncoded: String {
+        var result = ""
+        for byte in utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let hex = String(byte, radix: 16, uppercase: true)
+                result += byte < 16 ? "%0\(hex)" : "%\(hex)"
+            }
+        }
+        return result
+    }
+
+    /// Decodes each `%XX` of a path or query; nil if an escape is broken or the bytes are not UTF-8.
+    package init?(percentEncoded text: some Collection<UInt8>) {
+        guard text.contains(UInt8(ascii: "%")) else {
+            self.init(validating: text, as: UTF8.self)
+            return
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var rest = text.makeIterator()
+        while let byte = rest.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        self.init(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// Returns the value of a hexadecimal digit; nil if `byte` is none.
+private func hexDigit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
