@@ -78,8 +78,12 @@ let package = Package(
 
         // Floor 3: the rules of the cloud; the framework that apps import.
         .target(
+            name: "CloudKitAccounts", dependencies: ["CloudKitModel", "CloudKitRecordLayer", crypto],
+            swiftSettings: staying),
+        .target(
             name: "CloudKitServer",
-            dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: staying),
+            dependencies: ["CloudKitAccounts", "CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto],
+            swiftSettings: staying),
         .target(
             name: "CloudKit",
             dependencies: [
@@ -91,20 +95,23 @@ let package = Package(
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore, httpTypes, logging,
+                "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore,
+                httpTypes, logging,
                 lifecycle, nioCore,
             ], swiftSettings: staying),
 
         // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
         .target(
-            name: "WebPush", dependencies: ["CloudKitModel", "CloudKitServer", "HTTPTransfer", crypto],
+            name: "WebPush",
+            dependencies: ["CloudKitAccounts", "CloudKitModel", "CloudKitServer", "HTTPTransfer", crypto],
             swiftSettings: strict),
 
         // Floor 5: what people start.
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
+                "CloudKitAccounts", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP",
+                "CloudKitDevice",
                 "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "WebPush", hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 nioCore, nioSSL,
@@ -117,8 +124,8 @@ let package = Package(
         .target(
             name: "CloudKitTesting",
             dependencies: [
-                "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "OrderedStore",
-                "FileStore", lifecycle, logging,
+                "CloudKit", "CloudKitAccounts", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer",
+                "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
         .executableTarget(name: "sync-demo", dependencies: ["CloudKit"], swiftSettings: strict),
@@ -126,6 +133,10 @@ let package = Package(
         // Proof, from pure rules up to a process that is killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
+        // The server's time and randomness, set by hand.
+        .target(
+            name: "TestEnvironment", dependencies: ["CloudKitAccounts", "SeededChance"], path: "Tests/TestEnvironment",
+            swiftSettings: strict),
         .target(
             name: "FaultyNetwork", dependencies: ["CloudKit", nioCore, nioPosix, nioSSL], path: "Tests/FaultyNetwork",
             swiftSettings: strict),
@@ -138,8 +149,8 @@ let package = Package(
         .testTarget(
             name: "WebPushTests",
             dependencies: [
-                "SeededChance", "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitModel", "CloudKitServer",
-                "HTTPTransfer", crypto,
+                "SeededChance", "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitAccounts", "CloudKitModel",
+                "CloudKitServer", "HTTPTransfer", crypto,
             ],
             swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
@@ -162,9 +173,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "CloudKitAccountsTests",
+            dependencies: [
+                "TestEnvironment", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "OrderedStore", crypto,
+            ], swiftSettings: strict),
+        .testTarget(
             name: "CloudKitServerTests",
             dependencies: [
-                "SeededChance",
+                "SeededChance", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "FileStore", "CSQLite", crypto,
             ], swiftSettings: strict),
@@ -184,23 +200,24 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
-                "AccessTable", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore",
-                "FileStore",
+                "AccessTable", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer",
+                "CloudKitServer", "OrderedStore", "FileStore",
                 crypto, hummingbird, lifecycle, logging,
             ], swiftSettings: staying),
         // The rules and the keys together, over many seeds: the one place that imports rooms of both sides.
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKit", "CloudKitEncryption", "CloudKitModel", "CloudKitServer",
-                "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
+                "AccessTable", "SeededChance", "CloudKit", "CloudKitAccounts", "CloudKitEncryption", "CloudKitModel",
+                "CloudKitServer", "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
-                "CloudKitServer", "CloudKitTesting", "FileStore",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitAccounts", "CloudKitDevice",
+                "CloudKitEncryption", "CloudKitModel", "CloudKitServer", "CloudKitTesting", "FileStore",
+                "OrderedStore",
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 import OrderedStore
@@ -8,7 +9,7 @@ import Testing
 /// Pins the bytes of everything sealed that clients and the store hold: with one secret and one sequence of random bytes they
 /// stay the same.
 struct SealedFormTests {
-    private let surroundings = Surroundings(
+    private let serverEnvironment = ServerEnvironment(
         secret: Array(0..<32), now: { 0 }, random: { count in (0..<count).map { UInt8(100 + $0) } })
     private let container = ContainerID("iCloud.com.example.app")
     private let user = UserID("_0123456789abcdef0123456789abcdef")
@@ -21,25 +22,8 @@ struct SealedFormTests {
     }
     private func file() throws -> AssetFileID { try #require(AssetFileID(bytes: Array(20..<40))) }
 
-    @Test func `web auth token`() throws {
-        let tokens = WebAuthTokens(surroundings: surroundings)
-        let row = APIToken(
-            hash: String(repeating: "ab", count: 32), container: container.name, environment: "development", name: "",
-            allowedOrigins: [], callback: nil, created: 0, isRevoked: false)
-        let token = WebAuthToken(
-            account: String(repeating: "1a", count: 16), device: String(repeating: "2b", count: 16),
-            lifetime: .persistent, issued: 1_700_000_000_000)
-        let text = try tokens.seal(token, container: container, environment: .development, apiToken: row)
-        #expect(
-            text == """
-                ZGVmZ2hpamtsbW5vuwvssj9yjgtS7Ij3oGaNU9Zj8hPck9cW_GF_UOyD1WlurFaHgIN5Q1spkTlrPoAHZ8C1Ccr2QXE9nbbU\
-                b8ntiKRf4u_ygUyWv91uTTAP8GYQXkt0_7oUea8x
-                """)
-        #expect(tokens.open(text, container: container, environment: .development, apiToken: row) == token)
-    }
-
     @Test func `courier address`() throws {
-        let seal = CourierAddressSeal(surroundings: surroundings)
+        let seal = CourierAddressSeal(serverEnvironment)
         let address = CourierAddress(
             container: container, environment: .production, user: user, hash: Array(1...32), sessionID: "s")
         let text = try seal.seal(address)
@@ -52,7 +36,7 @@ struct SealedFormTests {
     }
 
     @Test func `push address`() throws {
-        let seal = PushAddressSeal(surroundings: surroundings)
+        let seal = PushAddressSeal(serverEnvironment)
         let address = PushAddress(bytes: Array(1...40), identity: "https://push.example/1")
         let sealed = try seal.seal(address, service: "web", in: partition)
         #expect(
@@ -65,7 +49,7 @@ struct SealedFormTests {
     }
 
     @Test func `permissions and receipts of assets`() throws {
-        let seal = AssetSeal(surroundings: surroundings)
+        let seal = AssetSeal(serverEnvironment)
         let download = AssetDownloadToken(
             bearer: bearer, id: try file(), size: 77, fileChecksum: "sum", expires: 1_700_000_000_000)
         let downloadText = try download.sealed(by: seal)
@@ -102,7 +86,7 @@ struct SealedFormTests {
     }
 
     @Test func `sync token`() throws {
-        let seal = SyncTokenSeal(secret: surroundings.secret, epoch: 0x1234_5678_9ABC)
+        let seal = SyncTokenSeal(secret: serverEnvironment.secret, epoch: 0x1234_5678_9ABC)
         let tokens = [
             SyncToken.zone(3, at: 77), SyncToken(.zoneReversed, zone: 4, version: 5, baseline: 9, floor: 2),
             SyncToken(.database, version: 9), SyncToken(.member, zone: 4, version: 5, floor: 2),
@@ -117,7 +101,7 @@ struct SealedFormTests {
     }
 
     @Test func `continuation marker`() throws {
-        let seal = QueryMarkerSeal(surroundings: surroundings)
+        let seal = QueryMarkerSeal(serverEnvironment)
         let place = try DatabaseAccess.place(
             DatabaseAddress(container: container, environment: .development, scope: .private),
             for: Caller(user: user), to: .readRecords)
