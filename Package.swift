@@ -85,9 +85,13 @@ let package = Package(
 
         // Floor 3: the rules of the cloud; the framework that apps import.
         .target(
+            name: "CloudKitAccounts", dependencies: ["CloudKitModel", "CloudKitRecordLayer", "TextEncodings", crypto],
+            swiftSettings: staying),
+        .target(
             name: "CloudKitServer",
             dependencies: [
-                "AsyncLocks", "CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", "TextEncodings", crypto,
+                "AsyncLocks", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema",
+                "TextEncodings", crypto,
             ],
             swiftSettings: staying),
         .target(
@@ -102,7 +106,8 @@ let package = Package(
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitModel", "CloudKitServer", "CloudKitWire", "TextEncodings", hummingbird, hummingbirdCore,
+                "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "TextEncodings", hummingbird,
+                hummingbirdCore,
                 httpTypes, logging,
                 lifecycle, nioCore,
             ], swiftSettings: staying),
@@ -110,14 +115,17 @@ let package = Package(
         // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
         .target(
             name: "WebPush",
-            dependencies: ["CloudKitModel", "CloudKitServer", "HTTPTransfer", "TextEncodings", crypto],
+            dependencies: [
+                "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "HTTPTransfer", "TextEncodings", crypto,
+            ],
             swiftSettings: strict),
 
         // Floor 5: what people start.
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP", "CloudKitDevice",
+                "CloudKitAccounts", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP",
+                "CloudKitDevice",
                 "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "WebPush", hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 nioCore, nioSSL,
@@ -130,8 +138,8 @@ let package = Package(
         .target(
             name: "CloudKitTesting",
             dependencies: [
-                "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "OrderedStore",
-                "FileStore", lifecycle, logging,
+                "CloudKit", "CloudKitAccounts", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer",
+                "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
         .executableTarget(name: "sync-demo", dependencies: ["CloudKit"], swiftSettings: strict),
@@ -139,6 +147,10 @@ let package = Package(
         // Proof, from pure rules up to a process that is killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
+        // The server's time and randomness, set by hand.
+        .target(
+            name: "TestEnvironment", dependencies: ["CloudKitAccounts", "SeededChance"], path: "Tests/TestEnvironment",
+            swiftSettings: strict),
         .target(
             name: "FaultyNetwork", dependencies: ["CloudKit", nioCore, nioPosix, nioSSL], path: "Tests/FaultyNetwork",
             swiftSettings: strict),
@@ -151,8 +163,8 @@ let package = Package(
         .testTarget(
             name: "WebPushTests",
             dependencies: [
-                "SeededChance", "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitModel", "CloudKitServer",
-                "HTTPTransfer", crypto,
+                "SeededChance", "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitAccounts", "CloudKitModel",
+                "CloudKitServer", "HTTPTransfer", crypto,
             ],
             swiftSettings: strict),
         .testTarget(name: "AsyncLocksTests", dependencies: ["AsyncLocks"], swiftSettings: staying),
@@ -178,9 +190,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "CloudKitAccountsTests",
+            dependencies: [
+                "TestEnvironment", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "OrderedStore", crypto,
+            ], swiftSettings: strict),
+        .testTarget(
             name: "CloudKitServerTests",
             dependencies: [
-                "SeededChance",
+                "SeededChance", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "FileStore", "CSQLite", crypto,
             ], swiftSettings: strict),
@@ -200,23 +217,24 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
-                "AccessTable", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore",
-                "FileStore",
+                "AccessTable", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer",
+                "CloudKitServer", "OrderedStore", "FileStore",
                 crypto, hummingbird, lifecycle, logging,
             ], swiftSettings: staying),
         // The rules and the keys together, over many seeds: the one place that imports rooms of both sides.
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKit", "CloudKitEncryption", "CloudKitModel", "CloudKitServer",
-                "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
+                "AccessTable", "SeededChance", "CloudKit", "CloudKitAccounts", "CloudKitEncryption", "CloudKitModel",
+                "CloudKitServer", "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
-                "CloudKitServer", "CloudKitTesting", "FileStore",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitAccounts", "CloudKitDevice",
+                "CloudKitEncryption", "CloudKitModel", "CloudKitServer", "CloudKitTesting", "FileStore",
+                "OrderedStore",
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),

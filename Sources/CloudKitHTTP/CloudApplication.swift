@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitServer
 import Hummingbird
 import HummingbirdCore
@@ -27,9 +28,7 @@ package struct CloudApplication: Sendable {
         self.logger = logger
         metrics = RequestMetrics()
         let pace = configuration.transferPace
-        let book = Book.accounts(in: cloud.store)
-        let authenticator = Authenticator(
-            book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
+        let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: memoryLifetime)
         self.authenticator = authenticator
         faults = cloud.faults
         let courier = WebCourier(cloud: cloud, hold: configuration.courierHold) {
@@ -50,7 +49,7 @@ package struct CloudApplication: Sendable {
             tokens: TokenEndpoints(cloud: cloud, services: pushServices),
             courier: CourierEndpoint(courier: courier),
             operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
-            health: HealthCheck(book: book), metrics: metrics,
+            health: HealthCheck(accounts: cloud.accountStore), metrics: metrics,
             logger: logger)
     }
 

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 
 /// Who asks, as the edge has established it: rules look at nothing else of a request's sender.

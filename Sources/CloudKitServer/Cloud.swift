@@ -1,4 +1,5 @@
 import AsyncLocks
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 
@@ -9,7 +10,7 @@ import CloudKitRecordLayer
 package final class Cloud: Sendable {
     package let store: Storage
     package let files: Files
-    package let surroundings: Surroundings
+    package let serverEnvironment: ServerEnvironment
     package let limits: Limits
     /// Trouble ordered by the operator.
     package let faults: Faults
@@ -19,7 +20,10 @@ package final class Cloud: Sendable {
     let assetSeal: AssetSeal
     let assetDigests = AssetDigests()
     let assetPartitions: AssetPartitions
-    package let people: People
+    /// Accounts, sessions, tokens and keychains.
+    package let accountStore: AccountStore
+    /// The names, addresses and public keys behind users.
+    package let userDirectory: UserDirectory
     /// Tells what becomes of notifications.
     package let noticeBoard = NoticeBoard()
     /// Whose notifications push services send.
@@ -30,18 +34,19 @@ package final class Cloud: Sendable {
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.
     ///   - files: Holds the bytes of assets.
-    ///   - surroundings: The time, chance and the secret that tokens are made with.
-    package init(store: Storage, files: Files, surroundings: Surroundings, limits: Limits = Limits()) {
+    ///   - serverEnvironment: The time, chance and the secret that tokens are made with.
+    package init(store: Storage, files: Files, serverEnvironment: ServerEnvironment, limits: Limits = Limits()) {
         self.store = store
         self.files = files
-        self.surroundings = surroundings
+        self.serverEnvironment = serverEnvironment
         self.limits = limits
-        faults = Faults(book: .accounts(in: store), surroundings: surroundings)
+        accountStore = AccountStore(store, serverEnvironment)
+        userDirectory = accountStore.userDirectory
+        faults = Faults(store: accountStore)
         schemas = SchemaBook(store: store)
         registry = Registry(store: store)
-        people = People(book: .accounts(in: store), surroundings: surroundings)
-        tokens = SyncTokenSeal(secret: surroundings.secret, epoch: store.epoch)
-        assetSeal = AssetSeal(surroundings: surroundings)
+        tokens = SyncTokenSeal(secret: serverEnvironment.secret, epoch: store.epoch)
+        assetSeal = AssetSeal(serverEnvironment)
         assetPartitions = AssetPartitions(store: store)
     }
 

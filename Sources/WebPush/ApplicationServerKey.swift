@@ -1,4 +1,4 @@
-import CloudKitServer
+import CloudKitAccounts
 import Crypto
 import Foundation
 import TextEncodings

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Crypto
@@ -29,15 +30,15 @@ package struct WebPush: PushService {
     ///   - rules: Whom messages are sent to.
     ///   - sender: Sends requests; follows no redirection.
     package init(
-        key: ApplicationServerKey, contact: String?, rules: WebPushEndpointRules, surroundings: Surroundings,
+        key: ApplicationServerKey, contact: String?, rules: WebPushEndpointRules, serverEnvironment: ServerEnvironment,
         sender: @escaping Sender
     ) {
         self.key = key
         self.contact = contact
         self.rules = rules
-        now = surroundings.now
-        random = surroundings.random
-        rest = surroundings.rest
+        now = serverEnvironment.now
+        random = serverEnvironment.random
+        rest = serverEnvironment.sleep
         self.sender = sender
     }
 

@@ -96,7 +96,7 @@ struct AuthenticationTests {
     @Test func `a revoked token and a disabled account are shut out`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
-            let accounts = Accounts(book: cloud.book, surroundings: cloud.surroundings)
+            let accounts = cloud.accountStore.accounts
             try await accounts.setDisabled(true, email: "ada@example.com")
             let refused = try await cloud.client.get(
                 TestCloud.target(Self.caller, "private", tokens), headers: ["X-Welkin-Client": "sdk/1"])
@@ -104,7 +104,7 @@ struct AuthenticationTests {
             #expect(refused["failure"] as? String == "accountRestricted")
             try await accounts.setDisabled(false, email: "ada@example.com")
             #expect(try await cloud.client.get(TestCloud.target(Self.caller, "private", tokens)).status == 200)
-            _ = try await APITokens(book: cloud.book, surroundings: cloud.surroundings).revoke(tokens.api)
+            _ = try await cloud.accountStore.apiTokens.revoke(tokens.api)
             #expect(try await cloud.client.get(TestCloud.target(Self.caller, "private", tokens)).status == 401)
         }
     }
@@ -155,7 +155,7 @@ struct AuthenticationTests {
     @Test func `B-ACC-09 a signed request is the key's user, in the public database only`() async throws {
         try await TestCloud.run { cloud in
             let key = P256.Signing.PrivateKey()
-            let row = try await ServerKeys(book: cloud.book, surroundings: cloud.surroundings).add(
+            let row = try await cloud.accountStore.serverKeys.add(
                 publicKey: key.publicKey.pemRepresentation, container: ContainerID(TestCloud.container),
                 environment: .development, name: "")
             func send(_ target: String, signing signed: String) async throws -> RawClient.Answer {

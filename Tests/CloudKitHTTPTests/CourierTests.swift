@@ -102,9 +102,9 @@ struct CourierTests {
             let tokens = try await cloud.signIn()
             let path = try await Self.courier(cloud, tokens)
             #expect(try await cloud.client.get(path).status == 200)
-            let accounts = Accounts(book: cloud.book, surroundings: cloud.surroundings)
+            let accounts = cloud.accountStore.accounts
             let account = try #require(try await accounts.account(email: "ada@example.com"))
-            let sessions = DeviceSessions(book: cloud.book)
+            let sessions = cloud.accountStore.sessions
             for session in try await sessions.sessions(of: account) { try await sessions.end(session.id) }
             #expect(try await cloud.client.get(path).status == 404)
         }

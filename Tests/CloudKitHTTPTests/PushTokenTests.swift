@@ -116,9 +116,9 @@ struct PushTokenTests {
             let fresh = try await cloud.signIn()
             try await cloud.save("R1", by: fresh)
             try await Self.until { !service.addresses.isEmpty }
-            let account = try await Accounts(book: cloud.book, surroundings: cloud.surroundings)
+            let account = try await cloud.accountStore.accounts
                 .account(email: "ada@example.com")
-            let sessions = DeviceSessions(book: cloud.book)
+            let sessions = cloud.accountStore.sessions
             let browsers = try await sessions.sessions(ofAccount: try #require(account).id).filter(\.isBrowser)
             let browser = try #require(browsers.first)
             #expect(browsers.count == 1)

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
@@ -10,8 +11,7 @@ import Synchronization
 /// A whole cloud in memory, listening on a port that the system chose.
 struct TestCloud: Sendable {
     let client: RawClient
-    let surroundings: Surroundings
-    let book: Book
+    let accountStore: AccountStore
     let files: any FileStore
     let clock: TestClock
     let log: CapturedLog
@@ -28,12 +28,12 @@ struct TestCloud: Sendable {
     ) async throws {
         let clock = TestClock()
         let log = CapturedLog()
-        let surroundings = Surroundings(secret: [UInt8](repeating: 7, count: 32), now: { clock.now })
+        let serverEnvironment = ServerEnvironment(secret: [UInt8](repeating: 7, count: 32), now: { clock.now })
         let files = MemoryFileStore(bytesMax: filesBytesMax, now: { clock.now })
         var limits = Limits()
         limits.freeBytesMin = 0
         let application = CloudApplication(
-            cloud: Cloud(store: store, files: files, surroundings: surroundings, limits: limits),
+            cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds,
             pushServices: pushServices)
@@ -43,9 +43,8 @@ struct TestCloud: Sendable {
             group.addTask { try await service.run() }
             for await port in ports {
                 let cloud = TestCloud(
-                    client: RawClient(port: port), surroundings: surroundings, book: .accounts(in: store),
-                    files: files, clock: clock,
-                    log: log)
+                    client: RawClient(port: port), accountStore: AccountStore(store, serverEnvironment), files: files,
+                    clock: clock, log: log)
                 defer { group.cancelAll() }
                 try await body(cloud)
                 break
@@ -70,7 +69,7 @@ struct TestCloud: Sendable {
     }
 
     func apiToken(origins: [String] = [], callback: String? = nil) async throws -> Tokens {
-        let made = try await APITokens(book: book, surroundings: surroundings).create(
+        let made = try await accountStore.apiTokens.create(
             container: ContainerID(Self.container), environment: .development, name: "", allowedOrigins: origins,
             callback: callback)
         return Tokens(api: made.token)
@@ -78,10 +77,10 @@ struct TestCloud: Sendable {
 
     /// Makes an account and signs it in over HTTP.
     func signIn(email: String = "ada@example.com", lifetime: String = "device") async throws -> Tokens {
-        let accounts = Accounts(book: book, surroundings: surroundings)
+        let accounts = accountStore.accounts
         if try await accounts.account(email: email) == nil {
             _ = try await accounts.add(
-                email: email, name: "", proof: Self.proof, puzzle: accounts.newPuzzle(rounds: 1))
+                email: email, name: "", proof: Self.proof, derivation: accounts.newDerivation(rounds: 1))
         }
         var tokens = try await apiToken()
         let answer = try await client.post(

@@ -5,8 +5,7 @@ import FileStore
 import Foundation
 import OrderedStore
 import OrderedStoreSQLite
-import SeededChance
-import Synchronization
+import TestEnvironment
 import Testing
 
 /// The engines that the rules are tried on.
@@ -37,57 +36,34 @@ func withCloud(
     }
 }
 
-/// A clock that moves when told, and chance from a seed.
-final class TestSurroundings: Sendable {
-    typealias Rest = @Sendable (Duration) async throws -> Void
-
-    private let state = Mutex((now: Int64(1_700_000_000_000), chance: SplitMix64(seed: 1)))
-    private let resting = Mutex<Rest> { try await Task.sleep(for: $0) }
-
-    func advance(_ milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
-
-    var now: Int64 { state.withLock(\.now) }
-
-    /// Says what becomes of the cloud's own pauses from now on.
-    func rest(_ body: @escaping Rest) { resting.withLock { $0 = body } }
-
-    var surroundings: Surroundings {
-        Surroundings(
-            secret: Array(repeating: 7, count: 32), now: { self.now },
-            random: { count in
-                self.state.withLock { state in
-                    (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &state.chance) }
-                }
-            }, uptime: { .milliseconds(self.now) }, rest: { try await self.resting.withLock { $0 }($0) })
-    }
-}
-
 /// A cloud and the words to try it with: Ada's private database in development, unless said otherwise.
 struct TestCloud: Sendable {
     let store: any OrderedStore
     let files: any FileStore
-    let time: TestSurroundings
+    let time: TestServerEnvironment
     let cloud: Cloud
 
     static let container = ContainerID("iCloud.com.example.test")
     static let ada = UserID("_ada00000000000000000000000000000")
     static let bob = UserID("_bob00000000000000000000000000000")
+    /// Of the password of every account.
+    static let proof = [UInt8](repeating: 1, count: 32)
 
     /// - Parameter files: The folder of files; nil: they are kept in memory.
     init(store: any OrderedStore, files folder: String? = nil, limits: Limits = Limits()) throws {
-        let time = TestSurroundings()
+        let time = TestServerEnvironment()
         let now: @Sendable () -> Int64 = { time.now }
         let files: any FileStore = try folder.map { try FolderFileStore($0, now: now) } ?? MemoryFileStore(now: now)
         self.init(store: store, files: files, time: time, limits: limits)
     }
 
     init(
-        store: any OrderedStore, files: any FileStore, time: TestSurroundings, limits: Limits = Limits()
+        store: any OrderedStore, files: any FileStore, time: TestServerEnvironment, limits: Limits = Limits()
     ) {
         self.store = store
         self.files = files
         self.time = time
-        cloud = Cloud(store: store, files: files, surroundings: time.surroundings, limits: limits)
+        cloud = Cloud(store: store, files: files, serverEnvironment: time.serverEnvironment, limits: limits)
     }
 
     static func address(_ scope: DatabaseScope, _ environment: CloudKitModel.Environment = .development)
@@ -98,7 +74,7 @@ struct TestCloud: Sendable {
 
     /// Another process's view of the same store.
     func restarted(limits: Limits = Limits()) -> Cloud {
-        Cloud(store: store, files: files, surroundings: time.surroundings, limits: limits)
+        Cloud(store: store, files: files, serverEnvironment: time.serverEnvironment, limits: limits)
     }
 
     @discardableResult

@@ -195,9 +195,9 @@ import Testing
             let (one, two) = (SigningDevice(cloud, "one"), SigningDevice(cloud, "two"))
             _ = try await one.signUp(Self.password)
             let secret = try one.secret
-            let puzzle = cloud.accounts.newPuzzle(rounds: SigningDevice.rounds)
-            let proof = try PasswordProof(password: Self.other, salt: puzzle.salt, rounds: puzzle.rounds)
-            try await cloud.accounts.setPassword(proof: proof.bytes, puzzle: puzzle, email: "ada@example.com")
+            let derivation = cloud.accounts.newDerivation(rounds: SigningDevice.rounds)
+            let proof = try PasswordProof(password: Self.other, salt: derivation.salt, rounds: derivation.rounds)
+            try await cloud.accounts.setPassword(proof: proof.bytes, derivation: derivation, email: "ada@example.com")
             // A device without the keys is signed in and cannot open anything.
             #expect(try await two.enter(Self.other) == .locked)
             #expect(try await two.container.accountStatus() == .temporarilyUnavailable)
@@ -248,9 +248,10 @@ import Testing
     @Test func `a cloud that asks for a cheap proof does not get one`() async throws {
         try await ThrowawayCloud.run { cloud in
             let one = SigningDevice(cloud)
-            let puzzle = cloud.accounts.newPuzzle(rounds: 1)
-            let proof = try PasswordProof(password: Self.password, salt: puzzle.salt, rounds: 1)
-            _ = try await cloud.accounts.add(email: "ada@example.com", name: "", proof: proof.bytes, puzzle: puzzle)
+            let derivation = cloud.accounts.newDerivation(rounds: 1)
+            let proof = try PasswordProof(password: Self.password, salt: derivation.salt, rounds: 1)
+            _ = try await cloud.accounts.add(
+                email: "ada@example.com", name: "", proof: proof.bytes, derivation: derivation)
             await #expect(throws: SignInError.passwordTooCheap(rounds: 1)) { try await one.enter(Self.password) }
             #expect(one.sent.count == 1)
         }

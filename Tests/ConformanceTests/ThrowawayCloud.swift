@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
@@ -5,6 +6,7 @@ import CloudKitServer
 import CloudKitTesting
 import FileStore
 import Foundation
+import OrderedStore
 
 @testable import CloudKit
 
@@ -17,7 +19,7 @@ struct ThrowawayCloud: Sendable {
     var cloud: Cloud { running.cloud }
     var endpoint: String { running.endpoint }
     var port: Int { running.holdings.address.firstPort ?? 0 }
-    private var book: Book { running.book }
+    private var accountStore: AccountStore { running.accountStore }
 
     /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
     ///
@@ -42,10 +44,11 @@ struct ThrowawayCloud: Sendable {
 
     /// Makes an account that may sign devices in.
     func addUser(_ name: String) async throws -> User {
-        let accounts = Accounts(book: book, surroundings: cloud.surroundings)
-        let proof = cloud.surroundings.random(32)
+        let accounts = accountStore.accounts
+        let proof = cloud.serverEnvironment.random(32)
         let email = "\(name)@example.com"
-        _ = try await accounts.add(email: email, name: name, proof: proof, puzzle: accounts.newPuzzle(rounds: 10))
+        _ = try await accounts.add(
+            email: email, name: name, proof: proof, derivation: accounts.newDerivation(rounds: 10))
         return User(email: email, proof: proof)
     }
 
@@ -71,11 +74,11 @@ struct ThrowawayCloud: Sendable {
     func credentials(
         of user: User, named name: String = "device", keys: Keys = .own
     ) async throws -> SignedInDevice {
-        guard let row = try await APITokens(book: book, surroundings: cloud.surroundings).find(apiToken) else {
+        guard let row = try await accountStore.apiTokens.find(apiToken) else {
             throw CancellationError()
         }
         let place = DeviceSignIn.Place(container: ContainerID(container), environment: .development, apiToken: row)
-        let grant = try await DeviceSignIn(book: book, surroundings: cloud.surroundings).create(
+        let grant = try await DeviceSignIn(store: accountStore).create(
             email: user.email, proof: user.proof, deviceName: name, lifetime: .device, place: place,
             address: "127.0.0.1")
         let secret: AccountSecret? =
@@ -113,14 +116,14 @@ struct ThrowawayCloud: Sendable {
     }
 
     func makeOperator() async throws -> Operator {
-        let (token, _) = try await OperatorTokens(book: book, surroundings: cloud.surroundings).create(name: "tests")
+        let (token, _) = try await accountStore.operatorTokens.create(name: "tests")
         return Operator(endpoint: "\(endpoint)/admin/1/\(container)/development", token: token)
     }
 
-    var accounts: Accounts { Accounts(book: book, surroundings: cloud.surroundings) }
+    var accounts: Accounts { accountStore.accounts }
 
     var keychains: Keychains {
-        Keychains(book: book, surroundings: cloud.surroundings, guesses: ProofGuard(roundsMin: 10))
+        accountStore.keychains(ProofGuard(roundsMin: 10))
     }
 
     /// How a device with a profile of its own finds this cloud.
@@ -132,8 +135,11 @@ struct ThrowawayCloud: Sendable {
     /// Everything that is kept of accounts.
     func storedAccounts() async throws -> [[UInt8]] {
         var values: [[UInt8]] = []
+        let store = running.holdings.store
         for prefix in ["account", "email", "key", "session", "user"] {
-            values += try await book.entries(prefix: prefix).map(\.value)
+            values += try await store.read(accountStore.partition) { transaction in
+                try await transaction.scan(KeyRange(prefix: Array(prefix.utf8)), limit: .max).map(\.value)
+            }
         }
         return values
     }
@@ -143,7 +149,7 @@ struct ThrowawayCloud: Sendable {
 
     /// Another app's API token, for this cloud's container or another one.
     func newAPIToken(container: String? = nil) async throws -> String {
-        try await APITokens(book: book, surroundings: cloud.surroundings).create(
+        try await accountStore.apiTokens.create(
             container: ContainerID(container ?? self.container), environment: .development, name: "another"
         ).token
     }

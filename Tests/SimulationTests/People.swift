@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 
@@ -42,10 +43,10 @@ struct People {
     mutating func signUp(in world: SimulatedCloud) async throws -> Int? {
         let person = users.count
         guard person < Self.names.count else { return nil }
-        let register = Accounts(book: .accounts(in: world.store), surroundings: world.time.surroundings)
+        let register = world.cloud.accountStore.accounts
         _ = try await register.add(
             email: Self.email(person), name: Self.names[person], proof: Self.proof,
-            puzzle: register.newPuzzle(rounds: 1))
+            derivation: register.newDerivation(rounds: 1))
         let (user, device) = try await signIn(person, in: world)
         let keys = try newKeys()
         _ = try await Self.keychains(world).create(Self.offer(keys), by: device)
@@ -70,13 +71,12 @@ struct People {
     }
 
     private func signIn(_ person: Int, in world: SimulatedCloud) async throws -> (user: UserID, device: DeviceKey) {
-        let book = Book.accounts(in: world.store)
-        let surroundings = world.time.surroundings
-        let token = try await APITokens(book: book, surroundings: surroundings).create(
+        let store = world.cloud.accountStore
+        let token = try await store.apiTokens.create(
             container: SimulatedCloud.container, environment: .development, name: "")
         let place = DeviceSignIn.Place(
             container: SimulatedCloud.container, environment: .development, apiToken: token.row)
-        let grant = try await DeviceSignIn(book: book, surroundings: surroundings, guesses: ProofGuard(roundsMin: 1))
+        let grant = try await DeviceSignIn(store: store, proofGuard: ProofGuard(roundsMin: 1))
             .create(
                 email: Self.email(person), proof: Self.proof, deviceName: "", lifetime: .device, place: place,
                 address: "")
@@ -84,8 +84,7 @@ struct People {
     }
 
     private static func keychains(_ world: SimulatedCloud) -> Keychains {
-        Keychains(
-            book: .accounts(in: world.store), surroundings: world.time.surroundings, guesses: ProofGuard(roundsMin: 1))
+        world.cloud.accountStore.keychains(ProofGuard(roundsMin: 1))
     }
 
     private static func offer(_ keys: AccountKeys) -> KeychainOffer {

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import FileStore
@@ -24,8 +25,8 @@ final class SimulatedTime: Sendable {
     /// - Parameter milliseconds: Negative: the clock goes back.
     func jump(_ milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
 
-    var surroundings: Surroundings {
-        Surroundings(
+    var serverEnvironment: ServerEnvironment {
+        ServerEnvironment(
             secret: Array(repeating: 7, count: 32), now: { self.now },
             random: { count in
                 self.state.withLock { state in
@@ -60,7 +61,7 @@ final class SimulatedCloud {
             store = try SQLiteStore(path: Self.file(in: folder))
             files = try FolderFileStore(folder.appending(path: "assets").path(), now: { time.now })
         }
-        cloud = Cloud(store: store, files: files, surroundings: time.surroundings)
+        cloud = Cloud(store: store, files: files, serverEnvironment: time.serverEnvironment)
     }
 
     private static func file(in folder: URL) -> String { folder.appending(path: "store.db").path() }
@@ -71,7 +72,7 @@ final class SimulatedCloud {
             await open.close()
             store = try SQLiteStore(path: Self.file(in: folder))
         }
-        cloud = Cloud(store: store, files: files, surroundings: time.surroundings)
+        cloud = Cloud(store: store, files: files, serverEnvironment: time.serverEnvironment)
     }
 
     func close() async {

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitServer
 import Crypto
 import PushReceiver
@@ -43,7 +44,7 @@ import Testing
     func `Whatever is sealed is opened, within 4096 bytes, and its length is hidden`(count: Int) throws {
         let browser = Browser()
         let message = (0..<count).map { UInt8($0 % 251) }
-        let salt = Surroundings.systemRandom(16)
+        let salt = ServerEnvironment.systemRandom(16)
         let body = try Self.encryption(for: browser).seal(message, key: .init(), salt: salt)
         #expect(try browser.open(body) == message)
         #expect(body.count <= 4096)

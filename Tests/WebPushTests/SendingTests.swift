@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import FaultyNetwork
@@ -10,16 +11,16 @@ import Testing
 
 @Suite struct SendingTests {
     /// Here time stands still: no message takes too long, however busy the machine is.
-    private static let surroundings = Surroundings(
-        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, rest: { _ in try await forever() })
+    private static let serverEnvironment = ServerEnvironment(
+        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, sleep: { _ in try await forever() })
     private static let key = ApplicationServerKey()
 
     private static func webPush(
-        in surroundings: Surroundings = surroundings, _ sender: @escaping WebPush.Sender
+        in serverEnvironment: ServerEnvironment = serverEnvironment, _ sender: @escaping WebPush.Sender
     ) -> WebPush {
         WebPush(
             key: key, contact: "mailto:operator@example.com", rules: WebPushEndpointRules(namedHosts: ["127.0.0.1"]),
-            surroundings: surroundings, sender: sender)
+            serverEnvironment: serverEnvironment, sender: sender)
     }
 
     /// Ends when its task is cancelled.
@@ -113,7 +114,7 @@ import Testing
         let address = try failing.address(Array(Browser().subscription(endpoint: "http://127.0.0.1/").utf8))
         #expect(await failing.send(Self.message(), to: address) == .tryAgain(after: nil, reason: "unreachable"))
         let strict = WebPush(
-            key: Self.key, contact: nil, rules: WebPushEndpointRules(), surroundings: Self.surroundings,
+            key: Self.key, contact: nil, rules: WebPushEndpointRules(), serverEnvironment: Self.serverEnvironment,
             sender: { _ in throw CancellationError() })
         #expect(await strict.send(Self.message(), to: address) == .gone(reason: "notAllowed"))
         let long = PushMessage(
@@ -123,9 +124,9 @@ import Testing
 
     @Test func `A service that never comes to an end is left after a time, and tried again`() async throws {
         let rests = Mutex<[Duration]>([])
-        var surroundings = Self.surroundings
-        surroundings.rest = { rest in rests.withLock { $0.append(rest) } }
-        let webPush = Self.webPush(in: surroundings) { _ in
+        var serverEnvironment = Self.serverEnvironment
+        serverEnvironment.sleep = { rest in rests.withLock { $0.append(rest) } }
+        let webPush = Self.webPush(in: serverEnvironment) { _ in
             try await Self.forever()
             throw CancellationError()
         }

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitServer
 
 /// A fault as operators see it.

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Logging
@@ -18,7 +19,7 @@ final class OperatorEndpoints: Sendable {
         self.cloud = cloud
         self.authenticator = authenticator
         self.logger = logger
-        tokens = OperatorTokens(book: .accounts(in: cloud.store), surroundings: cloud.surroundings)
+        tokens = cloud.accountStore.operatorTokens
     }
 
     func answer(

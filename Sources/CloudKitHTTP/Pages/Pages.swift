@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitServer
 import HTTPTypes
 

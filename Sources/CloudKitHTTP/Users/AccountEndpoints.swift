@@ -1,5 +1,5 @@
+import CloudKitAccounts
 import CloudKitModel
-import CloudKitServer
 import Foundation
 
 /// Making accounts and changing their passwords; bytes travel as base 64.
@@ -17,7 +17,7 @@ struct AccountEndpoints {
             let body = try SmallJSON.decode(CreateBody.self, from: call.body)
             _ = try await signUp.create(
                 email: body.email, name: body.name ?? "", proof: Array(body.proof),
-                puzzle: PasswordPuzzle(salt: Array(body.salt), rounds: body.rounds), address: call.address)
+                derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address)
         default:
             let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
             let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
@@ -53,7 +53,7 @@ struct NewPasswordBody: Decodable {
 
     var password: NewPassword {
         NewPassword(
-            proof: Array(newProof), puzzle: PasswordPuzzle(salt: Array(salt), rounds: rounds),
+            proof: Array(newProof), derivation: PasswordDerivation(salt: Array(salt), rounds: rounds),
             wrap: passwordWrap.map { Array($0) })
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Foundation
@@ -20,25 +21,21 @@ final class DeviceEndpoints: Sendable {
     private let sessions: SessionEndpoints
     private let accounts: AccountEndpoints
     private let keychains: KeychainEndpoints
-    private let book: Book
-    private let surroundings: Surroundings
+    private let store: AccountStore
     private let changes: AccountChanges
 
     init(cloud: Cloud, authenticator: Authenticator, isSignUpOpen: Bool, rounds: Int) {
         self.isSignUpOpen = isSignUpOpen
         self.rounds = rounds
-        book = .accounts(in: cloud.store)
-        surroundings = cloud.surroundings
+        store = cloud.accountStore
         changes = AccountChanges(
-            sessions: DeviceSessions(book: book), authenticator: authenticator, now: surroundings.now)
-        let guesses = ProofGuard(roundsMin: rounds)
-        let chains = Keychains(book: book, surroundings: surroundings, guesses: guesses)
+            sessions: store.sessions, authenticator: authenticator, now: store.serverEnvironment.now)
+        let proofGuard = ProofGuard(roundsMin: rounds)
+        let chains = store.keychains(proofGuard)
         sessions = SessionEndpoints(
-            signIn: DeviceSignIn(book: book, surroundings: surroundings, guesses: guesses), cloud: cloud,
-            changes: changes)
+            signIn: DeviceSignIn(store: store, proofGuard: proofGuard), cloud: cloud, changes: changes)
         accounts = AccountEndpoints(
-            signUp: SignUp(book: book, surroundings: surroundings, isOpen: isSignUpOpen, roundsMin: rounds),
-            keychains: chains)
+            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds), keychains: chains)
         keychains = KeychainEndpoints(keychains: chains, cloud: cloud, changes: changes)
     }
 
@@ -56,7 +53,7 @@ final class DeviceEndpoints: Sendable {
 
     private func list(_ call: DeviceCall) async throws -> Answer {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
-        let now = surroundings.now()
+        let now = store.serverEnvironment.now()
         let (own, account) = try await changes.sessions.owner(of: device, now: now)
         let lines = try await changes.sessions.sessions(of: account).filter { $0.expires > now }.map {
             DeviceLine($0, account, caller: own)
@@ -67,7 +64,7 @@ final class DeviceEndpoints: Sendable {
     private func revoke(_ call: DeviceCall) async throws -> Answer {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         let id = try SmallJSON.decode(RevokeBody.self, from: call.body).revoke
-        let (_, account) = try await changes.sessions.owner(of: device, now: surroundings.now())
+        let (_, account) = try await changes.sessions.owner(of: device, now: store.serverEnvironment.now())
         let revoked = try await changes.after(device) {
             try await changes.sessions.revoke(id, ofAccount: account.id)
         }
@@ -77,7 +74,7 @@ final class DeviceEndpoints: Sendable {
     private func rename(_ call: DeviceCall) async throws -> Answer {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         let body = try SmallJSON.decode(RenameBody.self, from: call.body)
-        let (_, account) = try await changes.sessions.owner(of: device, now: surroundings.now())
+        let (_, account) = try await changes.sessions.owner(of: device, now: store.serverEnvironment.now())
         return try answer(
             call, to: try await changes.sessions.rename(body.rename, to: body.name, ofAccount: account.id))
     }
@@ -93,8 +90,7 @@ final class DeviceEndpoints: Sendable {
     private func identities(_ call: DeviceCall) async throws -> Answer {
         guard call.user != nil else { throw Call.userNeeded }
         let names = try SmallJSON.decode(IdentitiesBody.self, from: call.body).userRecordNames
-        let entries = try await Identities(book: book, surroundings: surroundings).lookup(
-            names.map(UserID.init), in: call.place.container)
+        let entries = try await store.identities.lookup(names.map(UserID.init), in: call.place.container)
         return try call.answer(["identities": entries.map(IdentityLine.init)])
     }
 

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Foundation
@@ -22,8 +23,8 @@ struct SessionEndpoints {
         switch call.endpoint {
         case .sessionsPrepare:
             let body = try SmallJSON.decode(PrepareBody.self, from: call.body)
-            let puzzle = try await signIn.prepare(email: body.email)
-            return try call.answer(PuzzleBody(salt: Data(puzzle.salt), rounds: puzzle.rounds))
+            let derivation = try await signIn.prepare(email: body.email)
+            return try call.answer(DerivationBody(salt: Data(derivation.salt), rounds: derivation.rounds))
         case .sessionsCreate:
             return try call.answer(try await create(try SmallJSON.decode(CreateBody.self, from: call.body), call))
         default:
@@ -61,7 +62,7 @@ struct SessionEndpoints {
         var email: String
     }
 
-    private struct PuzzleBody: Encodable {
+    private struct DerivationBody: Encodable {
         var salt: Data
         var rounds: Int
     }

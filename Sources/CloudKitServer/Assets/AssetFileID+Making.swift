@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
@@ -5,8 +6,8 @@ import Crypto
 extension AssetFileID {
     /// An id for a file of a partition: four bytes that lead back to the partition, for those who find the file, and
     /// sixteen that nobody can guess.
-    static func random(in partition: StoragePartition, _ surroundings: Surroundings) throws -> AssetFileID {
-        guard let id = AssetFileID(bytes: tag(of: partition) + surroundings.random(16)) else {
+    static func random(in partition: StoragePartition, _ serverEnvironment: ServerEnvironment) throws -> AssetFileID {
+        guard let id = AssetFileID(bytes: tag(of: partition) + serverEnvironment.random(16)) else {
             throw RequestFailure(.internalError, "internal error")
         }
         return id

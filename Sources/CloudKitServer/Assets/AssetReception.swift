@@ -80,7 +80,7 @@ package struct AssetReception: Sendable {
 
     private mutating func complete() async throws -> StoredAsset {
         let partition = token.purpose.partition
-        let keptUntil = cloud.surroundings.now() + cloud.limits.assetTimes.receipt + cloud.limits.assetTimes.grace
+        let keptUntil = cloud.serverEnvironment.now() + cloud.limits.assetTimes.receipt + cloud.limits.assetTimes.grace
         if let known = try await cloud.keep(token.id, in: partition, until: keptUntil) { return known }
         if checksum.count != held { try await takeUpChecksum() }
         try await cloud.files.seal(token.id)

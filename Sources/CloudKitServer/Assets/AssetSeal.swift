@@ -1,11 +1,9 @@
-import CloudKitModel
+import CloudKitAccounts
 import CloudKitRecordLayer
-import Crypto
-import TextEncodings
 
-/// Seals what this cloud hands out about files and wants back untouched: nobody else can make one, or see what is in it.
+/// Seals the permissions and receipts of files that clients bring back unchanged: only this cloud can make one, or see its content.
 package struct AssetSeal: Sendable {
-    /// What a sealed text is good for; one kind is never taken for another.
+    /// The purpose of a sealed text; one kind is never taken for another.
     package enum Kind: String, Sendable, CaseIterable {
         /// In the URL of an upload.
         case upload
@@ -15,34 +13,36 @@ package struct AssetSeal: Sendable {
         case download
     }
 
-    private let keys: [Kind: SymmetricKey]
-    private let random: @Sendable (Int) -> [UInt8]
+    private let upload: SealedTokenCodec
+    private let receipt: SealedTokenCodec
+    private let download: SealedTokenCodec
 
     private static let textBytesMax = 8192
 
-    package init(surroundings: Surroundings) {
-        let secret = SymmetricKey(data: surroundings.secret)
-        keys = Dictionary(
-            uniqueKeysWithValues: Kind.allCases.map { kind in
-                let info = Array("welkin asset \(kind.rawValue) 1".utf8)
-                return (kind, HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: info, outputByteCount: 32))
-            })
-        random = surroundings.random
+    package init(_ serverEnvironment: ServerEnvironment) {
+        func codec(_ kind: Kind) -> SealedTokenCodec {
+            SealedTokenCodec(purpose: "welkin asset \(kind.rawValue) 1", in: serverEnvironment)
+        }
+        upload = codec(.upload)
+        receipt = codec(.receipt)
+        download = codec(.download)
     }
 
-    /// The text as it travels: letters, digits, `-` and `_`.
+    private func codec(_ kind: Kind) -> SealedTokenCodec {
+        switch kind {
+        case .upload: upload
+        case .receipt: receipt
+        case .download: download
+        }
+    }
+
+    /// Returns the sealed text: letters, digits, `-` and `_`.
     func seal(_ content: [UInt8], as kind: Kind) throws -> String {
-        guard let key = keys[kind] else { throw RequestFailure(.internalError, "internal error") }
-        let nonce = try AES.GCM.Nonce(data: random(12))
-        let box = try AES.GCM.seal(content, using: key, nonce: nonce)
-        return Base64URL.encode(Array(box.nonce) + Array(box.ciphertext) + Array(box.tag))
+        try codec(kind).sealText(content)
     }
 
-    /// nil for anything but what was sealed here, as this kind.
+    /// Returns the content, or nil for a text that was not sealed here as this kind.
     func open(_ text: String, as kind: Kind) -> ValueReader? {
-        guard text.utf8.count <= Self.textBytesMax, let bytes = Base64URL.decode(text), let key = keys[kind],
-            let box = try? AES.GCM.SealedBox(combined: bytes), let plain = try? AES.GCM.open(box, using: key)
-        else { return nil }
-        return ValueReader(Array(plain), of: .asset)
+        codec(kind).openText(text, bytesMax: Self.textBytesMax).map { ValueReader($0, of: .asset) }
     }
 }

@@ -10,7 +10,7 @@ extension Cloud {
             throw RequestFailure(
                 .accessDenied, "not an upload URL of this cloud", remedy: "Ask for one with assets/upload.")
         }
-        guard surroundings.now() < token.issued + limits.assetTimes.upload else { throw .uploadExpired }
+        guard serverEnvironment.now() < token.issued + limits.assetTimes.upload else { throw .uploadExpired }
         return AssetUpload(cloud: self, token: token)
     }
 }
@@ -43,7 +43,7 @@ package struct AssetUpload: Sendable {
         guard isNew else { throw RequestFailure.uploadExpired }
         try await checkRoom(announced ?? 0)
         var token = token
-        token.id = try .random(in: token.purpose.partition, cloud.surroundings)
+        token.id = try .random(in: token.purpose.partition, cloud.serverEnvironment)
         return AssetReception(cloud: cloud, token: token, isWhole: true, lengthMax: token.bytesMax)
     }
 
@@ -77,7 +77,7 @@ package struct AssetUpload: Sendable {
         return reception
     }
 
-    private var isNew: Bool { cloud.surroundings.now() < token.issued + cloud.limits.assetTimes.begin }
+    private var isNew: Bool { cloud.serverEnvironment.now() < token.issued + cloud.limits.assetTimes.begin }
 
     private func checkRoom(_ bytes: Int64) async throws {
         guard bytes <= token.bytesMax else { throw RequestFailure.assetTooLarge(token.bytesMax) }

@@ -11,7 +11,7 @@ extension Cloud {
         guard let id = asset.fileID.flatMap({ AssetFileID(name: $0) }) else { return nil }
         let token = AssetDownloadToken(
             bearer: bearer, id: id, size: asset.size, fileChecksum: asset.fileChecksum,
-            expires: surroundings.now() + limits.assetTimes.download)
+            expires: serverEnvironment.now() + limits.assetTimes.download)
         return try? token.sealed(by: assetSeal)
     }
 
@@ -23,7 +23,7 @@ extension Cloud {
         guard let token = AssetDownloadToken(token, by: assetSeal) else {
             throw RequestFailure(.accessDenied, "not a download URL of this cloud", remedy: "Fetch the record.")
         }
-        guard surroundings.now() < token.expires else {
+        guard serverEnvironment.now() < token.expires else {
             throw RequestFailure(.accessDenied, "the download URL has expired", remedy: "Fetch the record again.")
         }
         try await faults.check(token.bearer)

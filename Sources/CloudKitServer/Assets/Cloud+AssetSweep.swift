@@ -30,7 +30,7 @@ extension Cloud {
     /// crash between the two leaves a file that no database knows, and such files go once they are older than any upload
     /// can be.
     package func sweepAssets(inFolder folder: UInt8) async throws -> AssetSweep {
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         let entries = try await files.files(inFolder: folder)
         let partitions = try await assetPartitions.partitions(tagged: Set(entries.map(\.id.partitionTag)))
         var unknown = Dictionary(entries.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -58,7 +58,7 @@ extension Cloud {
 
     /// Removes uploads that nobody goes on with.
     package func sweepDrafts() async throws -> AssetSweep {
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         var sweep = AssetSweep()
         for entry in try await files.drafts() where entry.modified + limits.assetTimes.upload < now {
             try await files.delete(entry.id)

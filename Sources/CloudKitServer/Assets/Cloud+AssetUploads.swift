@@ -25,15 +25,16 @@ extension Cloud {
         return try zip(request.items, held).map { item, held in
             let live = held.flatMap { $0.isTombstone ? nil : $0 }
             try check.check(item, held: live)
-            let recordName = item.recordName ?? RecordName.random(surroundings)
+            let recordName = item.recordName ?? RecordName.random(serverEnvironment)
             let purpose = AssetPurpose(
                 partition: place.partition, zoneName: zoneName, recordName: recordName, recordType: item.recordType,
                 fieldName: item.fieldName, user: caller.user)
             let token = AssetUploadToken(
                 bearer: AssetBearer(
                     container: address.container, environment: address.environment, user: caller.user),
-                purpose: purpose, id: try .random(in: place.partition, surroundings), bytesMax: bytesMax(of: caller),
-                issued: surroundings.now())
+                purpose: purpose, id: try .random(in: place.partition, serverEnvironment),
+                bytesMax: bytesMax(of: caller),
+                issued: serverEnvironment.now())
             return AssetUploadTicket(
                 recordName: recordName, fieldName: item.fieldName, url: try token.sealed(by: assetSeal))
         }

@@ -17,7 +17,7 @@ extension Cloud {
         let target = try ZoneAccess.zoneName(of: request.targetZoneID ?? request.zoneID, in: place)
         try checkCount(request.items.count, caller)
         let schema = try await schemas.current(place.schemaPartition)
-        let expires = surroundings.now() + limits.assetTimes.receipt
+        let expires = serverEnvironment.now() + limits.assetTimes.receipt
         let keptUntil = expires + limits.assetTimes.grace
         let found = try await store.write(place.partition) { transaction in
             let reach = try await ShareReach(try await transaction.zone(named: target), in: place, transaction)

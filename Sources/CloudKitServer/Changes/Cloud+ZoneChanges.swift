@@ -12,8 +12,8 @@ extension Cloud {
         try checkCount(requests.count, caller)
         if place.scope == .shared { return try await sharedZoneChanges(requests, in: place) }
         let reading = ZoneFeedReading(place: place, tokens: tokens, limits: limits)
-        return try await dressed(
-            store.read(place.partition) { view in
+        return try await addingIdentities(
+            to: store.read(place.partition) { view in
                 var outcomes: [ZoneChangesOutcome] = []
                 var bytesLeft = reading.limits.answerBytesMax
                 for request in requests {
@@ -49,18 +49,18 @@ extension Cloud {
                 outcomes.append(.failed(request.zoneID, failure))
             }
         }
-        return try await dressed(outcomes)
+        return try await addingIdentities(to: outcomes)
     }
 
-    /// Gives shares in pages the names of their people.
-    private func dressed(_ outcomes: [ZoneChangesOutcome]) async throws -> [ZoneChangesOutcome] {
+    /// Returns pages with names and public identities in the shares among their records.
+    private func addingIdentities(to outcomes: [ZoneChangesOutcome]) async throws -> [ZoneChangesOutcome] {
         var outcomes = outcomes
         for (position, outcome) in outcomes.enumerated() {
             guard case .page(var page) = outcome else { continue }
             for (index, event) in page.events.enumerated() {
                 guard case .changed(let record) = event, record.sharing != nil else { continue }
                 var records = [record]
-                try await people.dress(&records)
+                try await userDirectory.addIdentities(to: &records)
                 page.events[index] = .changed(records[0])
             }
             outcomes[position] = .page(page)

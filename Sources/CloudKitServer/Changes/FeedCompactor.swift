@@ -37,10 +37,10 @@ package struct FeedCompactor: Sendable {
         } catch {}
     }
 
-    private func rest(_ duration: Duration) async throws { try await cloud.surroundings.rest(duration) }
+    private func rest(_ duration: Duration) async throws { try await cloud.serverEnvironment.sleep(duration) }
 
     private func runOnce(_ failed: @Sendable (any Error) -> Void) async throws -> FeedCompaction {
-        let cutoff = cloud.surroundings.now() - kept
+        let cutoff = cloud.serverEnvironment.now() - kept
         var total = FeedCompaction()
         var last: StoragePartition?
         while true {

@@ -1,6 +1,6 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
-import Crypto
 import TextEncodings
 
 /// How far a client has followed a feed; opaque to it (B-CHG-02).
@@ -47,18 +47,16 @@ package struct SyncToken: Hashable, Sendable {
 ///
 /// A token holds the store's epoch, so that after a restored backup it is known to be from before (B-BKD-13).
 package struct SyncTokenSeal: Sendable {
-    private let key: SymmetricKey
+    private let codec: SealedTokenCodec
     private let epoch: UInt64
 
     private static let epochBytes = 5
-    private static let macBytes = 12
+    private static let checkBytes = 12
     /// A 40-bit part of the epoch: stores are few, and what it guards against is not an attack.
     private var shownEpoch: UInt64 { (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF }
 
     package init(secret: [UInt8], epoch: UInt64) {
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Array("welkin sync token 1".utf8), using: SymmetricKey(data: secret))
-        key = SymmetricKey(data: Array(code))
+        codec = SealedTokenCodec(purpose: "welkin sync token 1", secret: secret, derivation: .hmac)
         self.epoch = epoch
     }
 
@@ -69,8 +67,8 @@ package struct SyncTokenSeal: Sendable {
         bytes.append(token.version, bytes: 6)
         bytes.append(token.baseline, bytes: 6)
         if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
-        bytes += mac(of: bytes, partition)
-        return Base64URL.encode(bytes)
+        return Base64URL.encode(
+            codec.sign(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes))
     }
 
     /// - Parameter kinds: Those that the caller can go on from.
@@ -80,24 +78,18 @@ package struct SyncTokenSeal: Sendable {
         _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
     ) throws(RequestFailure) -> SyncToken {
         guard let kind = kinds.first(where: { text.isPart(ofMagic: $0.magicText) }) else { throw .unknownToken }
-        guard let bytes = Base64URL.decodeStrictly(text), bytes.count == kind.byteCount + Self.macBytes else {
+        guard let bytes = Base64URL.decodeStrictly(text), bytes.count == kind.byteCount + Self.checkBytes else {
             throw .truncatedToken
         }
-        let content = Array(bytes.prefix(kind.byteCount))
-        guard isEqualInConstantTime(mac(of: content, partition), Array(bytes.suffix(Self.macBytes))) else {
-            throw .unknownToken
-        }
+        guard
+            let content = codec.verify(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes)
+        else { throw .unknownToken }
         var reader = content[3...]
         guard reader.takeNumber(bytes: Self.epochBytes) == shownEpoch else { throw .tokenExpired }
         return SyncToken(
             kind, zone: UInt32(truncatingIfNeeded: reader.takeNumber(bytes: 4)),
             version: reader.takeNumber(bytes: 6), baseline: reader.takeNumber(bytes: 6),
             floor: kind.hasFloor ? reader.takeNumber(bytes: 6) : 0)
-    }
-
-    private func mac(of content: [UInt8], _ partition: StoragePartition) -> [UInt8] {
-        let code = HMAC<SHA256>.authenticationCode(for: content + Array(partition.name.utf8), using: key)
-        return Array(code.prefix(Self.macBytes))
     }
 }
 

@@ -17,7 +17,7 @@ struct SharedDatabase: Sendable {
         store = cloud.store
         self.place = place
         self.user = user
-        now = cloud.surroundings.now()
+        now = cloud.serverEnvironment.now()
     }
 
     /// A zone that the user can reach now.

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 
@@ -51,14 +52,13 @@ extension Cloud {
         case .resetKeychain(let person):
             let (user, account) = try await struck(person, in: container)
             try await checkIsOnlyInDevelopment(account)
-            try await Keychains(book: .accounts(in: store), surroundings: surroundings, guesses: ProofGuard())
-                .reset(email: account.email)
+            try await accountStore.keychains(ProofGuard()).reset(email: account.email)
             try await finishKeyResets()
             (receipt.user, receipt.account) = (user, account.id)
         case .signOut(let device, let person):
             let (user, account) = try await struck(person, in: container)
             try await checkIsOnlyInDevelopment(account)
-            let ended = try await DeviceSessions(book: .accounts(in: store)).revoke(device, ofAccount: account.id)
+            let ended = try await accountStore.sessions.revoke(device, ofAccount: account.id)
             guard ended.count < 2 else { throw Self.severalDevices }
             guard let session = ended.first else { throw Self.noSuchDevice }
             (receipt.user, receipt.account, receipt.device) = (user, account.id, session)
@@ -78,22 +78,19 @@ extension Cloud {
         of person: FaultOrder.Person, in container: ContainerID
     ) async throws -> (account: Account, sessions: [DeviceSession]) {
         let account = try await struck(person, in: container).account
-        return (account, try await DeviceSessions(book: .accounts(in: store)).sessions(of: account))
+        return (account, try await accountStore.sessions.sessions(of: account))
     }
 
     private func struck(
         _ person: FaultOrder.Person, in container: ContainerID
     ) async throws -> (user: UserID, account: Account) {
-        let book = Book.accounts(in: store)
-        let accounts = Accounts(book: book, surroundings: surroundings)
-        let names = UserNames(book: book, surroundings: surroundings)
         switch person {
         case .email(let email):
-            guard let account = try await accounts.account(email: email) else { throw Self.noSuchAccount }
-            return (try await names.name(of: account.id, in: container), account)
+            guard let account = try await accountStore.accounts.account(email: email) else { throw Self.noSuchAccount }
+            return (try await accountStore.userNames.name(of: account.id, in: container), account)
         case .user(let user):
-            guard let id = try await names.owner(of: user, in: container),
-                let account = try await accounts.account(id: id)
+            guard let id = try await accountStore.userNames.owner(of: user, in: container),
+                let account = try await accountStore.accounts.account(id: id)
             else { throw Self.noSuchUser }
             return (user, account)
         }
@@ -102,10 +99,8 @@ extension Cloud {
     /// Keychains and sessions are the account's, in every container and environment: whoever may only disturb development
     /// must not reach people's real data by way of them.
     private func checkIsOnlyInDevelopment(_ account: Account) async throws {
-        let book = Book.accounts(in: store)
-        let containers = try await UserNames(book: book, surroundings: surroundings).all(of: account.id)
-            .map(\.container.name)
-        let tokens = try await APITokens(book: book, surroundings: surroundings).list()
+        let containers = try await accountStore.userNames.all(of: account.id).map(\.container.name)
+        let tokens = try await accountStore.apiTokens.list()
         let isInProduction = tokens.contains {
             $0.environment == Environment.production.rawValue && containers.contains($0.container)
         }

@@ -1,7 +1,8 @@
 import CloudKitModel
+import CloudKitRecordLayer
 
 /// Trouble that an operator orders, so that a developer can see what an app makes of it. Development environments only.
-package struct Fault: BookRow, Codable, Hashable, Sendable {
+package struct Fault: StoredRow, Hashable {
     /// What the trouble is.
     package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
         /// Requests are refused as too many: HTTP 429 (B-THR-02).
@@ -24,6 +25,9 @@ package struct Fault: BookRow, Codable, Hashable, Sendable {
     /// Of a quota.
     package var bytes: UInt64?
     private var isSilent: Bool?
+
+    /// id → `Fault`, in the partition of accounts
+    package static let table = RowTable<String, Fault>("fault")
 
     /// Whether refusals say how long to wait (`retryAfter`).
     package var tellsWait: Bool { isSilent != true }

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 
 /// What an operator orders for a container in development, from the command line or over HTTP, so that a developer can see what

@@ -1,26 +1,24 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 import Synchronization
 
 /// The faults that are ordered now.
 ///
-/// They stand in the cloud's book, so that a command can order one while the cloud runs; what the book says is remembered
-/// for a second.
+/// They are stored, so that a command can order one while the cloud runs; what is stored is remembered for a second.
 package final class Faults: Sendable {
     private struct Memory {
         var faults: [Fault] = []
         var until = Int64.min
     }
 
-    private let book: Book
-    private let surroundings: Surroundings
+    private let store: AccountStore
     private let memoryLifetime: Int64
     private let memory = Mutex(Memory())
 
-    /// - Parameter memoryLifetime: How long what the book says is remembered, milliseconds.
-    package init(book: Book, surroundings: Surroundings, memoryLifetime: Int64 = 1_000) {
-        self.book = book
-        self.surroundings = surroundings
+    /// - Parameter memoryLifetime: How long what is stored is remembered, milliseconds.
+    package init(store: AccountStore, memoryLifetime: Int64 = 1_000) {
+        self.store = store
         self.memoryLifetime = memoryLifetime
     }
 
@@ -39,21 +37,22 @@ package final class Faults: Sendable {
     ) async throws -> Fault {
         if let seconds, !(0...Self.secondsMax).contains(seconds) { throw Self.badSeconds }
         guard (kind == .quota) == (bytes != nil) else { throw Self.badBytes }
-        let now = surroundings.now()
+        let now = store.serverEnvironment.now()
         let fault = Fault(
-            id: surroundings.randomHex(bytes: 8), kind: kind, container: container?.name, user: user?.recordName,
+            id: store.serverEnvironment.randomHex(bytes: 8), kind: kind, container: container?.name,
+            user: user?.recordName,
             until: seconds.map { now + Int64($0 * 1000) }, bytes: bytes, tellsWait: tellsWait)
-        try await book.change { page in
+        try await store.write { transaction in
             var count = 0
-            for old in try await page.rows(prefix: Self.prefix, as: Fault.self) {
+            for old in try await Fault.table.rows(in: transaction) {
                 if old.until.map({ $0 <= now }) == true {
-                    page.clear(Self.prefix + old.id)
+                    Fault.table.clear(old.id, in: &transaction)
                 } else {
                     count += 1
                 }
             }
             guard count < Self.countMax else { throw Self.tooMany }
-            try page.set(Self.prefix + fault.id, to: fault)
+            try Fault.table.set(fault.id, to: fault, in: &transaction)
         }
         forget()
         return fault
@@ -61,8 +60,8 @@ package final class Faults: Sendable {
 
     /// What is ordered, the oldest end first.
     package func list() async throws -> [Fault] {
-        let now = surroundings.now()
-        return try await book.rows(prefix: Self.prefix, as: Fault.self)
+        let now = store.serverEnvironment.now()
+        return try await store.read { try await Fault.table.rows(in: $0) }
             .filter { $0.until.map { $0 > now } ?? true }
             .sorted { ($0.until ?? .max, $0.id) < ($1.until ?? .max, $1.id) }
     }
@@ -70,9 +69,9 @@ package final class Faults: Sendable {
     /// Removes a fault; false if there is none of this name.
     @discardableResult
     package func remove(_ id: String) async throws -> Bool {
-        let isThere = try await book.change { page in
-            guard try await page.get(Self.prefix + id) != nil else { return false }
-            page.clear(Self.prefix + id)
+        let isThere = try await store.write { transaction in
+            guard try await Fault.table.row(id, in: transaction) != nil else { return false }
+            Fault.table.clear(id, in: &transaction)
             return true
         }
         forget()
@@ -84,10 +83,10 @@ package final class Faults: Sendable {
     /// - Returns: How many there were.
     @discardableResult
     package func removeAll(in container: ContainerID? = nil) async throws -> Int {
-        let count = try await book.change { page in
-            let faults = try await page.rows(prefix: Self.prefix, as: Fault.self)
+        let count = try await store.write { transaction in
+            let faults = try await Fault.table.rows(in: transaction)
                 .filter { container == nil || $0.container == container?.name }
-            for fault in faults { page.clear(Self.prefix + fault.id) }
+            for fault in faults { Fault.table.clear(fault.id, in: &transaction) }
             return faults.count
         }
         forget()
@@ -97,7 +96,7 @@ package final class Faults: Sendable {
     /// Refuses a request that a fault strikes.
     package func check(_ user: UserID?, in container: ContainerID, _ environment: Environment) async throws {
         guard environment == .development else { return }
-        let now = surroundings.now()
+        let now = store.serverEnvironment.now()
         for fault in try await current(now) where fault.strikes(user, in: container, at: now) {
             if let refusal = fault.refusal(at: now) { throw refusal }
         }
@@ -106,22 +105,21 @@ package final class Faults: Sendable {
     /// The smallest quota ordered for a user; nil if none is.
     package func quota(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
         guard environment == .development else { return nil }
-        let now = surroundings.now()
+        let now = store.serverEnvironment.now()
         return try await current(now).filter { $0.kind == .quota && $0.strikes(user, in: container, at: now) }
             .compactMap(\.bytes).min()
     }
 
     private func current(_ now: Int64) async throws -> [Fault] {
         if let known = memory.withLock({ now < $0.until ? $0.faults : nil }) { return known }
-        let faults = try await book.rows(prefix: Self.prefix, as: Fault.self)
+        let faults = try await store.read { try await Fault.table.rows(in: $0) }
         memory.withLock { $0 = Memory(faults: faults, until: now + memoryLifetime) }
         return faults
     }
 
-    /// Asks the book again: another process may have ordered something.
+    /// Reads the store again: another process may have ordered something.
     package func forget() { memory.withLock { $0.until = .min } }
 
-    private static let prefix = "fault/"
     /// A year.
     private static let secondsMax = 31_536_000.0
     /// Every request looks through them.

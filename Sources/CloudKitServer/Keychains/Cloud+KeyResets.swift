@@ -1,12 +1,6 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
-
-/// A keychain that was reset, the zones of which are not all marked yet.
-struct KeyReset: BookRow, Codable, Hashable, Sendable {
-    var account: String
-    /// Milliseconds since 1970.
-    var begun: Int64
-}
 
 extension Cloud {
     /// Marks the zones of accounts whose keychain was reset: what lies in them can never be read again, and clients learn so
@@ -20,23 +14,13 @@ extension Cloud {
     /// reset is not finished. Until then its owner is held back, so that a step done twice does no harm; from then on nothing is
     /// marked, so that a process that is late ends nothing that the owner has made since.
     package func finishKeyResets() async throws {
-        let book = Book.accounts(in: store)
-        for reset in try await book.rows(prefix: AccountKey.keyResets, as: KeyReset.self) {
-            for (container, user) in try await UserNames(book: book, surroundings: surroundings).all(of: reset.account)
-            {
+        for reset in try await accountStore.keyResets.unfinished() {
+            for (container, user) in try await accountStore.userNames.all(of: reset.account) {
                 for environment in Environment.allCases {
                     try await resetKeys(ofZonesOf: user, in: container, environment, for: reset)
                 }
             }
-            try await book.change { page in
-                let key = AccountKey.keyReset(of: reset.account)
-                // Another reset may have begun meanwhile; it looks at all zones again.
-                guard try await page.row(key) == reset else { return }
-                page.clear(key)
-                guard var account: Account = try await page.row(AccountKey.account(reset.account)) else { return }
-                account.isResettingKeys = false
-                try page.set(AccountKey.account(account.id), to: account)
-            }
+            try await accountStore.keyResets.finish(reset)
         }
     }
 
@@ -45,9 +29,9 @@ extension Cloud {
     /// - Parameter reset: nil: an operator's order, which is carried out in any case.
     func isDue(_ reset: KeyReset?, _ transaction: StorageWriter) async throws -> Bool {
         guard let reset else { return true }
-        return try await Book.accounts(in: store).row(AccountKey.keyReset(of: reset.account), in: transaction) == reset
+        return try await accountStore.keyResets.isUnfinished(reset, in: transaction)
     }
 
     /// Where resets that are not finished stand.
-    var keyResetBook: StoragePartition { Book.accounts(in: store).partition }
+    var keyResetBook: StoragePartition { accountStore.partition }
 }

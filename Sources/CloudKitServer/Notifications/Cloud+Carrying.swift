@@ -75,7 +75,7 @@ extension Cloud {
 
     private func enqueue(_ drafts: [NotificationDraft], in partition: StoragePartition) async throws {
         let limits = limits.notifications
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         try await store.write(partition) { transaction in
             var queue = NotificationEnqueuing(
                 try await transaction.notificationQueueHeader(), limits: limits, now: now)

@@ -55,16 +55,17 @@ package struct NotificationDelivery: Sendable {
     private func mayHold(_ partition: StoragePartition) -> Bool {
         // A transaction may have relied on a promise that has aged since.
         cloud.registry.isWorkPromised(
-            in: partition, now: cloud.surroundings.now(), within: 2 * Registry.promiseFreshness)
+            in: partition, now: cloud.serverEnvironment.now(), within: 2 * Registry.promiseFreshness)
     }
 
     private func carry(from partition: StoragePartition, failed: @Sendable (any Error) -> Void) async {
-        let surroundings = cloud.surroundings
+        let serverEnvironment = cloud.serverEnvironment
         do {
             while true {
-                let began = surroundings.uptime()
+                let began = serverEnvironment.uptime()
                 if let count = try await cloud.carryNotifications(from: partition) {
-                    try await surroundings.rest(CarryingPace.rest(after: surroundings.uptime() - began, queued: count))
+                    try await serverEnvironment.sleep(
+                        CarryingPace.rest(after: serverEnvironment.uptime() - began, queued: count))
                 } else if pace.end(partition) {
                     return
                 }

@@ -51,7 +51,7 @@ package final class WebCourier: Courier {
         guard let address = cloud.courierSeal.open(path) else { throw Self.unknownAddress }
         var stamp = waiting.enter(address.partition)
         defer { waiting.leave(address.partition) }
-        let ends = cloud.surroundings.uptime() + hold
+        let ends = cloud.serverEnvironment.uptime() + hold
         while true {
             // Asked again after each wait: who was signed out meanwhile gets nothing.
             if !address.sessionID.isEmpty, try await !isCurrent(address.sessionID) { throw Self.unknownAddress }
@@ -66,7 +66,7 @@ package final class WebCourier: Courier {
             if confirmed == nil { positions.gave(address.hash, up: page.position) }
             // Two web clients would confirm for each other; processes of one device say what each of them has.
             let outcome = await waiting.wait(
-                address, after: stamp, until: ends, now: cloud.surroundings.uptime(),
+                address, after: stamp, until: ends, now: cloud.serverEnvironment.uptime(),
                 sharedBy: confirmed == nil ? 1 : Self.processesMax)
             guard case .woken(let next) = outcome else {
                 return Delivery(payloads: [], position: text(page.position))
@@ -83,8 +83,8 @@ package final class WebCourier: Courier {
     }
 
     package func run() async {
-        while (try? await cloud.surroundings.rest(.seconds(1))) != nil {
-            waiting.end(before: cloud.surroundings.uptime())
+        while (try? await cloud.serverEnvironment.sleep(.seconds(1))) != nil {
+            waiting.end(before: cloud.serverEnvironment.uptime())
         }
         close()
     }
@@ -121,7 +121,7 @@ package final class WebCourier: Courier {
 
     /// The next notifications of a device, and keeps its place where that is due.
     private func page(_ address: CourierAddress, confirmed: UInt64?, max: Int) async throws -> Page {
-        let now = cloud.surroundings.now()
+        let now = cloud.serverEnvironment.now()
         let known = confirmed ?? positions.confirmed(address.hash)
         let page = try await cloud.store.read(address.partition) { [limits = cloud.limits] view in
             // What a push service sends is not to be had here as well: one would confirm for the other.

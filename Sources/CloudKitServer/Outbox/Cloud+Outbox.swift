@@ -12,7 +12,7 @@ extension Cloud {
     @discardableResult
     package func runOutbox() async throws -> Bool {
         try await finishKeyResets()
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         var mayBeMore = false
         let pending = try await store.read(.registry) { try await $0.pendingPartitions(limit: 100) }
         for (partition, promised) in pending {
@@ -35,7 +35,7 @@ extension Cloud {
     private func runCascade(in partition: StoragePartition) async throws -> Bool {
         guard let place = DatabasePlace(partition: partition) else { return false }
         let schema = try await schemas.current(place.schemaPartition)
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         let limits = limits
         let sink = NoticeSink()
         let isDone = try await store.write(partition) { transaction in

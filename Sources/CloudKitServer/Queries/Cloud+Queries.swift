@@ -18,7 +18,7 @@ extension Cloud {
         if let zoneID = request.zoneID { place = try place.reaching(zoneID) }
         let request = request.namingCaller(caller)
         let fingerprint = try QueryFingerprint(request, in: place)
-        let seal = QueryMarkerSeal(surroundings: surroundings)
+        let seal = QueryMarkerSeal(serverEnvironment)
         var start: QueryPosition?
         if let marker = request.continuationMarker, !marker.isEmpty { start = try seal.open(marker, for: fingerprint) }
         for _ in 0..<Self.schemaAttemptsMax {
@@ -27,7 +27,7 @@ extension Cloud {
             if let found = try await store.read(place.partition, { view in try await reading.rows(view) }) {
                 let marker = try found.next.map { try seal.seal($0, for: fingerprint) }
                 var records = found.records
-                try await people.dress(&records)
+                try await userDirectory.addIdentities(to: &records)
                 return QueryPage(records: records, continuationMarker: marker)
             }
         }

@@ -1,44 +1,38 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
 import TextEncodings
 
-/// Makes continuation markers that only this cloud can make and read, each good for one query of one caller (B-QRY-18).
+/// Makes continuation markers that only this cloud can make and read, each valid for one query of one caller (B-QRY-18).
 ///
 /// A marker holds a place in an index, which may be that of a record the caller must not see: so it is sealed, not just
 /// signed.
 package struct QueryMarkerSeal: Sendable {
-    private let key: SymmetricKey
-    private let random: @Sendable (Int) -> [UInt8]
+    private let codec: SealedTokenCodec
 
-    private static let nonceBytes = 12
-    private static let overhead = nonceBytes + 16
-
-    package init(surroundings: Surroundings) {
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Array("welkin query marker 1".utf8), using: SymmetricKey(data: surroundings.secret))
-        key = SymmetricKey(data: Array(code))
-        random = surroundings.random
+    package init(_ serverEnvironment: ServerEnvironment) {
+        codec = SealedTokenCodec(purpose: "welkin query marker 1", in: serverEnvironment, derivation: .hmac)
     }
 
-    /// - Parameter query: What the marker is bound to (`QueryFingerprint`).
+    /// Returns the marker of a position.
+    ///
+    /// - Parameter query: The query that the marker is bound to.
     package func seal(_ position: QueryPosition, for query: QueryFingerprint) throws -> String {
         let encoded = position.encoded
-        // Opaque texts hold a multiple of three bytes: the first one says how many of the next to pass over.
-        let padding = 2 - (encoded.count + Self.overhead) % 3
-        let plain = [UInt8(padding)] + [UInt8](repeating: 0, count: padding) + encoded
-        let nonce = try AES.GCM.Nonce(data: random(Self.nonceBytes))
-        let box = try AES.GCM.seal(plain, using: key, nonce: nonce, authenticating: query.bytes)
-        return Base64URL.encode(Array(nonce) + Array(box.ciphertext) + Array(box.tag))
+        // Opaque texts hold a multiple of three bytes: the first one gives the number of those to skip.
+        let padding = 2 - (encoded.count + SealedTokenCodec.overhead) % 3
+        let payload = [UInt8(padding)] + [UInt8](repeating: 0, count: padding) + encoded
+        return Base64URL.encode(try codec.seal(payload, context: query.bytes))
     }
 
-    /// - Throws: `badRequest` for what this cloud did not make for this query.
+    /// Returns the position of a marker.
+    ///
+    /// - Throws: `badRequest` for a text that was not made here for this query.
     package func open(_ text: String, for query: QueryFingerprint) throws(RequestFailure) -> QueryPosition {
-        guard let bytes = Base64URL.decodeStrictly(text), bytes.count > Self.overhead,
-            let box = try? AES.GCM.SealedBox(combined: bytes),
-            let plain = try? AES.GCM.open(box, using: key, authenticating: query.bytes),
-            let padding = plain.first,
-            let position = QueryPosition(decoding: Array(plain.dropFirst(1 + Int(padding))))
+        guard let bytes = Base64URL.decodeStrictly(text), let payload = codec.open(bytes, context: query.bytes),
+            let padding = payload.first,
+            let position = QueryPosition(decoding: Array(payload.dropFirst(1 + Int(padding))))
         else {
             throw RequestFailure(
                 .badRequest, "Invalid continuation marker", remedy: "Repeat the query of the marker, or begin anew.")

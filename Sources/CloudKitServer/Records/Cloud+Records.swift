@@ -18,20 +18,21 @@ extension Cloud {
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try ModifyCheck.check(request, caller, limits)
         try await checkReach(ofZone: zoneName, in: place)
-        let request = try await people.resolving(request, in: address.container)
+        let request = try await userDirectory.resolving(request, in: address.container)
         let limits = try await limits(in: place)
         let items = request.operations.map {
             RecordItem(
-                $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: surroundings,
+                $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys,
+                serverEnvironment: serverEnvironment,
                 seal: assetSeal, limits: limits)
         }
         let sink = NoticeSink()
         let batch = RecordBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
-            clientChangeToken: request.clientChangeToken, limits: limits, now: surroundings.now(), sink: sink)
+            clientChangeToken: request.clientChangeToken, limits: limits, now: serverEnvironment.now(), sink: sink)
         let outcomes = try await run(batch)
         noticeBoard.tell(sink)
-        return try await people.dressed(outcomes)
+        return try await userDirectory.addingIdentities(to: outcomes)
     }
 
     /// Turns strangers away before a zone's writers are kept waiting for them.
@@ -98,7 +99,7 @@ extension Cloud {
             }
             return try await outcomes.attachingShares(view, zone: reach.zone.number, in: place)
         }
-        return try await people.dressed(outcomes)
+        return try await userDirectory.addingIdentities(to: outcomes)
     }
 
     private func readRefusal(_ record: StoredRecord, in place: DatabasePlace, _ schema: Schema) -> RequestFailure? {

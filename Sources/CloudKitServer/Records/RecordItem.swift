@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 
@@ -28,20 +29,22 @@ struct RecordItem: Sendable {
     /// - Parameter desiredKeys: Those of the request, for operations that say nothing of it themselves.
     init(
         _ operation: RecordOperation, in place: DatabasePlace, zoneName: String, desiredKeys: [String]?,
-        surroundings: Surroundings, seal: AssetSeal, limits: Limits
+        serverEnvironment: ServerEnvironment, seal: AssetSeal, limits: Limits
     ) {
         let change = operation.change
-        name = change.recordName ?? RecordName.random(surroundings)
+        name = change.recordName ?? RecordName.random(serverEnvironment)
         let isShare = change.recordType == Validity.shareRecordType || change.share != nil
         kind = isShare ? operation.kind.checkingTag(change.changeTag) : operation.kind
         recordType = change.recordType
         tag = change.changeTag
         desired = (change.desiredKeys ?? desiredKeys).map(Set.init)
-        shortGUID = change.createShortGUID ? surroundings.randomHex(bytes: 16) : nil
+        shortGUID = change.createShortGUID ? serverEnvironment.randomHex(bytes: 16) : nil
         parent = kind.isDelete ? .keep : change.parent
         // Web services know nothing of keys.
         protection = place.caller.surface == .native && place.scope != .public ? change.protection : nil
-        share = isShare && !kind.isDelete ? ShareItem(change.share ?? ShareChange(), surroundings: surroundings) : nil
+        share =
+            isShare && !kind.isDelete
+            ? ShareItem(change.share ?? ShareChange(), serverEnvironment: serverEnvironment) : nil
         removed = Set(change.fields.compactMap { if case .remove(let name) = $0 { name } else { nil } })
         var receipts: [AssetFileID: AssetReceipt] = [:]
         do throws(RequestFailure) {
@@ -158,5 +161,5 @@ extension RequestFailure {
 /// Names of records that came without one.
 enum RecordName {
     /// A random UUID (B-REC-09).
-    static func random(_ surroundings: Surroundings) -> String { surroundings.randomUUID() }
+    static func random(_ serverEnvironment: ServerEnvironment) -> String { serverEnvironment.randomUUID() }
 }

@@ -97,7 +97,7 @@ extension Cloud {
 
     private func holder(_ caller: Caller) async throws -> LinkHolder {
         guard let user = caller.user else { return LinkHolder() }
-        return LinkHolder(user: user, email: try await people.person(user)?.email)
+        return LinkHolder(user: user, email: try await userDirectory.person(user)?.email)
     }
 
     /// nil: there is no such link.
@@ -134,7 +134,7 @@ extension Cloud {
             return try await Self.invitation(request, found, holder, place, view)
         }
         if var share = invitation.share.sharing {
-            try await people.dress(&share)
+            try await userDirectory.addIdentities(to: &share)
             invitation.share.sharing = share
             invitation.owner = share.owner?.identity ?? invitation.owner
         }
@@ -183,8 +183,8 @@ extension Cloud {
         _ link: SharePlace, _ request: ShareInvitationRequest, _ user: UserID, _ person: LinkHolder, _ caller: Caller
     ) async throws {
         let holder = person.opening(link)
-        let freshID = RecordName.random(surroundings)
-        let now = surroundings.now()
+        let freshID = RecordName.random(serverEnvironment)
+        let now = serverEnvironment.now()
         let own = StoragePartition.privateDatabase(link.container, link.environment, of: user)
         try await registry.enter(own)
         try await changeShare(

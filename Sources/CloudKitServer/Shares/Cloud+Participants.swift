@@ -16,14 +16,15 @@ extension Cloud {
         for info in infos {
             var user: UserID?
             if let name = info.user {
-                user = try await people.person(name) == nil ? nil : name
+                user = try await userDirectory.person(name) == nil ? nil : name
             } else if let email = info.emailAddress {
-                user = try await people.user(email: email, in: address.container)
+                user = try await userDirectory.user(email: email, in: address.container)
             }
-            let identity = try await people.dressed(PersonIdentity(user: user, lookup: info), withName: false)
+            let identity = try await userDirectory.addingIdentity(
+                to: PersonIdentity(user: user, lookup: info), withName: false)
             participants.append(
                 ShareParticipant(
-                    id: RecordName.random(surroundings), role: .privateUser, permission: .readOnly,
+                    id: RecordName.random(serverEnvironment), role: .privateUser, permission: .readOnly,
                     acceptance: .pending, identity: identity))
         }
         return participants

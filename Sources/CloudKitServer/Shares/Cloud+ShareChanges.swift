@@ -21,7 +21,7 @@ extension Cloud {
         let sink = NoticeSink()
         let batch = RecordBatch(
             items: [], place: place, zoneName: name, wantsAtomic: true, clientChangeToken: nil, limits: limits,
-            now: surroundings.now(), sink: sink)
+            now: serverEnvironment.now(), sink: sink)
         var partitions = [place.partition]
         for partition in others where !partitions.contains(partition) { partitions.append(partition) }
         try await registry.promiseWorkAnew(in: place.partition, now: batch.now)

@@ -26,8 +26,8 @@ extension Cloud {
             return ShareKeysAnswer(keys: keys, waiting: waiting, moreComing: epochs.last.map { $0.epoch > 1 } ?? false)
         }
         for index in answer.waiting.indices {
-            answer.waiting[index].identity = try await people.dressed(
-                answer.waiting[index].identity, withName: answer.waiting[index].acceptance == .accepted)
+            answer.waiting[index].identity = try await userDirectory.addingIdentity(
+                to: answer.waiting[index].identity, withName: answer.waiting[index].acceptance == .accepted)
         }
         return answer
     }
@@ -43,7 +43,7 @@ extension Cloud {
     ) async throws -> ShareKeysAnswer {
         let place = try sharesPlace(request.zoneID, address, caller, to: .writeRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         try await changeShares(inZone: zoneName, of: place) { view, reach in
             guard let share = try await view.share(zone: reach.zone.number, name: request.recordName) else {
                 throw RequestFailure.recordNotFound

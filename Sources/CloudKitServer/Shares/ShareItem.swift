@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 
@@ -12,19 +13,19 @@ struct ShareItem: Hashable, Sendable {
     /// For the one-time seats among the participants, by the participant's id.
     var oneTimeGUIDs: [String: String] = [:]
 
-    init(_ change: ShareChange, surroundings: Surroundings) {
+    init(_ change: ShareChange, serverEnvironment: ServerEnvironment) {
         self.change = change
-        ownerID = RecordName.random(surroundings)
-        shortGUID = surroundings.randomHex(bytes: 16)
+        ownerID = RecordName.random(serverEnvironment)
+        shortGUID = serverEnvironment.randomHex(bytes: 16)
         self.change.participants = change.participants.map { participants in
             participants.map { participant in
                 var participant = participant
-                participant.id = participant.id ?? RecordName.random(surroundings)
+                participant.id = participant.id ?? RecordName.random(serverEnvironment)
                 return participant
             }
         }
         for participant in self.change.participants ?? [] where participant.isOneTime {
-            if let id = participant.id { oneTimeGUIDs[id] = surroundings.randomHex(bytes: 16) }
+            if let id = participant.id { oneTimeGUIDs[id] = serverEnvironment.randomHex(bytes: 16) }
         }
     }
 }

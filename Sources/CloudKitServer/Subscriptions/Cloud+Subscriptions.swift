@@ -16,7 +16,7 @@ extension Cloud {
         try checkCount(operations.count, caller)
         try await registry.enter(place.partition)
         let schema = try await schemas.current(place.schemaPartition)
-        let operations = operations.map { $0.naming { surroundings.randomUUID() } }
+        let operations = operations.map { $0.naming { serverEnvironment.randomUUID() } }
         let writing = SubscriptionWriting(user: user, place: place, schema: schema, max: limits.subscriptionsMax)
         return try await store.write(place.partition) { transaction in
             try await writing.apply(operations, &transaction)

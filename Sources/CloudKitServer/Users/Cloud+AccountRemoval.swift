@@ -20,8 +20,7 @@ extension Cloud {
     /// that is under way meanwhile leaves a file that goes with a later sweep (`AssetTimes.orphan`).
     package func removeData(ofAccount id: String) async throws -> RemovedData {
         var removed = RemovedData()
-        let names = UserNames(book: .accounts(in: store), surroundings: surroundings)
-        for (container, user) in try await names.all(of: id) {
+        for (container, user) in try await accountStore.userNames.all(of: id) {
             for environment in Environment.allCases {
                 removed.shares += try await leaveEverything(of: user, in: container, environment)
                 let partition = StoragePartition.privateDatabase(container, environment, of: user)

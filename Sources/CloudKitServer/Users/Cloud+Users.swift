@@ -38,10 +38,10 @@ extension Cloud {
         let change = RecordChange(recordName: user.recordName, recordType: RecordTypeDefinition.usersName)
         let item = RecordItem(
             RecordOperation(.create, change), in: place, zoneName: ZoneID.defaultZoneName, desiredKeys: nil,
-            surroundings: surroundings, seal: assetSeal, limits: limits)
+            serverEnvironment: serverEnvironment, seal: assetSeal, limits: limits)
         return RecordBatch(
             items: [item], place: place, zoneName: ZoneID.defaultZoneName, wantsAtomic: false, clientChangeToken: nil,
-            limits: limits, now: surroundings.now())
+            limits: limits, now: serverEnvironment.now())
     }
 }
 

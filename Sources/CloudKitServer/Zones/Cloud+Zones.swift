@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
@@ -15,7 +16,7 @@ extension Cloud {
         try checkCount(operations.count, caller)
         if place.scope == .shared { return try await modifySharedZones(operations, in: place) }
         try await registry.enter(place.partition)
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         if operations.contains(where: \.isDeletion) {
             try await registry.promiseWorkAnew(in: place.partition, now: now)
         }
@@ -266,7 +267,7 @@ extension Cloud {
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
         guard let place = DatabasePlace(partition: partition) else { return 0 }
         guard schema.hasSealedValues else { return try await renewKeys(in: place, for: reset) }
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         let limits = limits
         let sink = NoticeSink()
         try await registry.promiseWorkAnew(in: partition, now: now)
@@ -298,7 +299,7 @@ extension Cloud {
         _ name: String, of user: UserID, in container: ContainerID, _ environment: Environment,
         as state: ZoneHeader.State
     ) async throws {
-        let now = surroundings.now()
+        let now = serverEnvironment.now()
         let limits = limits
         let sink = NoticeSink()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)

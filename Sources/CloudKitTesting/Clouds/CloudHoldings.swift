@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitDevice
 import CloudKitServer
 import FileStore
@@ -9,7 +10,7 @@ import Synchronization
 package struct CloudHoldings: Sendable {
     package let store: MemoryStore
     let files: any FileStore
-    package let surroundings: Surroundings
+    package let serverEnvironment: ServerEnvironment
     /// Holds everything that devices keep.
     let dataHome: String
     package let address = ServerAddress()
@@ -20,7 +21,7 @@ package struct CloudHoldings: Sendable {
     package init(now: @escaping @Sendable () -> Int64, files: (any FileStore)? = nil) throws {
         store = MemoryStore(epoch: .random(in: 1 ... .max))
         self.files = files ?? MemoryFileStore(now: now)
-        surroundings = Surroundings(secret: Surroundings.systemRandom(32), now: now)
+        serverEnvironment = ServerEnvironment(secret: ServerEnvironment.systemRandom(32), now: now)
         let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-testing-\(UUID().uuidString)")
         dataHome = folder.path(percentEncoded: false)
         try PrivateFile.makeFolder(dataHome)

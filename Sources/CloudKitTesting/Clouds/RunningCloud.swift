@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitDevice
 import CloudKitHTTP
 import CloudKitModel
@@ -25,7 +26,7 @@ package struct RunningCloud: Sendable {
     }
 
     private static func start(_ holdings: CloudHoldings, port: Int) async throws -> RunningCloud {
-        let cloud = Cloud(store: holdings.store, files: holdings.files, surroundings: holdings.surroundings)
+        let cloud = Cloud(store: holdings.store, files: holdings.files, serverEnvironment: holdings.serverEnvironment)
         let logger = Logger(label: "welkin.testing") { _ in SwiftLogNoOpLogHandler() }
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(port: port), logger: logger, memoryLifetime: 0,
@@ -70,7 +71,8 @@ package struct RunningCloud: Sendable {
         holdings.discard()
     }
 
-    package var book: Book { .accounts(in: holdings.store) }
+    /// Accounts, sessions, tokens and keychains of the cloud.
+    package var accountStore: AccountStore { cloud.accountStore }
 
     /// An account with a password of its own.
     struct TestAccount: Sendable {
@@ -80,17 +82,17 @@ package struct RunningCloud: Sendable {
     }
 
     func addAccount(named name: String) async throws -> TestAccount {
-        let accounts = Accounts(book: book, surroundings: cloud.surroundings)
-        let puzzle = accounts.newPuzzle(rounds: Self.rounds)
+        let accounts = accountStore.accounts
+        let derivation = accounts.newDerivation(rounds: Self.rounds)
         let email = name + "@example.com"
         let password = "password of \(name)"
-        let proof = try PasswordProof(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
-        let account = try await accounts.add(email: email, name: name, proof: proof.bytes, puzzle: puzzle)
+        let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
+        let account = try await accounts.add(email: email, name: name, proof: proof.bytes, derivation: derivation)
         return TestAccount(email: email, password: password, id: account.id)
     }
 
     package func makeAPIToken(of container: String) async throws -> String {
-        let tokens = APITokens(book: book, surroundings: cloud.surroundings)
+        let tokens = accountStore.apiTokens
         return try await tokens.create(
             container: ContainerID(container), environment: .development, name: "tests"
         ).token
@@ -98,13 +100,13 @@ package struct RunningCloud: Sendable {
 
     /// The name by which a container knows an account.
     func user(_ account: TestAccount, in container: String) async throws -> UserID {
-        try await UserNames(book: book, surroundings: cloud.surroundings)
+        try await accountStore.userNames
             .name(of: account.id, in: ContainerID(container))
     }
 
     func setDisabled(_ isDisabled: Bool, _ account: TestAccount) async throws {
-        try await Accounts(book: book, surroundings: cloud.surroundings).setDisabled(isDisabled, email: account.email)
+        try await accountStore.accounts.setDisabled(isDisabled, email: account.email)
     }
 
-    func endSession(ofDevice id: String) async throws { try await DeviceSessions(book: book).end(id) }
+    func endSession(ofDevice id: String) async throws { try await accountStore.sessions.end(id) }
 }

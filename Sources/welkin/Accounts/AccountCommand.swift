@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitDevice
 import CloudKitServer
 
@@ -25,7 +26,8 @@ struct AddAccountCommand: AsyncParsableCommand {
     func run() async throws {
         let password = try passwordOptions.read(isNew: true)
         let account = try await DataFolder.with(folder.data) { folder in
-            try await folder.accounts.add(email: email, name: name, password: password, rounds: roundsOption.rounds)
+            try await folder.accountStore.accounts.add(
+                email: email, name: name, password: password, rounds: roundsOption.rounds)
         }
         if json {
             try Output.json(AccountLine(account))
@@ -44,8 +46,8 @@ struct ListAccountsCommand: AsyncParsableCommand {
     func run() async throws {
         let lines = try await DataFolder.with(folder.data) { folder in
             var lines: [AccountLine] = []
-            for account in try await folder.accounts.list() {
-                let devices = try await folder.sessions.sessions(of: account)
+            for account in try await folder.accountStore.accounts.list() {
+                let devices = try await folder.accountStore.sessions.sessions(of: account)
                 lines.append(AccountLine(account, devices: devices.map(\.name)))
             }
             return lines
@@ -82,7 +84,7 @@ struct RemoveAccountCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await DataFolder.with(folder.data) { folder in
-            guard let account = try await folder.accounts.account(email: email) else {
+            guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
             let what = keepRecords ? "the account \(account.email)" : "\(account.email) and all private records"
@@ -90,14 +92,14 @@ struct RemoveAccountCommand: AsyncParsableCommand {
                 throw CommandFailure("Nothing was done. Give --yes to do it without asking.")
             }
             if !keepRecords {
-                try await folder.accounts.setDisabled(true, email: account.email)
+                try await folder.accountStore.accounts.setDisabled(true, email: account.email)
                 try await Task.sleep(for: Self.pause)
                 let removed = try await folder.cloud.removeData(ofAccount: account.id)
                 Output.result("Private databases removed: \(removed.databases)")
                 Output.result("Records in them: \(removed.records), files: \(removed.files)")
                 Output.result("Zones of others left: \(removed.shares)")
             }
-            try await folder.accounts.remove(email: account.email)
+            try await folder.accountStore.accounts.remove(email: account.email)
         }
         Output.result("Account \(email) removed.")
     }
@@ -112,7 +114,7 @@ struct DisableAccountCommand: AsyncParsableCommand {
     @Argument(help: "The account's e-mail address.") var email: String
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { try await $0.accounts.setDisabled(true, email: email) }
+        try await DataFolder.with(folder.data) { try await $0.accountStore.accounts.setDisabled(true, email: email) }
         Output.result("Account \(email) disabled.")
     }
 }
@@ -125,7 +127,7 @@ struct EnableAccountCommand: AsyncParsableCommand {
     @Argument(help: "The account's e-mail address.") var email: String
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { try await $0.accounts.setDisabled(false, email: email) }
+        try await DataFolder.with(folder.data) { try await $0.accountStore.accounts.setDisabled(false, email: email) }
         Output.result("Account \(email) enabled.")
     }
 }
@@ -147,20 +149,20 @@ struct SetPasswordCommand: AsyncParsableCommand {
     func run() async throws {
         let password = try passwordOptions.read(isNew: true)
         try await DataFolder.with(folder.data) { folder in
-            let puzzle = folder.accounts.newPuzzle(rounds: roundsOption.rounds)
-            let proof = try PasswordProof(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
-            try await folder.accounts.setPassword(proof: proof.bytes, puzzle: puzzle, email: email)
+            let derivation = folder.accountStore.accounts.newDerivation(rounds: roundsOption.rounds)
+            let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
+            try await folder.accountStore.accounts.setPassword(proof: proof.bytes, derivation: derivation, email: email)
         }
         Output.result("Password of \(email) set.")
     }
 }
 
 extension Accounts {
-    /// Makes an account with a password, of which only a proof goes into the book.
+    /// Makes an account with a password, of which only a proof is stored.
     func add(email: String, name: String, password: String, rounds: Int) async throws -> Account {
-        let puzzle = newPuzzle(rounds: rounds)
-        let proof = try PasswordProof(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
-        return try await add(email: email, name: name, proof: proof.bytes, puzzle: puzzle)
+        let derivation = newDerivation(rounds: rounds)
+        let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
+        return try await add(email: email, name: name, proof: proof.bytes, derivation: derivation)
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitServer
 
 /// The devices an account's owner is signed in with.
@@ -12,10 +13,10 @@ struct AccountDevicesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let lines = try await DataFolder.with(folder.data) { folder in
-            guard let account = try await folder.accounts.account(email: email) else {
+            guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
-            return try await folder.sessions.sessions(of: account).map { SessionLine($0, of: account) }
+            return try await folder.accountStore.sessions.sessions(of: account).map { SessionLine($0, of: account) }
         }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else { return Output.remark("\(email) is signed in nowhere.") }
@@ -43,10 +44,10 @@ struct RevokeDeviceCommand: AsyncParsableCommand {
 
     func run() async throws {
         let revoked = try await DataFolder.with(folder.data) { folder in
-            guard let account = try await folder.accounts.account(email: email) else {
+            guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
-            return try await folder.sessions.revoke(device, ofAccount: account.id)
+            return try await folder.accountStore.sessions.revoke(device, ofAccount: account.id)
         }
         switch revoked.count {
         case 1: Output.result("Device \(revoked[0].name) of \(email) signed out.")

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitDevice
 import CloudKitServer
 import FileStore
@@ -10,7 +11,7 @@ struct DataFolder {
     let store: SQLiteStore
     /// The bytes of assets.
     let files: FolderFileStore
-    let surroundings: Surroundings
+    let serverEnvironment: ServerEnvironment
 
     /// Opens the folder.
     ///
@@ -26,7 +27,7 @@ struct DataFolder {
         umask(0o077)
         do {
             if begins { try PrivateFile.makeFolder(path) }
-            surroundings = Surroundings(secret: try Self.secret(path + "/secret"), now: Self.now)
+            serverEnvironment = ServerEnvironment(secret: try Self.secret(path + "/secret"), now: Self.now)
             store = try SQLiteStore(path: path + Self.storeName)
             files = try FolderFileStore(path + "/assets", now: Self.now)
         } catch let error as SecretError {
@@ -47,19 +48,11 @@ struct DataFolder {
         return claim
     }
 
-    var accounts: Accounts { Accounts(book: .accounts(in: store), surroundings: surroundings) }
-    var apiTokens: APITokens { APITokens(book: .accounts(in: store), surroundings: surroundings) }
-    var operatorTokens: OperatorTokens { OperatorTokens(book: .accounts(in: store), surroundings: surroundings) }
-    var serverKeys: ServerKeys { ServerKeys(book: .accounts(in: store), surroundings: surroundings) }
-    var sessions: DeviceSessions { DeviceSessions(book: .accounts(in: store)) }
-    var names: UserNames { UserNames(book: .accounts(in: store), surroundings: surroundings) }
-    var keychains: Keychains {
-        Keychains(book: .accounts(in: store), surroundings: surroundings, guesses: ProofGuard())
-    }
+    var accountStore: AccountStore { AccountStore(store, serverEnvironment) }
     var cloud: Cloud { cloud(limits: Limits()) }
 
     func cloud(limits: Limits) -> Cloud {
-        Cloud(store: store, files: files, surroundings: surroundings, limits: limits)
+        Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits)
     }
 
     /// Opens a folder, works on it, and closes its store whatever happens; what the rules refuse is told in words.
@@ -109,7 +102,7 @@ struct DataFolder {
 
     /// 32 bytes, in hexadecimal in the file. Whoever has them can make tokens for anybody.
     private static func secret(_ path: String) throws -> [UInt8] {
-        let fresh = Surroundings.systemRandom(32).hex + "\n"
+        let fresh = ServerEnvironment.systemRandom(32).hex + "\n"
         let held = try PrivateFile.readOrCreate(path, Array(fresh.utf8))
         let text = String(decoding: held, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         let bytes = stride(from: 0, to: text.utf8.count, by: 2).compactMap { offset in

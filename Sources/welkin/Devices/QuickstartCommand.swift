@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitDevice
 import CloudKitModel
 import CloudKitServer
@@ -57,11 +58,11 @@ struct QuickstartCommand: AsyncParsableCommand {
     }
 
     private func make(in folder: DataFolder) async throws -> Made {
-        let email = email ?? "try-\(folder.surroundings.random(4).hex)@example.com"
-        let password = folder.surroundings.random(12).hex
-        let account = try await folder.accounts.add(
+        let email = email ?? "try-\(folder.serverEnvironment.random(4).hex)@example.com"
+        let password = folder.serverEnvironment.random(12).hex
+        let account = try await folder.accountStore.accounts.add(
             email: email, name: "", password: password, rounds: roundsOption.rounds)
-        let token = try await folder.apiTokens.create(
+        let token = try await folder.accountStore.apiTokens.create(
             container: ContainerID(container), environment: environment, name: "quickstart")
         return Made(
             endpoint: endpoint, container: container, environment: environment.rawValue, apiToken: token.token,

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitServer
 import Foundation
 
@@ -30,7 +31,7 @@ struct AddKeyCommand: AsyncParsableCommand {
             throw ValidationError("The key file \(publicKey) cannot be read.")
         }
         let key = try await DataFolder.with(folder.data) { folder in
-            try await folder.serverKeys.add(
+            try await folder.accountStore.serverKeys.add(
                 publicKey: String(decoding: pem, as: UTF8.self), container: place.containerID,
                 environment: place.environment, name: name)
         }
@@ -47,7 +48,9 @@ struct ListKeysCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { try await $0.serverKeys.list() }.map { KeyLine($0) }
+        let lines = try await DataFolder.with(folder.data) { try await $0.accountStore.serverKeys.list() }.map {
+            KeyLine($0)
+        }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else {
             return Output.remark("No keys. Add one with: welkin key add iCloud.com.example.app --public-key public.pem")
@@ -70,7 +73,7 @@ struct RevokeKeyCommand: AsyncParsableCommand {
     @Argument(help: "The key's id, or its first digits.") var key: String
 
     func run() async throws {
-        let revoked = try await DataFolder.with(folder.data) { try await $0.serverKeys.revoke(key) }
+        let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.serverKeys.revoke(key) }
         try RevocationError.check(revoked.map(\.id), "key", list: "welkin key list")
         Output.result("Key \(revoked[0].id) revoked.")
     }

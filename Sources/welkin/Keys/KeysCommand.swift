@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitServer
 
 /// The keys of people's encrypted data, which the operator does not have and can only take away.
@@ -25,7 +26,7 @@ struct ResetKeysCommand: AsyncParsableCommand {
             throw CommandFailure("Nothing was done. Give --yes to do it without asking.")
         }
         try await DataFolder.with(folder.data) { folder in
-            try await folder.keychains.reset(email: email)
+            try await folder.accountStore.keychains(ProofGuard()).reset(email: email)
             try await folder.cloud.finishKeyResets()
         }
         Output.result("The keychain of \(email) is gone; its devices have to sign in again.")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 
@@ -32,7 +33,7 @@ struct CreateOperatorTokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (token, row) = try await DataFolder.with(folder.data) { folder in
-            try await folder.operatorTokens.create(name: name)
+            try await folder.accountStore.operatorTokens.create(name: name)
         }
         if json { return try Output.json(OperatorTokenLine(row, token: token)) }
         Output.result(token)
@@ -48,7 +49,7 @@ struct ListOperatorTokensCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { try await $0.operatorTokens.list() }
+        let lines = try await DataFolder.with(folder.data) { try await $0.accountStore.operatorTokens.list() }
             .map { OperatorTokenLine($0) }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else {
@@ -69,7 +70,7 @@ struct RevokeOperatorTokenCommand: AsyncParsableCommand {
     @Argument(help: "The token's id, its first digits, or the token itself.") var token: String
 
     func run() async throws {
-        let revoked = try await DataFolder.with(folder.data) { try await $0.operatorTokens.revoke(token) }
+        let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.operatorTokens.revoke(token) }
         try RevocationError.check(revoked.map(\.id), "operator's token", list: "welkin admin token list")
         Output.result("Operator's token \(revoked[0].id) revoked.")
     }

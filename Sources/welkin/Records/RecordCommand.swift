@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Foundation
@@ -52,8 +53,10 @@ struct ShowRecordCommand: AsyncParsableCommand {
     private func owner(in folder: DataFolder) async throws -> UserID {
         if let user { return UserID(user) }
         guard let email else { throw ValidationError("Give --email or --user.") }
-        guard let account = try await folder.accounts.account(email: email) else { throw AccountError.notFound(email) }
-        return try await UserNames(book: .accounts(in: folder.store), surroundings: folder.surroundings)
+        guard let account = try await folder.accountStore.accounts.account(email: email) else {
+            throw AccountError.notFound(email)
+        }
+        return try await folder.accountStore.userNames
             .name(of: account.id, in: place.containerID)
     }
 

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitDevice
 import CloudKitModel
 import Foundation
@@ -40,10 +41,10 @@ struct DevelopmentDefaults {
     }
 
     private func make() async throws -> Settings {
-        let password = folder.surroundings.random(12).hex
-        _ = try await folder.accounts.add(
+        let password = folder.serverEnvironment.random(12).hex
+        _ = try await folder.accountStore.accounts.add(
             email: Self.email, name: "Developer", password: password, rounds: PasswordProof.roundsDefault)
-        let token = try await folder.apiTokens.create(
+        let token = try await folder.accountStore.apiTokens.create(
             container: ContainerID(Self.container), environment: .development, name: "development defaults")
         return Settings(
             endpoint: endpoint, container: Self.container, environment: Environment.development.rawValue,

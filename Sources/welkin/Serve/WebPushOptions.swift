@@ -48,7 +48,7 @@ struct WebPushOptions: ParsableArguments {
         return [
             WebPush(
                 key: try folder.webPushKey(), contact: contact ?? webAddress,
-                rules: WebPushEndpointRules(namedHosts: namedHosts), surroundings: folder.surroundings,
+                rules: WebPushEndpointRules(namedHosts: namedHosts), serverEnvironment: folder.serverEnvironment,
                 sender: { try await client.send($0) })
         ]
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitServer
 
 /// API tokens, with which apps are let in.
@@ -28,7 +29,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (token, row) = try await DataFolder.with(folder.data) { folder in
-            try await folder.apiTokens.create(
+            try await folder.accountStore.apiTokens.create(
                 container: place.containerID, environment: place.environment, name: name, allowedOrigins: origins,
                 callback: callback)
         }
@@ -47,7 +48,9 @@ struct ListTokensCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { try await $0.apiTokens.list() }.map { TokenLine($0) }
+        let lines = try await DataFolder.with(folder.data) { try await $0.accountStore.apiTokens.list() }.map {
+            TokenLine($0)
+        }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else {
             return Output.remark("No API tokens. Make one with: welkin token create iCloud.com.example.app")
@@ -73,7 +76,7 @@ struct RevokeTokenCommand: AsyncParsableCommand {
     @Argument(help: "The token's id, its first digits, or the token itself.") var token: String
 
     func run() async throws {
-        let revoked = try await DataFolder.with(folder.data) { try await $0.apiTokens.revoke(token) }
+        let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.apiTokens.revoke(token) }
         try RevocationError.check(revoked.map(\.id), "API token", list: "welkin token list")
         Output.result("API token \(revoked[0].id) revoked.")
     }

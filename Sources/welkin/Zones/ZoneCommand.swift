@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 
@@ -26,10 +27,10 @@ struct PurgeZoneCommand: AsyncParsableCommand {
         let environment: Environment = production ? .production : .development
         let container = ContainerID(container)
         try await DataFolder.with(folder.data) { folder in
-            guard let account = try await folder.accounts.account(email: email) else {
+            guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
-            guard let user = try await folder.names.knownName(of: account.id, in: container) else {
+            guard let user = try await folder.accountStore.userNames.knownName(of: account.id, in: container) else {
                 throw CommandFailure("\(email) has never been to \(container.name).")
             }
             do {

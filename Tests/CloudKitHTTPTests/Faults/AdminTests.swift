@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
@@ -12,7 +13,7 @@ import Testing
     private func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer " + token] }
 
     private func make(_ cloud: TestCloud) async throws -> (headers: [String: String], row: OperatorToken) {
-        let (token, row) = try await OperatorTokens(book: cloud.book, surroundings: cloud.surroundings)
+        let (token, row) = try await cloud.accountStore.operatorTokens
             .create(name: "tests")
         return (bearer(token), row)
     }
@@ -24,7 +25,7 @@ import Testing
             #expect(missing["reason"] as? String == "could not find handler for endpoint")
             let (headers, row) = try await make(cloud)
             #expect(try await cloud.client.get(Self.target("faults/list"), headers: headers).status == 200)
-            _ = try await OperatorTokens(book: cloud.book, surroundings: cloud.surroundings).revoke(row.id)
+            _ = try await cloud.accountStore.operatorTokens.revoke(row.id)
             #expect(try await cloud.client.get(Self.target("faults/list"), headers: headers).status == 404)
         }
     }
@@ -187,7 +188,7 @@ import Testing
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let (headers, _) = try await make(cloud)
-            _ = try await APITokens(book: cloud.book, surroundings: cloud.surroundings).create(
+            _ = try await cloud.accountStore.apiTokens.create(
                 container: ContainerID(TestCloud.container), environment: .production, name: "")
             for (action, body) in [
                 ("keys/reset", #"{"email":"ada@example.com","account":true}"#),

@@ -8,7 +8,7 @@ import Testing
     private func order(
         _ kind: Fault.Kind, _ cloud: TestCloud, email: String? = nil, environment: String = "development"
     ) async throws {
-        let (token, _) = try await OperatorTokens(book: cloud.book, surroundings: cloud.surroundings)
+        let (token, _) = try await cloud.accountStore.operatorTokens
             .create(name: "tests")
         let person = email.map { #","email":"\#($0)""# } ?? ""
         let answer = try await cloud.client.post(

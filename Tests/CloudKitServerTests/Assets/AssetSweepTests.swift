@@ -4,6 +4,7 @@ import FileStore
 import OrderedStore
 import SeededChance
 import Synchronization
+import TestEnvironment
 import Testing
 
 @Suite struct AssetSweepTests {
@@ -141,7 +142,7 @@ import Testing
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func `a file whose database forgot it and then died goes later`(seed: UInt64) async throws {
-        let time = TestSurroundings()
+        let time = TestServerEnvironment()
         let store = MemoryStore(epoch: 7)
         let files = DyingFiles(MemoryFileStore(now: { time.now }))
         let test = TestCloud(store: store, files: files, time: time)

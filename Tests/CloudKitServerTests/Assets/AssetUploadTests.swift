@@ -3,6 +3,7 @@ import CloudKitSchema
 import CloudKitServer
 import FileStore
 import OrderedStore
+import TestEnvironment
 import Testing
 
 @Suite struct AssetUploadTests {
@@ -200,7 +201,7 @@ import Testing
     }
 
     @Test func `a nearly full disk refuses files before they come`() async throws {
-        let time = TestSurroundings()
+        let time = TestServerEnvironment()
         var limits = Limits()
         limits.freeBytesMin = 1000
         let files = MemoryFileStore(bytesMax: 2000, now: { time.now })

@@ -191,7 +191,7 @@ struct FeedCompactionTests {
             try await test.modify([delete("B")])
             let pauses = Mutex<[Duration]>([])
             let compactor = FeedCompactor(cloud: test.cloud, kept: 30 * day)
-            test.time.rest { pause in
+            test.time.sleep { pause in
                 let count = pauses.withLock { pauses in
                     pauses.append(pause)
                     return pauses.count

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Testing
@@ -5,11 +6,11 @@ import Testing
 /// What the command line and the admin API have in common.
 @Suite struct FaultOrderTests {
     private func ada(_ test: TestCloud) async throws -> (user: UserID, account: Account) {
-        let book = Book.accounts(in: test.store)
-        let accounts = Accounts(book: book, surroundings: test.time.surroundings)
+        let accounts = test.cloud.accountStore.accounts
         let account = try await accounts.add(
-            email: "ada@example.com", name: "Ada", proof: TestPeople.proof, puzzle: accounts.newPuzzle(rounds: 1))
-        let user = try await UserNames(book: book, surroundings: test.time.surroundings)
+            email: "ada@example.com", name: "Ada", proof: TestCloud.proof, derivation: accounts.newDerivation(rounds: 1)
+        )
+        let user = try await test.cloud.accountStore.userNames
             .name(of: account.id, in: TestCloud.container)
         return (user, account)
     }

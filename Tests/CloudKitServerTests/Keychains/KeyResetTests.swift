@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Foundation
@@ -15,20 +16,19 @@ struct KeyResetTests {
         static let proof = [UInt8](repeating: 1, count: 32)
 
         init(_ cloud: TestCloud) async throws {
-            let book = Book.accounts(in: cloud.store)
-            let surroundings = cloud.cloud.surroundings
-            let accounts = Accounts(book: book, surroundings: surroundings)
+            let store = cloud.cloud.accountStore
+            let accounts = store.accounts
             _ = try await accounts.add(
-                email: "ada@example.com", name: "", proof: Self.proof, puzzle: accounts.newPuzzle(rounds: 1))
-            let token = try await APITokens(book: book, surroundings: surroundings).create(
+                email: "ada@example.com", name: "", proof: Self.proof, derivation: accounts.newDerivation(rounds: 1))
+            let token = try await store.apiTokens.create(
                 container: TestCloud.container, environment: .development, name: "")
-            let grant = try await DeviceSignIn(book: book, surroundings: surroundings).create(
+            let grant = try await DeviceSignIn(store: store).create(
                 email: "ada@example.com", proof: Self.proof, deviceName: "", lifetime: .device,
                 place: .init(container: TestCloud.container, environment: .development, apiToken: token.row),
                 address: "")
             device = DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret))
             user = grant.user
-            keychains = Keychains(book: book, surroundings: surroundings, guesses: ProofGuard(roundsMin: 1))
+            keychains = store.keychains(ProofGuard(roundsMin: 1))
             _ = try await keychains.create(Self.offer, by: device)
         }
 
@@ -203,7 +203,7 @@ struct KeyResetTests {
                     let value = try await look(cloud, caller)
                     before.withLock { $0 = value }
                 }
-                try await Cloud(store: late, files: cloud.files, surroundings: cloud.time.surroundings)
+                try await Cloud(store: late, files: cloud.files, serverEnvironment: cloud.time.serverEnvironment)
                     .finishKeyResets()
                 hasInterrupted = late.hasInterrupted
                 guard hasInterrupted else { return }

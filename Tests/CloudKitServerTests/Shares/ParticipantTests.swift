@@ -17,11 +17,10 @@ import Testing
 
     /// An account whose e-mail address is known; its user in the test's container.
     private func account(_ email: String, _ name: String, _ test: TestCloud) async throws -> UserID {
-        let book = Book.accounts(in: test.store)
-        let accounts = Accounts(book: book, surroundings: test.time.surroundings)
+        let accounts = test.cloud.accountStore.accounts
         let account = try await accounts.add(
-            email: email, name: name, proof: TestPeople.proof, puzzle: accounts.newPuzzle(rounds: 1))
-        return try await UserNames(book: book, surroundings: test.time.surroundings)
+            email: email, name: name, proof: TestCloud.proof, derivation: accounts.newDerivation(rounds: 1))
+        return try await test.cloud.accountStore.userNames
             .name(of: account.id, in: TestCloud.container)
     }
 

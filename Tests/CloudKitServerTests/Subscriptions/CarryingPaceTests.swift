@@ -34,7 +34,7 @@ struct CarryingPaceTests {
     {
         try await withCloud { test in
             let (rests, begun) = AsyncStream.makeStream(of: Rest.self)
-            test.time.rest { duration in
+            test.time.sleep { duration in
                 await withCheckedContinuation { begun.yield(Rest(duration: duration, continuation: $0)) }
             }
             let writer = Caller(user: TestCloud.ada, deviceID: "writer")
@@ -69,7 +69,7 @@ struct CarryingPaceTests {
     @Test func `B-PSH-02 a rest lasts two seconds at most`() async throws {
         try await withCloud { test in
             let (rests, begun) = AsyncStream.makeStream(of: Duration.self)
-            test.time.rest { begun.yield($0) }
+            test.time.sleep { begun.yield($0) }
             let writer = Caller(user: TestCloud.ada, deviceID: "writer")
             try await test.modify([create("R0")], zone: "_defaultZone", in: .public, by: writer)
             _ = try await TestDevice(test, "bob", of: TestCloud.bob)

@@ -49,7 +49,7 @@ struct CourierTests {
         try await withCloud { cloud in
             let (rests, resting) = AsyncStream.makeStream(of: Duration.self)
             let (looks, look) = AsyncStream.makeStream(of: Void.self)
-            cloud.time.rest { pause in
+            cloud.time.sleep { pause in
                 resting.yield(pause)
                 for await _ in looks { return }
                 throw CancellationError()

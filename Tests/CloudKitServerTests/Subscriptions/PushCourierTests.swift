@@ -338,9 +338,9 @@ struct PushCourierTests {
             let stored = try await cloud.store.read(Self.partition) { try await $0.pushTokens() }
             let destination = try #require(stored.first?.destination)
             #expect(!String(decoding: destination.address, as: UTF8.self).contains("secret"))
-            var surroundings = cloud.time.surroundings
-            surroundings.secret = Array(repeating: 8, count: 32)
-            let stranger = Cloud(store: cloud.store, files: cloud.files, surroundings: surroundings)
+            var serverEnvironment = cloud.time.serverEnvironment
+            serverEnvironment.secret = Array(repeating: 8, count: 32)
+            let stranger = Cloud(store: cloud.store, files: cloud.files, serverEnvironment: serverEnvironment)
             let service = TestPushService()
             try await cloud.modify([create("R1")])
             try await PushCourier(cloud: stranger, services: [service]).lookOnce(in: Self.partition)

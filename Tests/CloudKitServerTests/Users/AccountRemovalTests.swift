@@ -1,14 +1,15 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Testing
 
 @Suite struct AccountRemovalTests {
     private func person(_ name: String, _ test: TestCloud) async throws -> (user: UserID, account: Account) {
-        let book = Book.accounts(in: test.store)
-        let accounts = Accounts(book: book, surroundings: test.time.surroundings)
+        let accounts = test.cloud.accountStore.accounts
         let account = try await accounts.add(
-            email: name + "@example.com", name: name, proof: TestPeople.proof, puzzle: accounts.newPuzzle(rounds: 1))
-        let user = try await UserNames(book: book, surroundings: test.time.surroundings)
+            email: name + "@example.com", name: name, proof: TestCloud.proof,
+            derivation: accounts.newDerivation(rounds: 1))
+        let user = try await test.cloud.accountStore.userNames
             .name(of: account.id, in: TestCloud.container)
         return (user, account)
     }
@@ -46,7 +47,7 @@ import Testing
                 try await test.lookup(["p"], zone: "_defaultZone", in: .public, by: .anonymous)[0].record != nil)
             let again = try await test.cloud.removeData(ofAccount: ada.account.id)
             #expect(again.records == 0)
-            let accounts = Accounts(book: .accounts(in: test.store), surroundings: test.time.surroundings)
+            let accounts = test.cloud.accountStore.accounts
             try await accounts.remove(email: "ada@example.com")
             #expect(try await accounts.account(email: "ada@example.com") == nil)
         }

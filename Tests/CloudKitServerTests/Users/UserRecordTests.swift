@@ -2,24 +2,26 @@ import CloudKitModel
 import CloudKitServer
 import FileStore
 import OrderedStore
+import TestEnvironment
 import Testing
 
 struct UserRecordTests {
-    private let people = TestPeople()
+    private let time = TestServerEnvironment()
     private let user = UserID("_0123456789abcdef0123456789abcdef")
 
     private func lookUp(_ scope: DatabaseScope, in cloud: Cloud) async throws -> RecordOutcome? {
         try await cloud.lookupRecords(
             LookupRecordsRequest(records: [.init(recordName: user.recordName)], zoneID: .default),
-            in: DatabaseAddress(container: people.container, environment: .development, scope: scope),
+            in: DatabaseAddress(container: TestCloud.container, environment: .development, scope: scope),
             by: Caller(user: user)
         ).first
     }
 
     @Test(arguments: [DatabaseScope.public, .private])
     func `B-USR-02 a user has a record of its own in both databases`(scope: DatabaseScope) async throws {
-        let cloud = Cloud(store: MemoryStore(), files: MemoryFileStore(now: { 0 }), surroundings: people.surroundings)
-        try await cloud.enterUser(user, in: people.container, .development)
+        let cloud = Cloud(
+            store: MemoryStore(), files: MemoryFileStore(now: { 0 }), serverEnvironment: time.serverEnvironment)
+        try await cloud.enterUser(user, in: TestCloud.container, .development)
         guard case .record(let first)? = try await lookUp(scope, in: cloud) else {
             Issue.record("no user record")
             return
@@ -27,13 +29,14 @@ struct UserRecordTests {
         #expect(first.recordType == "Users")
         #expect(first.created.user == user)
         #expect(first.fields.isEmpty)
-        try await cloud.enterUser(user, in: people.container, .development)
+        try await cloud.enterUser(user, in: TestCloud.container, .development)
         #expect(try await lookUp(scope, in: cloud) == .record(first))
     }
 
     @Test func `B-USR-02 apps cannot make a user, and may add fields to their own`() async throws {
-        let cloud = Cloud(store: MemoryStore(), files: MemoryFileStore(now: { 0 }), surroundings: people.surroundings)
-        let address = DatabaseAddress(container: people.container, environment: .development, scope: .public)
+        let cloud = Cloud(
+            store: MemoryStore(), files: MemoryFileStore(now: { 0 }), serverEnvironment: time.serverEnvironment)
+        let address = DatabaseAddress(container: TestCloud.container, environment: .development, scope: .public)
         func save(_ kind: RecordOperation.Kind) async throws -> RecordOutcome? {
             let field = Field(name: "nickname", type: .string, json: Array(#""Ada""#.utf8))
             let change = RecordChange(recordName: user.recordName, recordType: "Users", fields: [.set(field)])
@@ -46,7 +49,7 @@ struct UserRecordTests {
             Issue.record("an app made a user")
             return
         }
-        try await cloud.enterUser(user, in: people.container, .development)
+        try await cloud.enterUser(user, in: TestCloud.container, .development)
         guard case .record(let record)? = try await save(.forceUpdate) else {
             Issue.record("the user's own field was refused")
             return

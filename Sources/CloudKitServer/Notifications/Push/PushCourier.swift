@@ -42,12 +42,12 @@ package final class PushCourier: Courier {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.recall() }
             group.addTask {
-                while (try? await self.cloud.surroundings.rest(Self.tick)) != nil {
+                while (try? await self.cloud.serverEnvironment.sleep(Self.tick)) != nil {
                     self.signal.yield()
                 }
             }
             for await _ in signals {
-                while let partition = agenda.withLock({ $0.begin(now: cloud.surroundings.now()) }) {
+                while let partition = agenda.withLock({ $0.begin(now: cloud.serverEnvironment.now()) }) {
                     group.addTask { await self.look(at: partition) }
                 }
             }
@@ -71,10 +71,10 @@ package final class PushCourier: Courier {
             if !(error is CancellationError) {
                 cloud.noticeBoard.tell(.pushFailed(error: String(describing: type(of: error))))
             }
-            result.again = cloud.surroundings.now() + PushBackoff.firstPause
+            result.again = cloud.serverEnvironment.now() + PushBackoff.firstPause
         }
         agenda.withLock {
-            $0.end(partition, hasSent: result.hasSent, again: result.again, now: cloud.surroundings.now())
+            $0.end(partition, hasSent: result.hasSent, again: result.again, now: cloud.serverEnvironment.now())
         }
         signal.yield()
     }
@@ -95,7 +95,7 @@ package final class PushCourier: Courier {
             }
             guard let known else {
                 // The store is in trouble; it is asked again until it is not.
-                try? await cloud.surroundings.rest(Self.troublePause)
+                try? await cloud.serverEnvironment.sleep(Self.troublePause)
                 continue
             }
             for partition in known {
@@ -111,7 +111,7 @@ package final class PushCourier: Courier {
     /// The user has no address any more: the next start need not look here.
     private func forget(_ partition: StoragePartition) async throws {
         let marked = try await cloud.store.read(.registry) { try await $0.whenPushed(partition) }
-        guard let marked, marked + Self.markLifetime < cloud.surroundings.now() else { return }
+        guard let marked, marked + Self.markLifetime < cloud.serverEnvironment.now() else { return }
         try await cloud.store.write(.registry) { try await $0.clearPushed(partition, marked: marked) }
     }
 }

@@ -27,7 +27,7 @@ struct PushRound: Sendable {
             (try await view.notificationQueueHeader(), try await view.pushTokens().filter { $0.destination != nil })
         }
         var result = Result(hasAddresses: !tokens.isEmpty)
-        let now = cloud.surroundings.now()
+        let now = cloud.serverEnvironment.now()
         let visits = try await withThrowingTaskGroup(of: PushVisit?.self) { group in
             for token in tokens { group.addTask { try await visit(token, header, place, now) } }
             var visits: [PushVisit] = []
@@ -68,7 +68,7 @@ struct PushRound: Sendable {
             visit.end = .postponed(failures, nil)
             return visit
         }
-        let seal = PushAddressSeal(surroundings: cloud.surroundings)
+        let seal = PushAddressSeal(cloud.serverEnvironment)
         guard let address = seal.open(destination.address, service: destination.service, in: place.partition) else {
             visit.end = .removed("unreadable")
             return visit
@@ -102,8 +102,8 @@ struct PushRound: Sendable {
     private func postpone(_ visit: inout PushVisit, _ earlier: PushFailures?, _ wish: Int64?, _ reason: String) {
         // Something got through meanwhile: this is the first failure of a new row.
         let failures = PushBackoff.failures(
-            after: visit.delivered > 0 ? nil : earlier, wish: wish, now: cloud.surroundings.now(),
-            chance: cloud.surroundings.random(1).first ?? 0)
+            after: visit.delivered > 0 ? nil : earlier, wish: wish, now: cloud.serverEnvironment.now(),
+            chance: cloud.serverEnvironment.random(1).first ?? 0)
         visit.end = failures.map { .postponed($0, reason) } ?? .removed(reason)
     }
 

@@ -1,0 +1,85 @@
+import CloudKitRecordLayer
+
+/// The accounts of a cloud, as the operator works with them.
+package struct Accounts: Sendable {
+    let store: AccountStore
+
+    /// Returns random salt for the derivation of a new password's proof.
+    package func newDerivation(rounds: Int) -> PasswordDerivation {
+        PasswordDerivation(salt: store.serverEnvironment.random(16), rounds: rounds)
+    }
+
+    /// Makes an account.
+    ///
+    /// - Parameter proof: Derived from the account's password with `derivation`.
+    /// - Throws: `AccountError`.
+    package func add(
+        email: String, name: String, proof: [UInt8], derivation: PasswordDerivation
+    ) async throws -> Account {
+        guard let address = EmailAddress(email) else { throw AccountError.emailInvalid(email) }
+        let account = Account(
+            id: store.serverEnvironment.randomHex(bytes: 16), email: address.normalised, name: name,
+            created: store.serverEnvironment.now(), password: newVerifier(proof, derivation))
+        return try await store.write { transaction in
+            guard try await Account.idsByEmail.row(address.normalised, in: transaction) == nil else {
+                throw AccountError.emailTaken(address.normalised)
+            }
+            try Account.table.set(account.id, to: account, in: &transaction)
+            try Account.idsByEmail.set(address.normalised, to: account.id, in: &transaction)
+            return account
+        }
+    }
+
+    /// Returns every account, in the order of their addresses.
+    package func list() async throws -> [Account] {
+        try await Account.table.rows(in: store).sorted { $0.email < $1.email }
+    }
+
+    /// Returns the account with an address, or nil where there is none.
+    package func account(email: String) async throws -> Account? {
+        guard let address = EmailAddress(email) else { return nil }
+        return try await store.read { try await $0.account(address) }
+    }
+
+    /// Returns the account with an id, or nil where there is none.
+    package func account(id: String) async throws -> Account? {
+        try await Account.table.row(id, in: store)
+    }
+
+    /// Disables an account, or enables it again. Its sessions end while it is disabled.
+    package func setDisabled(_ isDisabled: Bool, email: String) async throws {
+        try await change(email) { $0.isDisabled = isDisabled }
+    }
+
+    /// Sets another password, without knowing the old one. Signed-in devices stay signed in.
+    ///
+    /// The keychain stays wrapped by the old password: a device opens it with the recovery words, or another one that is
+    /// signed in wraps it again.
+    package func setPassword(proof: [UInt8], derivation: PasswordDerivation, email: String) async throws {
+        let password = newVerifier(proof, derivation)
+        try await change(email) { $0.password = password }
+    }
+
+    private func change(_ email: String, _ change: @Sendable (inout Account) -> Void) async throws {
+        guard let id = try await account(email: email)?.id else { throw AccountError.notFound(email) }
+        try await store.write { transaction in
+            guard var account = try await Account.table.row(id, in: transaction) else {
+                throw AccountError.notFound(email)
+            }
+            change(&account)
+            try Account.table.set(id, to: account, in: &transaction)
+        }
+    }
+
+    /// Returns what the cloud keeps of a new password.
+    func newVerifier(_ proof: [UInt8], _ derivation: PasswordDerivation) -> PasswordVerifier {
+        PasswordVerifier(
+            proof: proof, salt: derivation.salt, rounds: derivation.rounds,
+            verifierSalt: store.serverEnvironment.random(16))
+    }
+}
+
+extension AccountStore {
+    /// The accounts, as the operator works with them.
+    package var accounts: Accounts { Accounts(store: self) }
+}

@@ -1,0 +1,76 @@
+import CloudKitModel
+import Synchronization
+
+/// Lets people make accounts for themselves, where the operator allows it.
+package final class SignUp: Sendable {
+    /// Whether the operator allows it.
+    package let isOpen: Bool
+    private let store: AccountStore
+    private let roundsMin: Int
+    private let throttle = Mutex(SignUpThrottle())
+
+    /// - Parameter roundsMin: The fewest rounds of a new password's derivation.
+    package init(store: AccountStore, isOpen: Bool, roundsMin: Int = 600_000) {
+        self.store = store
+        self.isOpen = isOpen
+        self.roundsMin = roundsMin
+    }
+
+    /// Makes an account.
+    ///
+    /// The answer shows whether an address has an account already: addresses are not confirmed by mail, so there is no other
+    /// way to report it. Every attempt counts against the limit of its sender.
+    ///
+    /// - Parameters:
+    ///   - name: At most 200 characters are kept.
+    ///   - derivation: Chosen by the device: 16 to 64 bytes of salt, at least this cloud's rounds.
+    ///   - address: The network address that sends the request.
+    /// - Throws: `RequestFailure` `accessDenied` when sign-up is closed, `throttled`, `badRequest`, `recordExists`.
+    package func create(
+        email: String, name: String, proof: [UInt8], derivation: PasswordDerivation, address: String
+    ) async throws -> Account {
+        guard isOpen else { throw Self.closed }
+        try ProofBounds.check(proof)
+        try derivation.check(roundsMin: roundsMin)
+        guard EmailAddress(email) != nil else { throw RequestFailure.malformedEmail }
+        let now = store.serverEnvironment.now()
+        if let wait = throttle.withLock({ $0.enter(address: address, now: now) }) {
+            throw RequestFailure(.throttled, "too many sign-ups", retryAfter: wait)
+        }
+        do {
+            return try await store.accounts.add(
+                email: email, name: String(name.prefix(200)), proof: proof, derivation: derivation)
+        } catch AccountError.emailTaken {
+            throw Self.taken
+        }
+    }
+
+    private static let closed = RequestFailure(
+        .accessDenied, "sign-up is closed", remedy: "Ask the operator of this cloud for an account.")
+    private static let taken = RequestFailure(
+        .recordExists, "there is an account for this address already", remedy: "Sign in, or use another address.")
+}
+
+/// A limit on the accounts that are made from one network address, and in all.
+struct SignUpThrottle {
+    /// Milliseconds after which an attempt is forgotten.
+    static let window: Int64 = 3_600_000
+    static let addressAttemptsMax = 20
+    static let attemptsMax = 1000
+
+    /// The senders and times of attempts, oldest first; at most `attemptsMax`.
+    private var attempts: [(address: String, time: Int64)] = []
+
+    /// Counts an attempt, or returns how many seconds to wait for it.
+    mutating func enter(address: String, now: Int64) -> Double? {
+        attempts.removeAll { now - $0.time >= Self.window }
+        let own = attempts.filter { $0.address == address }
+        let waits = [
+            own.count < Self.addressAttemptsMax ? nil : own.first?.time,
+            attempts.count < Self.attemptsMax ? nil : attempts.first?.time,
+        ].compactMap { $0 }.map { $0 + Self.window - now }
+        if let wait = waits.max() { return Double(wait) / 1000 }
+        attempts.append((address, now))
+        return nil
+    }
+}

@@ -1,0 +1,197 @@
+import CloudKitModel
+import Crypto
+import Synchronization
+
+/// Authenticates requests (web-services.md §2.1).
+///
+/// Answers of the store are cached for a few seconds, so a token revoked, a session ended or an account disabled by another
+/// process may work that much longer; `forget` makes it immediate in this one.
+package final class Authenticator: Sendable {
+    private let store: AccountStore
+    private let tokens: WebAuthTokens
+    private let cacheLifetime: Int64
+    private let dateTolerance: Int64
+    private let cache = Mutex(Cache())
+
+    private struct CacheKey: Hashable {
+        var container: ContainerID
+        var environment: Environment
+        var apiToken: String
+        var webAuthToken: String?
+    }
+
+    private struct CacheEntry {
+        var admission: Admission
+        var account: String?
+        var expires: Int64
+    }
+
+    private struct Cache {
+        var entries: [CacheKey: CacheEntry] = [:]
+        /// Raised by forgetting: answers read before are not cached after.
+        var revision = 0
+    }
+
+    private static let cacheEntriesMax = 20_000
+
+    /// - Parameters:
+    ///   - cacheLifetime: How long an answer of the store is cached, milliseconds.
+    ///   - dateTolerance: How far the date of a signed request may be off, milliseconds.
+    package init(
+        store: AccountStore, cacheLifetime: Int64 = 5_000,
+        dateTolerance: Int64 = ServerSignature.dateToleranceDefault
+    ) {
+        self.store = store
+        self.cacheLifetime = cacheLifetime
+        self.dateTolerance = dateTolerance
+        tokens = WebAuthTokens(store.serverEnvironment)
+    }
+
+    /// Authenticates a request.
+    ///
+    /// A signature wins over tokens when both come. A web token that expired, or whose session was ended, leaves the
+    /// caller without a user: what needs one is then refused with `authenticationRequired`, so that clients sign in again.
+    ///
+    /// - Parameters:
+    ///   - target: Path and query as received.
+    ///   - body: The request's body, which a signature covers.
+    /// - Throws: `RequestFailure` `authenticationFailed` for credentials that are missing, wrong, or of another container or environment.
+    package func admit(
+        _ credentials: RequestCredentials, container: ContainerID, environment: Environment, target: String,
+        body: [UInt8]
+    ) async throws -> Admission {
+        if let signature = credentials.signature {
+            return try await admit(signature, container, environment, target, body)
+        }
+        guard let apiToken = credentials.apiToken else { throw Self.credentialsMissing }
+        let admission = try await cached(
+            CacheKey(
+                container: container, environment: environment, apiToken: apiToken,
+                webAuthToken: credentials.webAuthToken))
+        guard admission.apiToken?.allows(origin: credentials.origin) != false else { throw Self.originRefused }
+        return admission
+    }
+
+    /// Returns the API token of a container and environment, for calls that come before there is a user.
+    package func apiToken(
+        _ token: String?, container: ContainerID, environment: Environment, origin: String?
+    ) async throws -> APIToken {
+        guard let token else { throw Self.credentialsMissing }
+        let row = try await apiToken(token, container, environment)
+        guard row.allows(origin: origin) else { throw Self.originRefused }
+        return row
+    }
+
+    /// Forgets the cached answers about an account: it, its keychain or one of its sessions changed.
+    package func forget(account: String) {
+        cache.withLock { cache in
+            cache.revision += 1
+            cache.entries = cache.entries.filter { $0.value.account != account }
+        }
+    }
+
+    /// Forgets every cached answer: another process has written to the store.
+    package func forgetAll() {
+        cache.withLock { cache in
+            cache.revision += 1
+            cache.entries.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func cached(_ key: CacheKey) async throws -> Admission {
+        let now = store.serverEnvironment.now()
+        let (known, revision) = cache.withLock { ($0.entries[key], $0.revision) }
+        if let known, now < known.expires { return known.admission }
+        let (admission, account) = try await admission(key, now: now)
+        if cacheLifetime > 0, admission.keychain != .resetting {
+            cache.withLock { cache in
+                guard cache.revision == revision else { return }
+                if cache.entries.count >= Self.cacheEntriesMax { cache.entries.removeAll(keepingCapacity: true) }
+                cache.entries[key] = CacheEntry(
+                    admission: admission, account: account, expires: now + cacheLifetime)
+            }
+        }
+        return admission
+    }
+
+    private func admission(_ key: CacheKey, now: Int64) async throws -> (Admission, account: String?) {
+        let apiToken = try await apiToken(key.apiToken, key.container, key.environment)
+        guard let text = key.webAuthToken else { return (Admission(apiToken: apiToken), nil) }
+        guard
+            let token = tokens.open(
+                text, container: key.container, environment: key.environment, apiToken: apiToken)
+        else { throw Self.webTokenRefused }
+        guard now < token.expires, let session = try await store.sessions.session(token.device),
+            session.account == token.account, let account = try await store.accounts.account(id: token.account)
+        else { return (Admission(apiToken: apiToken), nil) }
+        guard !account.isDisabled else { throw RequestFailure.accountDisabled }
+        let next = WebAuthToken(account: account.id, device: session.id, lifetime: token.lifetime, issued: now)
+        try await store.sessions.extend(session, to: next.expires, lifetime: next.lifetime)
+        let admission = Admission(
+            user: try await store.userNames.name(of: account.id, in: key.container),
+            deviceID: shownID(of: session, in: key.container), apiToken: apiToken,
+            nextWebAuthToken: try tokens.seal(
+                next, container: key.container, environment: key.environment, apiToken: apiToken),
+            keychain: Self.standing(of: session, account), sessionID: session.id)
+        return (admission, account.id)
+    }
+
+    private static func standing(of session: DeviceSession, _ account: Account) -> KeychainStanding {
+        if session.isOutdated(for: account) { return .outdated }
+        return account.isResettingKeys ? .resetting : .current
+    }
+
+    /// Returns whether a session has neither ended nor expired, its account is not disabled, and its keys are the present ones.
+    package func isCurrent(sessionID: String) async throws -> Bool {
+        guard let session = try await store.sessions.session(sessionID),
+            store.serverEnvironment.now() < session.expires,
+            let account = try await store.accounts.account(id: session.account)
+        else { return false }
+        return !account.isDisabled && !session.isOutdated(for: account)
+    }
+
+    private func shownID(of session: DeviceSession, in container: ContainerID) -> String {
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("device:\(session.id):\(container.name)".utf8),
+            using: SymmetricKey(data: store.serverEnvironment.secret))
+        return code.prefix(16).hex
+    }
+
+    private func apiToken(
+        _ token: String, _ container: ContainerID, _ environment: Environment
+    ) async throws -> APIToken {
+        guard let row = try await store.apiTokens.find(token), row.container == container.name,
+            row.environment == environment.rawValue
+        else { throw Self.apiTokenRefused }
+        return row
+    }
+
+    private func admit(
+        _ signature: ServerSignature, _ container: ContainerID, _ environment: Environment, _ target: String,
+        _ body: [UInt8]
+    ) async throws -> Admission {
+        guard signature.isTimely(now: store.serverEnvironment.now(), tolerance: dateTolerance) else {
+            throw Self.dateRefused
+        }
+        guard let key = try await store.serverKeys.find(signature.keyID), key.container == container.name,
+            key.environment == environment.rawValue,
+            signature.isValid(publicKey: key.publicKey, target: target, body: body)
+        else { throw Self.signatureRefused }
+        return Admission(user: UserID(key.userRecordName), isServerKey: true)
+    }
+
+    private static let credentialsMissing = RequestFailure(
+        .authenticationFailed, "no API token and no signature", remedy: "Send ckAPIToken in the query string.")
+    private static let apiTokenRefused = RequestFailure(
+        .authenticationFailed, "unknown API token for this container and environment",
+        remedy: "Make one with: welkin token create")
+    private static let originRefused = RequestFailure(
+        .authenticationFailed, "this API token may not be used by pages of this origin")
+    private static let webTokenRefused = RequestFailure(
+        .authenticationFailed, "bad web auth token for this container, environment and API token",
+        remedy: "Sign in again.")
+    private static let dateRefused = RequestFailure(
+        .authenticationFailed, "the request's date is too far from the server's",
+        remedy: "Set the clock; the date is ISO 8601 in UTC.")
+    private static let signatureRefused = RequestFailure(.authenticationFailed, "bad signature")
+}

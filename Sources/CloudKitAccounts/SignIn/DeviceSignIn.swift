@@ -1,0 +1,134 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Crypto
+
+/// Signs devices and browsers of account holders in and out.
+package final class DeviceSignIn: Sendable {
+    private let store: AccountStore
+    private let tokens: WebAuthTokens
+    private let proofGuard: ProofGuard
+
+    /// - Parameter proofGuard: The one that keychains use, so that there is one count of wrong proofs.
+    package init(store: AccountStore, proofGuard: ProofGuard = ProofGuard()) {
+        self.store = store
+        self.tokens = WebAuthTokens(store.serverEnvironment)
+        self.proofGuard = proofGuard
+    }
+
+    /// The place where a session is opened, by an app that showed this API token.
+    package struct Place: Sendable {
+        package var container: ContainerID
+        package var environment: Environment
+        package var apiToken: APIToken
+
+        package init(container: ContainerID, environment: Environment, apiToken: APIToken) {
+            self.container = container
+            self.environment = environment
+            self.apiToken = apiToken
+        }
+    }
+
+    /// The result of a successful sign-in.
+    package struct Grant: Hashable, Sendable {
+        /// The token of the device's next request.
+        package var webAuthToken: String
+        /// The user within the container.
+        package var user: UserID
+        /// The session's id.
+        package var deviceID: String
+        /// Only with a new session of a device.
+        package var deviceSecret: [UInt8]?
+        /// Milliseconds since 1970.
+        package var expires: Int64
+        /// Only with a new session of a device; nil when the account has none yet, so that this device makes it.
+        package var keychain: Keychain?
+    }
+
+    /// Returns the derivation of the proof for an address. The answer for an address without an account looks like any other and stays the same.
+    package func prepare(email: String) async throws -> PasswordDerivation {
+        guard let address = EmailAddress(email) else { throw RequestFailure.malformedEmail }
+        if let account = try await store.read({ try await $0.account(address) }) {
+            return PasswordDerivation(salt: account.password.salt, rounds: account.password.rounds)
+        }
+        let key = SymmetricKey(data: store.serverEnvironment.secret)
+        let salt = HMAC<SHA256>.authenticationCode(for: Array("salt:\(address.normalised)".utf8), using: key)
+        return PasswordDerivation(salt: Array(salt.prefix(16)), rounds: proofGuard.roundsMin)
+    }
+
+    /// Opens a session with the proof of a password.
+    ///
+    /// - Parameter address: The network address that sends the request, to slow down guessing.
+    /// - Throws: `RequestFailure` `authenticationFailed`, the same for a wrong password and an unknown address; `throttled`;
+    ///   `accountRestricted` once the password was right.
+    package func create(
+        email: String, proof: [UInt8], deviceName: String, lifetime: SessionLifetime, place: Place, address: String
+    ) async throws -> Grant {
+        guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
+        let secret = lifetime == .device ? store.serverEnvironment.random(32) : nil
+        let now = store.serverEnvironment.now()
+        let session = DeviceSession(
+            id: store.serverEnvironment.randomHex(bytes: 16), account: "",
+            name: String(deviceName.prefix(DeviceSession.nameCharactersMax)), created: now,
+            expires: now + lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
+        let opened = try await proofGuard.count(email: emailAddress.normalised, address: address, now: now) {
+            try await store.write { transaction in
+                guard let account = try await transaction.account(emailAddress), account.password.matches(proof)
+                else { throw Self.wrong }
+                guard !account.isDisabled else { throw RequestFailure.accountDisabled }
+                return try await transaction.open(session, of: account, now: now)
+            }
+        }
+        return try await grant(
+            opened.session, lifetime: lifetime, place: place, deviceSecret: secret, keychain: opened.keychain)
+    }
+
+    /// Opens another container, or the same one again, for a device that is signed in.
+    package func resume(_ device: DeviceKey, place: Place) async throws -> Grant {
+        let now = store.serverEnvironment.now()
+        let session = try await store.write { transaction in
+            var session = try await transaction.owner(of: device, now: now).session
+            session.expires = now + SessionLifetime.device.milliseconds
+            try transaction.set(session)
+            return session
+        }
+        return try await grant(session, lifetime: .device, place: place, deviceSecret: nil, keychain: nil)
+    }
+
+    /// Ends a device's session: its tokens are refused from then on.
+    package func end(_ device: DeviceKey) async throws {
+        let session = try await store.sessions.session(device, now: store.serverEnvironment.now())
+        try await store.sessions.end(session.id)
+    }
+
+    private func grant(
+        _ session: DeviceSession, lifetime: SessionLifetime, place: Place, deviceSecret: [UInt8]?, keychain: Keychain?
+    ) async throws -> Grant {
+        let token = WebAuthToken(
+            account: session.account, device: session.id, lifetime: lifetime, issued: store.serverEnvironment.now())
+        return Grant(
+            webAuthToken: try tokens.seal(
+                token, container: place.container, environment: place.environment, apiToken: place.apiToken),
+            user: try await store.userNames.name(of: session.account, in: place.container), deviceID: session.id,
+            deviceSecret: deviceSecret, expires: token.expires, keychain: keychain)
+    }
+
+    private static let wrong = RequestFailure(
+        .authenticationFailed, "wrong e-mail address or password", remedy: "Check both and try again.")
+}
+
+extension StorageWriter {
+    /// Adds a session, removes those that are over, and returns it with the account's keychain for a device.
+    fileprivate mutating func open(
+        _ opened: DeviceSession, of account: Account, now: Int64
+    ) async throws -> (session: DeviceSession, keychain: Keychain?) {
+        var session = opened
+        session.account = account.id
+        if !session.isBrowser { session.keychainGeneration = account.keychainGeneration }
+        for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) where old.expires < now {
+            clearSession(id, of: account.id)
+        }
+        try set(session)
+        try DeviceSession.owners.set(session.id, to: account.id, in: &self)
+        return (session, session.isBrowser ? nil : try await Keychain.table.row(account.id, in: self))
+    }
+}

@@ -1,0 +1,61 @@
+import CloudKitRecordLayer
+
+/// Where a cloud keeps its accounts, sessions, tokens and keys, and what their rules take from outside.
+///
+/// Each kind of row has its own type for working with it, such as `accounts` or `apiTokens`.
+package struct AccountStore: Sendable {
+    /// The partition of the rows; transactions of other partitions that read them name this one, too.
+    package let partition = StoragePartition("accounts")
+    /// The time, randomness and secret.
+    package let serverEnvironment: ServerEnvironment
+    private let storage: Storage
+
+    /// - Parameter storage: Of the whole cloud.
+    package init(_ storage: Storage, _ serverEnvironment: ServerEnvironment) {
+        self.storage = storage
+        self.serverEnvironment = serverEnvironment
+    }
+
+    /// Reads rows that belong together.
+    package func read<Value: Sendable>(
+        _ body: @Sendable (inout StorageReader) async throws -> Value
+    ) async throws -> Value {
+        try await storage.read(partition, body)
+    }
+
+    /// Reads and changes rows; either every change takes effect or none does. The body may run more than once.
+    package func write<Value: Sendable>(
+        _ body: @Sendable (inout StorageWriter) async throws -> Value
+    ) async throws -> Value {
+        try await storage.write([partition], body)
+    }
+
+    /// Reads from the store, and throws what the engine throws where that is impossible.
+    package func checkIsReadable() async throws {
+        _ = try await read { try await $0.get(Array("health".utf8)) }
+    }
+}
+
+extension RowTable {
+    /// Returns the row under `key`, or nil where there is none.
+    func row(_ key: Key, in store: AccountStore) async throws -> Row? {
+        try await store.read { try await row(key, in: $0) }
+    }
+
+    /// Returns every row, in the order of the keys.
+    func rows(in store: AccountStore) async throws -> [Row] {
+        try await store.read { try await rows(in: $0) }
+    }
+
+    /// Stores a row, in place of the one under `key`.
+    func set(_ key: Key, to row: Row, in store: AccountStore) async throws {
+        try await store.write { try set(key, to: row, in: &$0) }
+    }
+}
+
+extension RowTable where Key == OwnedRowKey {
+    /// Returns the rows of one owner with their names, in the order of the names.
+    func rows(of owner: String, in store: AccountStore) async throws -> [(name: String, row: Row)] {
+        try await store.read { try await rows(of: owner, in: $0) }
+    }
+}

@@ -1,0 +1,30 @@
+import CloudKitRecordLayer
+
+/// The public half of a key with which a server signs its requests (web-services.md §2.4).
+package struct ServerKey: RevocableRow, Hashable {
+    /// 64 hexadecimal digits.
+    package var id: String
+    package var container: String
+    package var environment: String
+    /// For the operator.
+    package var name: String
+    /// SubjectPublicKeyInfo, PEM.
+    package var publicKey: String
+    /// The user in whose name the key writes.
+    package var userRecordName: String
+    /// Milliseconds since 1970.
+    package var created: Int64
+    package var isRevoked: Bool
+
+    /// id → `ServerKey`
+    package static let table = RowTable<String, ServerKey>("server-key")
+    var key: String { id }
+}
+
+/// The error for a text that is no public key of the right kind.
+package struct ServerKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var description: String {
+        "This is not a public P-256 key in PEM form. Make one with: openssl ecparam -name prime256v1 -genkey -noout "
+            + "-out key.pem && openssl ec -in key.pem -pubout -out public.pem"
+    }
+}

@@ -1,0 +1,24 @@
+import CloudKitRecordLayer
+
+extension Accounts {
+    /// Removes an account, its sessions, its keychain and its user names. Records are `Cloud.removeData`'s; those that are left have no owner
+    /// who could sign in.
+    ///
+    /// - Throws: `AccountError`.
+    package func remove(email: String) async throws {
+        guard let account = try await account(email: email) else { throw AccountError.notFound(email) }
+        try await store.write { transaction in
+            for (id, _) in try await DeviceSession.table.rows(of: account.id, in: transaction) {
+                transaction.clearSession(id, of: account.id)
+            }
+            for (container, user) in try await UserNames.names.rows(of: account.id, in: transaction) {
+                UserNames.names.clear(OwnedRowKey(owner: account.id, name: container), in: &transaction)
+                UserNames.accounts.clear(user, in: &transaction)
+            }
+            Keychain.table.clear(account.id, in: &transaction)
+            KeyReset.table.clear(account.id, in: &transaction)
+            Account.table.clear(account.id, in: &transaction)
+            Account.idsByEmail.clear(account.email, in: &transaction)
+        }
+    }
+}

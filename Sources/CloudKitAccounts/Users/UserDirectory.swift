@@ -1,0 +1,126 @@
+import CloudKitModel
+
+/// The names, addresses and public keys behind the users of a container, as shares show them.
+package struct UserDirectory: Sendable {
+    let store: AccountStore
+
+    /// The part of an account that a share may show.
+    package struct Person: Hashable, Sendable {
+        /// Normalised.
+        package var email: String
+        package var givenName: String?
+        package var familyName: String?
+        /// What others need to give the account keys (B-TM-08); nil for an account without a keychain.
+        package var publicIdentity: [UInt8]?
+    }
+
+    /// Returns the person behind a user; nil for a user without an account, and for a disabled one.
+    package func person(_ user: UserID) async throws -> Person? {
+        try await store.read { transaction -> Person? in
+            guard let id = try await UserNames.accounts.row(user.recordName, in: transaction),
+                let account = try await Account.table.row(id, in: transaction), !account.isDisabled
+            else { return nil }
+            let parts = account.name.split(separator: " ", maxSplits: 1).map(String.init)
+            return Person(
+                email: account.email, givenName: parts.first, familyName: parts.count > 1 ? parts[1] : nil,
+                publicIdentity: try await Keychain.table.row(id, in: transaction)?.identity)
+        }
+    }
+
+    /// Returns the user of an account in a container, by the account's address.
+    package func user(email: String, in container: ContainerID) async throws -> UserID? {
+        guard let address = EmailAddress(email),
+            let id = try await Account.idsByEmail.row(address.normalised, in: store)
+        else { return nil }
+        return try await store.userNames.name(of: id, in: container)
+    }
+
+    // MARK: Shares
+
+    /// Adds names to the participants who have accepted (B-PRT-09), and public identities to all.
+    package func addIdentities(to share: inout Share) async throws {
+        for index in share.participants.indices {
+            let participant = share.participants[index]
+            share.participants[index].identity = try await addingIdentity(
+                to: participant.identity, withName: participant.acceptance == .accepted)
+        }
+        for index in share.requesters.indices {
+            share.requesters[index] = try await addingIdentity(to: share.requesters[index], withName: true)
+        }
+        for index in share.blocked.indices {
+            share.blocked[index] = try await addingIdentity(to: share.blocked[index], withName: true)
+        }
+    }
+
+    /// Returns an identity with the public identity of its user, and with the name if it may be shown.
+    package func addingIdentity(to identity: PersonIdentity, withName: Bool) async throws -> PersonIdentity {
+        guard let user = identity.user, let person = try await person(user) else { return identity }
+        var identity = identity
+        identity.publicIdentity = person.publicIdentity
+        if withName {
+            identity.givenName = person.givenName
+            identity.familyName = person.familyName
+        }
+        return identity
+    }
+
+    /// Adds names and public identities to the shares among records.
+    package func addIdentities(to records: inout [Record]) async throws {
+        for index in records.indices where records[index].sharing != nil {
+            if var share = records[index].sharing {
+                try await addIdentities(to: &share)
+                records[index].sharing = share
+            }
+        }
+    }
+
+    /// Returns outcomes with names and public identities in the shares among their records, those of conflicts included.
+    package func addingIdentities(to outcomes: [RecordOutcome]) async throws -> [RecordOutcome] {
+        var outcomes = outcomes
+        for (position, outcome) in outcomes.enumerated() {
+            switch outcome {
+            case .record(let record) where record.sharing != nil:
+                var records = [record]
+                try await addIdentities(to: &records)
+                outcomes[position] = .record(records[0])
+            case .failed(let name, var failure):
+                guard let record = failure.serverRecord?.value, record.sharing != nil else { continue }
+                var records = [record]
+                try await addIdentities(to: &records)
+                failure.serverRecord = RequestFailure.Box(records[0])
+                outcomes[position] = .failed(recordName: name, failure)
+            default: break
+            }
+        }
+        return outcomes
+    }
+
+    /// Returns a request in which participants named by address have their users (B-PRT-05).
+    package func resolving(
+        _ request: ModifyRecordsRequest, in container: ContainerID
+    ) async throws -> ModifyRecordsRequest {
+        guard request.operations.contains(where: { $0.change.share?.participants != nil }) else { return request }
+        var request = request
+        for index in request.operations.indices {
+            guard var participants = request.operations[index].change.share?.participants else { continue }
+            for position in participants.indices where participants[position].user == nil {
+                let lookup = participants[position].lookup
+                participants[position].user =
+                    if let user = lookup?.user {
+                        user
+                    } else if let email = lookup?.emailAddress {
+                        try await user(email: email, in: container)
+                    } else {
+                        nil
+                    }
+            }
+            request.operations[index].change.share?.participants = participants
+        }
+        return request
+    }
+}
+
+extension AccountStore {
+    /// The names, addresses and public keys behind users.
+    package var userDirectory: UserDirectory { UserDirectory(store: self) }
+}

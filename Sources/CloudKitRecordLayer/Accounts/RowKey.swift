@@ -1,0 +1,24 @@
+/// The part of a row's stored key that follows the name of its table.
+package protocol RowKey: Hashable, Sendable {
+    /// The text of the key.
+    var rowText: String { get }
+}
+
+extension String: RowKey {
+    package var rowText: String { self }
+}
+
+/// The key of a row that belongs to an owner, such as a session to its account.
+package struct OwnedRowKey: RowKey {
+    /// Holds no slash, because owners are identifiers of fixed length.
+    package var owner: String
+    /// Tells the owner's rows apart.
+    package var name: String
+
+    package init(owner: String, name: String) {
+        self.owner = owner
+        self.name = name
+    }
+
+    package var rowText: String { "\(owner)/\(name)" }
+}

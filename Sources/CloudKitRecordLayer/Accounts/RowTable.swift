@@ -1,0 +1,56 @@
+import OrderedStore
+
+/// A table of few and small rows of one type, in a partition of the cloud's own, such as that of its accounts.
+///
+/// A row lies under the UTF-8 text `name/key`. Names and keys are stored: they never change.
+package struct RowTable<Key: RowKey, Row: RowValue>: Hashable, Sendable {
+    package let name: String
+
+    /// - Parameter name: Not the beginning of another table's name followed by a slash.
+    package init(_ name: String) { self.name = name }
+
+    /// Returns the row under `key`, or nil where there is none.
+    package func row(_ key: Key, in view: some StorageView) async throws -> Row? {
+        try await view.get(stored(key)).map(Row.init(rowBytes:))
+    }
+
+    /// Returns the row under `key` of a partition that the transaction names besides its home.
+    package func row(
+        _ key: Key, in transaction: StorageWriter, partition: StoragePartition
+    ) async throws -> Row? {
+        try await transaction.get(stored(key), in: partition).map(Row.init(rowBytes:))
+    }
+
+    /// Returns every row, in the order of the keys.
+    package func rows(in view: some StorageView) async throws -> [Row] {
+        try await entries(prefix: "", in: view).map(\.row)
+    }
+
+    /// Stores a row, in place of the one under `key`.
+    package func set(_ key: Key, to row: Row, in transaction: inout StorageWriter) throws {
+        transaction.set(stored(key), try row.rowBytes())
+    }
+
+    /// Removes the row under `key`, if there is one.
+    package func clear(_ key: Key, in transaction: inout StorageWriter) {
+        transaction.clear(stored(key))
+    }
+
+    fileprivate func entries(
+        prefix: String, in view: some StorageView
+    ) async throws -> [(key: String, row: Row)] {
+        let stored = Array("\(name)/\(prefix)".utf8)
+        return try await view.scan(KeyRange(prefix: stored), limit: .max).map { entry in
+            (String(decoding: entry.key.dropFirst(stored.count), as: UTF8.self), try Row(rowBytes: entry.value))
+        }
+    }
+
+    private func stored(_ key: Key) -> Bytes { Array("\(name)/\(key.rowText)".utf8) }
+}
+
+extension RowTable where Key == OwnedRowKey {
+    /// Returns the rows of one owner with their names, in the order of the names.
+    package func rows(of owner: String, in view: some StorageView) async throws -> [(name: String, row: Row)] {
+        try await entries(prefix: owner + "/", in: view).map { ($0.key, $0.row) }
+    }
+}

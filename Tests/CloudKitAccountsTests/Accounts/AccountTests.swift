@@ -1,0 +1,58 @@
+import CloudKitAccounts
+import Testing
+
+struct AccountTests {
+    let people = TestAccounts()
+
+    @Test func `an account is found by its address however that is written`() async throws {
+        let account = try await people.addAda()
+        #expect(try await people.accounts.account(email: " ADA@Example.COM ") == account)
+        #expect(try await people.accounts.account(email: "eve@example.com") == nil)
+    }
+
+    @Test func `an address belongs to one account`() async throws {
+        try await people.addAda()
+        await #expect(throws: AccountError.emailTaken("ada@example.com")) {
+            try await people.accounts.add(
+                email: "Ada@example.com", name: "", proof: TestAccounts.proof,
+                derivation: people.accounts.newDerivation(rounds: 1))
+        }
+    }
+
+    @Test(arguments: ["", "ada", "@example.com", "ada@", "a@b@c", "a da@example.com", "ada@exam\nple.com"])
+    func `what is no address makes no account`(email: String) async throws {
+        await #expect(throws: AccountError.emailInvalid(email)) {
+            try await people.accounts.add(
+                email: email, name: "", proof: TestAccounts.proof, derivation: people.accounts.newDerivation(rounds: 1))
+        }
+    }
+
+    @Test func `a removed account leaves nothing and its address is free again`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        _ = try await people.signIn.create(
+            email: "ada@example.com", proof: TestAccounts.proof, deviceName: "", lifetime: .device, place: place,
+            address: "")
+        try await people.accounts.remove(email: "ada@example.com")
+        for prefix in ["account/", "email/", "session", "user", "key"] {
+            #expect(try await people.entries(prefix: prefix).isEmpty)
+        }
+        try await people.addAda()
+    }
+
+    @Test func `a password is verified by its proof alone`() {
+        let password = PasswordVerifier(proof: TestAccounts.proof, salt: [1], rounds: 1, verifierSalt: [2])
+        #expect(password.matches(TestAccounts.proof))
+        #expect(!password.matches([UInt8](repeating: 2, count: 32)))
+        #expect(!password.matches([]))
+    }
+
+    @Test func `B-USR-01 a user has one name in a container and another in another`() async throws {
+        let account = try await people.addAda()
+        let names = people.store.userNames
+        let first = try await names.name(of: account.id, in: people.container)
+        #expect(try await names.name(of: account.id, in: people.container) == first)
+        #expect(try await names.name(of: account.id, in: .init("iCloud.other")) != first)
+        #expect(first.recordName.wholeMatch(of: /_[0-9a-f]{32}/) != nil)
+    }
+}

@@ -1,0 +1,102 @@
+import CloudKitAccounts
+import CloudKitModel
+import Testing
+
+struct DeviceSignInTests {
+    let people = TestAccounts()
+
+    private func create(
+        _ place: DeviceSignIn.Place, proof: [UInt8] = TestAccounts.proof, email: String = "ada@example.com",
+        lifetime: SessionLifetime = .device
+    ) async throws -> DeviceSignIn.Grant {
+        try await people.signIn.create(
+            email: email, proof: proof, deviceName: "Laptop", lifetime: lifetime, place: place, address: "10.0.0.1")
+    }
+
+    @Test func `an address without an account gets a derivation like any other, and always the same`() async throws {
+        let first = try await people.signIn.prepare(email: "eve@example.com")
+        #expect(try await people.signIn.prepare(email: "EVE@example.com") == first)
+        #expect(try await people.signIn.prepare(email: "mallory@example.com") != first)
+        #expect(first.salt.count == people.accounts.newDerivation(rounds: 1).salt.count)
+    }
+
+    @Test func `a wrong password and a stranger are told the same`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let wrong = await #expect(throws: RequestFailure.self) { try await create(place, proof: [9]) }
+        let stranger = await #expect(throws: RequestFailure.self) {
+            try await create(place, email: "eve@example.com")
+        }
+        #expect(wrong == stranger)
+        #expect(wrong?.code == .authenticationFailed)
+    }
+
+    @Test func `guessing is slowed down`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let signIn = people.signIn
+        func guess(_ proof: [UInt8]) async throws {
+            _ = try await signIn.create(
+                email: "ada@example.com", proof: proof, deviceName: "", lifetime: .session, place: place, address: "1")
+        }
+        for _ in 0..<5 { await #expect(throws: RequestFailure.self) { try await guess([9]) } }
+        let failure = await #expect(throws: RequestFailure.self) { try await guess(TestAccounts.proof) }
+        #expect(failure?.code == .throttled)
+        #expect(failure?.retryAfter == 900)
+        people.clock.advance(900_000)
+        try await guess(TestAccounts.proof)
+    }
+
+    @Test func `a device opens further containers with its secret`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let (other, _) = try await people.place("iCloud.other")
+        let grant = try await create(place)
+        let secret = try #require(grant.deviceSecret)
+        let further = try await people.signIn.resume(DeviceKey(id: grant.deviceID, secret: secret), place: other)
+        #expect(further.deviceID == grant.deviceID)
+        #expect(further.user != grant.user)
+        #expect(further.deviceSecret == nil)
+        await #expect(throws: RequestFailure.self) {
+            try await people.signIn.resume(DeviceKey(id: grant.deviceID, secret: [1]), place: other)
+        }
+    }
+
+    @Test func `a browser gets no secret and half an hour`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let grant = try await create(place, lifetime: .session)
+        #expect(grant.deviceSecret == nil)
+        #expect(grant.expires == people.clock.now + 1_800_000)
+    }
+
+    @Test func `an ended session opens nothing`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let grant = try await create(place)
+        let secret = try #require(grant.deviceSecret)
+        try await people.signIn.end(DeviceKey(id: grant.deviceID, secret: secret))
+        await #expect(throws: RequestFailure.self) {
+            try await people.signIn.resume(DeviceKey(id: grant.deviceID, secret: secret), place: place)
+        }
+    }
+
+    @Test func `a disabled account signs nobody in`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        try await people.accounts.setDisabled(true, email: "ada@example.com")
+        await expect(.accountRestricted) { _ = try await create(place) }
+        try await people.accounts.setDisabled(false, email: "ada@example.com")
+        _ = try await create(place)
+    }
+
+    @Test func `another password takes the place of the old one`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        try await people.accounts.setPassword(
+            proof: [5], derivation: people.accounts.newDerivation(rounds: 2), email: "ada@example.com")
+        #expect(try await people.signIn.prepare(email: "ada@example.com").rounds == 2)
+        await #expect(throws: RequestFailure.self) { try await create(place) }
+        _ = try await create(place, proof: [5])
+    }
+}
