@@ -1,4 +1,4 @@
-/// What names and sizes must be like, each rule a function that throws why it is not (behaviour.md §1.4).
+/// The rules for names and sizes, each a function that throws the violation (behaviour.md §1.4).
 package enum Validity {
     /// Characters of record and zone names (B-LIM-11), field names (B-LIM-12) and record types.
     package static let nameLengthMax = 255
