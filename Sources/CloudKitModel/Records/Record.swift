@@ -1,26 +1,3 @@
-/// A record is known by its name within a zone, across all types (B-REC-10).
-package struct RecordID: Hashable, Sendable {
-    /// The name of the record.
-    package var recordName: String
-    /// The zone of the record.
-    package var zoneID: ZoneID
-
-    /// Creates a value with the given properties.
-    package init(recordName: String, zoneID: ZoneID) {
-        self.recordName = recordName
-        self.zoneID = zoneID
-    }
-}
-
-/// The version of a record's content: opaque, compared for equality only (B-REC-06).
-package struct ChangeTag: Hashable, Sendable {
-    /// The text of the tag.
-    package let value: String
-
-    /// Creates a tag of a text.
-    package init(_ value: String) { self.value = value }
-}
-
 /// When, by whom and from which device a record was created or last modified.
 package struct Stamp: Hashable, Sendable {
     /// Milliseconds since 1970.

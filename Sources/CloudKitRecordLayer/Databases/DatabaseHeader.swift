@@ -91,14 +91,6 @@ extension Reading {
     package func databaseHeader() async throws -> DatabaseHeader {
         try await get(DatabaseHeader.key).map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
     }
-
-    /// The partition's header and one of its zones, in one go.
-    package func headers(zoneNamed name: String) async throws -> (database: DatabaseHeader, zone: ZoneHeader?) {
-        let values = try await get([DatabaseHeader.key, ZoneHeader.key(named: name)])
-        let database = try values[0].map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
-        if let bytes = values[1] { return (database, try ZoneHeader(name: name, decoding: bytes)) }
-        return (database, name == ZoneID.defaultZoneName ? .implicitDefault : nil)
-    }
 }
 
 extension WriteTransaction {

@@ -178,6 +178,14 @@ extension ZoneHeader {
 }
 
 extension Reading {
+    /// Returns the header of the partition's database and that of one of its zones, read together.
+    package func headers(zoneNamed name: String) async throws -> (database: DatabaseHeader, zone: ZoneHeader?) {
+        let values = try await get([DatabaseHeader.key, ZoneHeader.key(named: name)])
+        let database = try values[0].map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
+        if let bytes = values[1] { return (database, try ZoneHeader(name: name, decoding: bytes)) }
+        return (database, name == ZoneID.defaultZoneName ? .implicitDefault : nil)
+    }
+
     /// The zone under a name, in whatever state; nil if there never was one. The default zone is always there.
     package func zone(named name: String) async throws -> ZoneHeader? {
         try await zones(named: [name])[0]
