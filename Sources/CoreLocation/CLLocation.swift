@@ -4,6 +4,7 @@ import Foundation
 ///
 /// Only latitude and longitude are always there; a negative accuracy, course or speed means "not known".
 public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The position on earth.
     public let coordinate: CLLocationCoordinate2D
     /// Metres above sea level.
     public let altitude: CLLocationDistance
@@ -13,9 +14,11 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let verticalAccuracy: CLLocationAccuracy
     /// Direction of travel, degrees clockwise from true north; negative: not valid.
     public let course: CLLocationDirection
+    /// The accuracy of the course in degrees; negative if unknown.
     public let courseAccuracy: CLLocationDirectionAccuracy
     /// Metres a second; negative: not valid.
     public let speed: CLLocationSpeed
+    /// The accuracy of the speed in metres per second; negative if unknown.
     public let speedAccuracy: CLLocationSpeedAccuracy
     /// When the location was measured.
     public let timestamp: Date
@@ -23,15 +26,17 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     /// Metres above the WGS 84 ellipsoid. Without a geoid model this is the altitude.
     public var ellipsoidalAltitude: CLLocationDistance { altitude }
 
-    /// The floor of the building; nothing here measures one.
+    /// The storey of the building; always nil, since nothing here measures one.
     public var floor: CLFloor? { nil }
 
+    /// Creates a location of a position alone, measured now.
     public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.init(
             coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
             horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
     }
 
+    /// Creates a location with altitude and accuracies.
     public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
         horizontalAccuracy hAccuracy: CLLocationAccuracy,
@@ -42,6 +47,7 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
             course: -1, speed: -1, timestamp: timestamp)
     }
 
+    /// Creates a location with course and speed.
     public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
         horizontalAccuracy hAccuracy: CLLocationAccuracy,
@@ -53,6 +59,7 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
             course: course, courseAccuracy: -1, speed: speed, speedAccuracy: -1, timestamp: timestamp)
     }
 
+    /// Creates a location with all of its properties.
     public init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
         horizontalAccuracy hAccuracy: CLLocationAccuracy,
@@ -89,13 +96,16 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     // MARK: Copying and comparing
 
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object is the same location.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CLLocation else { return false }
         return self === other || numbers == other.numbers
     }
 
+    /// The hash value of position and time.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(coordinate.latitude)
@@ -104,6 +114,7 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
         return hasher.finalize()
     }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String {
         "<\(coordinate.latitude),\(coordinate.longitude)> +/- \(horizontalAccuracy)m "
             + "(speed \(speed) mps / course \(course)) @ \(timestamp)"
@@ -119,6 +130,7 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     private static let archiveKey = "location"
@@ -132,6 +144,7 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
         coder.encode(bytes as NSData, forKey: Self.archiveKey)
     }
 
+    /// Creates the location from an archive; nil when the archive does not describe one.
     public required convenience init?(coder: NSCoder) {
         // Apple's framework writes one number a key.
         let numbers = Self.ownNumbers(in: coder) ?? Self.appleNumbers(in: coder)

@@ -25,10 +25,12 @@ public struct CLLocationCoordinate2D: Sendable {
     /// Degrees east of the zero meridian; negative: west.
     public var longitude: CLLocationDegrees
 
+    /// Creates the coordinate 0, 0.
     public init() {
         self.init(latitude: 0, longitude: 0)
     }
 
+    /// Creates a value with the given properties.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.latitude = latitude
         self.longitude = longitude

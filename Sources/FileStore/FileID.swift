@@ -23,6 +23,7 @@ package struct FileID: Hashable, Sendable, CustomStringConvertible {
         self.name = name
     }
 
+    /// The bytes of the name.
     package var bytes: [UInt8] {
         let values = name.utf8.compactMap(Self.value)
         return stride(from: 0, to: values.count - 1, by: 2).map { values[$0] << 4 | values[$0 + 1] }
@@ -31,6 +32,7 @@ package struct FileID: Hashable, Sendable, CustomStringConvertible {
     /// Which of 256 folders the file lies in: its last byte.
     package var folder: UInt8 { bytes.last ?? 0 }
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String { name }
 
     private static func value(_ digit: UInt8) -> UInt8? {

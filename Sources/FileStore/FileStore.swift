@@ -46,14 +46,16 @@ package protocol FileStore: Sendable {
     func freeBytes() async throws -> Int64
 }
 
-/// What a store says of a file.
+/// A file as a store lists it.
 package struct FileEntry: Hashable, Sendable {
+    /// The name of the file.
     package var id: FileID
     /// Bytes.
     package var length: Int64
     /// When it was last written to or sealed, milliseconds since 1970.
     package var modified: Int64
 
+    /// Creates a value with the given properties.
     package init(id: FileID, length: Int64, modified: Int64) {
         self.id = id
         self.length = length

@@ -39,18 +39,22 @@ package final class FolderFileStore: FileStore {
         try Self.synchronizeFolder(path)
     }
 
+    /// Returns the length of a draft in bytes; nil if there is none.
     package func draftLength(of id: FileID) async throws -> Int64? {
         try await onDisk(id) { try Self.length(self.draft(id)) }
     }
 
+    /// Appends bytes to a draft, which is created at offset 0.
     package func append(_ bytes: [UInt8], to id: FileID, at offset: Int64) async throws {
         try await onDisk(id) { try self.appendNow(bytes, to: id, at: offset) }
     }
 
+    /// Returns up to `count` bytes of a draft from an offset on.
     package func readDraft(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
         try await onDisk(id) { try Self.read(self.draft(id), at: offset, count) }
     }
 
+    /// Makes a draft durable.
     package func synchronize(_ id: FileID) async throws {
         try await onDisk(id) {
             try self.before(.flush)
@@ -59,18 +63,22 @@ package final class FolderFileStore: FileStore {
         }
     }
 
+    /// Turns a draft into a file, durable on return.
     package func seal(_ id: FileID) async throws {
         try await onDisk(id) { try self.sealNow(id) }
     }
 
+    /// Returns the length of a file in bytes; nil if there is none.
     package func length(of id: FileID) async throws -> Int64? {
         try await onDisk(id) { try Self.length(self.file(id)) }
     }
 
+    /// Returns up to `count` bytes of a file from an offset on.
     package func read(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
         try await onDisk(id) { try Self.read(self.file(id), at: offset, count) }
     }
 
+    /// Deletes a file or draft; one that does not exist is no error.
     package func delete(_ id: FileID) async throws {
         try await onDisk(id) {
             try self.before(.delete)
@@ -80,14 +88,17 @@ package final class FolderFileStore: FileStore {
         }
     }
 
+    /// Returns the files of one of the 256 folders.
     package func files(inFolder folder: UInt8) async throws -> [FileEntry] {
         try await onDisk(nil) { try Self.entries(self.folder(folder)) }
     }
 
+    /// Returns all drafts.
     package func drafts() async throws -> [FileEntry] {
         try await onDisk(nil) { try Self.entries(self.path + "/drafts") }
     }
 
+    /// Returns the number of bytes that the disk can still hold.
     package func freeBytes() async throws -> Int64 {
         try await onDisk(nil) {
             var status = statvfs()
@@ -149,7 +160,7 @@ package final class FolderFileStore: FileStore {
     }
 }
 
-/// What a store of files does to the disk, step by step: where a test lets it die.
+/// The steps of a file store's work on the disk: the places where a test lets it die.
 package enum FileStep: Hashable, Sendable, CaseIterable {
     case append, flush, rename, flushFolder, delete
 }

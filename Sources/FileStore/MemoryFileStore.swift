@@ -28,10 +28,12 @@ package final class MemoryFileStore: FileStore {
         self.now = now
     }
 
+    /// Returns the length of a draft in bytes; nil if there is none.
     package func draftLength(of id: FileID) -> Int64? {
         state.withLock { $0.drafts[id].map { Int64($0.bytes.count) } }
     }
 
+    /// Appends bytes to a draft, which is created at offset 0.
     package func append(_ bytes: [UInt8], to id: FileID, at offset: Int64) throws {
         let now = now()
         try state.withLock { state in
@@ -46,12 +48,15 @@ package final class MemoryFileStore: FileStore {
         }
     }
 
+    /// Returns up to `count` bytes of a draft from an offset on.
     package func readDraft(_ id: FileID, at offset: Int64, count: Int) throws -> [UInt8] {
         try state.withLock { try Self.read($0.drafts[id], at: offset, count) }
     }
 
+    /// Does nothing: memory is as durable as it gets.
     package func synchronize(_ id: FileID) {}
 
+    /// Turns a draft into a file.
     package func seal(_ id: FileID) {
         let now = now()
         state.withLock { state in
@@ -62,10 +67,12 @@ package final class MemoryFileStore: FileStore {
         }
     }
 
+    /// Returns the length of a file in bytes; nil if there is none.
     package func length(of id: FileID) -> Int64? {
         state.withLock { $0.files[id].map { Int64($0.bytes.count) } }
     }
 
+    /// Returns up to `count` bytes of a file from an offset on.
     package func read(_ id: FileID, at offset: Int64, count: Int) throws -> [UInt8] {
         try state.withLock { try Self.read($0.files[id], at: offset, count) }
     }
@@ -75,6 +82,7 @@ package final class MemoryFileStore: FileStore {
         return Array(file.bytes.dropFirst(Int(offset)).prefix(count))
     }
 
+    /// Deletes a file or draft; one that does not exist is no error.
     package func delete(_ id: FileID) {
         state.withLock { state in
             state.drafts[id] = nil
@@ -82,12 +90,15 @@ package final class MemoryFileStore: FileStore {
         }
     }
 
+    /// Returns the files of one of the 256 folders.
     package func files(inFolder folder: UInt8) -> [FileEntry] {
         state.withLock { Self.entries($0.files) }.filter { $0.id.folder == folder }
     }
 
+    /// Returns all drafts.
     package func drafts() -> [FileEntry] { state.withLock { Self.entries($0.drafts) } }
 
+    /// Returns the number of bytes that the store can still hold.
     package func freeBytes() -> Int64 { state.withLock { bytesMax - $0.byteCount } }
 
     private static func entries(_ files: [FileID: File]) -> [FileEntry] {

@@ -1,6 +1,6 @@
-/// Who may go on the way now, and who waits until another has come back.
+/// Decides which requests may proceed to a place now, and which wait until another has ended.
 struct ConnectionLimiter<Waiter> {
-    /// How many may be on the way to one place at a time.
+    /// The number of requests that may be under way to one place at a time.
     let max: Int
     private var underway: [Substring: Int] = [:]
     private var waiting: [Substring: [Waiter]] = [:]
@@ -17,9 +17,9 @@ struct ConnectionLimiter<Waiter> {
         return false
     }
 
-    /// One has come back.
+    /// Notes that a request to a place has ended.
     ///
-    /// - Returns: Who goes in its stead.
+    /// - Returns: The waiter that proceeds in its stead.
     mutating func leave(_ place: Substring) -> Waiter? {
         if var queue = waiting[place] {
             let next = queue.removeFirst()
@@ -31,7 +31,7 @@ struct ConnectionLimiter<Waiter> {
         return nil
     }
 
-    /// Takes out somebody who has waited long enough.
+    /// Removes the first waiter that meets a condition.
     mutating func withdraw(where isMeant: (Waiter) -> Bool) -> Waiter? {
         for (place, queue) in waiting {
             guard let index = queue.firstIndex(where: isMeant) else { continue }
@@ -43,7 +43,7 @@ struct ConnectionLimiter<Waiter> {
         return nil
     }
 
-    /// Takes out everybody who waits.
+    /// Removes all waiters.
     mutating func clear() -> [Waiter] {
         defer { waiting = [:] }
         return waiting.values.flatMap(\.self)

@@ -1,8 +1,9 @@
 import CCurl
 
 extension HTTPClient {
-    /// Why no answer came.
+    /// The reason why no answer came.
     package struct Failure: Error, Hashable, Sendable {
+        /// The kinds of failure, by what is known of the request.
         package enum Kind: Hashable, Sendable {
             /// The request cannot be written down as HTTP. Nothing was sent.
             case requestUnusable
@@ -20,10 +21,12 @@ extension HTTPClient {
             case answerTooLarge
         }
 
+        /// The kind of failure.
         package var kind: Kind
-        /// A fixed sentence for people.
+        /// A fixed sentence for users.
         package var reason: String
 
+        /// Creates a failure.
         package init(_ kind: Kind, reason: String) {
             self.kind = kind
             self.reason = reason
@@ -32,10 +35,11 @@ extension HTTPClient {
 }
 
 extension HTTPClient.Failure: CustomStringConvertible {
+    /// A textual form of the value, for logs and debugging.
     package var description: String { reason }
 }
 
-/// How far a request had come when it failed.
+/// The progress of a request when it failed.
 enum RequestProgress: Hashable {
     /// No byte of it was written.
     case notBegun

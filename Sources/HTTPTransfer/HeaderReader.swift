@@ -29,7 +29,7 @@ struct HeaderReader {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
         let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
         var value = line[line.index(after: colon)...].drop(while: \.isBlank)
-        // What is cut off is at most the line itself, so there is always something to look at.
+        // At most the line itself is cut off, so there is always a byte to look at.
         var end = value.count
         var last = value.endIndex
         while end > 0 {

@@ -8,7 +8,7 @@
 
 /// The thread that does the work of one client.
 struct LoopThread: Sendable {
-    /// False when the system gave no thread, or libcurl no handle: then nobody reads the requestQueue.
+    /// False when the system gave no thread, or libcurl no handle: then the queue is not read.
     let isRunning: Bool
 
     /// - Parameter requestQueue: Its `close` ends the thread.

@@ -1,17 +1,20 @@
 extension HTTPClient {
     /// One HTTP request.
     package struct Request: Sendable {
+        /// The HTTP method.
         package var method: String
         /// Absolute, of scheme `http` or `https`, percent-encoded.
         package var url: String
+        /// The header, by name.
         package var headers: [String: String]
+        /// The body; empty for none.
         package var body: [UInt8]
-        /// How long nothing may move, neither way, from the moment the request's turn has come.
+        /// The time for which no byte may move, in either direction, from the moment the request's turn has come.
         package var patience: Duration
         /// Whether it does no harm when the other side gets the request twice.
         ///
-        /// A connection that was used before may turn out to be dead only when the request was already written to it. What is
-        /// repeatable is then sent once more by itself; of anything else, the failure is told.
+        /// A connection that was used before may turn out to be dead only when the request was already written to it. A
+        /// repeatable request is then sent once more; for any other, the failure is reported.
         package var isRepeatable: Bool
         /// Whether the server takes its time to answer: such a request does not keep others from being sent.
         package var isLongPoll: Bool
@@ -20,15 +23,15 @@ extension HTTPClient {
         /// Which of the addresses that the host's name stands for may be connected to.
         package var reach: Reach
 
-        /// How far a request goes.
+        /// The addresses that a request may be sent to.
         package enum Reach: Hashable, Sendable {
             case anywhere
-            /// Public addresses only, whatever the name stands for at the moment of connecting: for addresses that somebody else
-            /// chose. Nothing is sent to this machine or a private network, and no proxy has any part in it.
+            /// Public addresses only, whatever the name resolves to at the moment of connecting: for addresses that others
+            /// chose. Nothing is sent to this machine or a private network, and no proxy is used.
             case publicOnly
         }
 
-        /// The largest answer anybody should need: 400 records of 1 MB (B-LIM-01, B-LIM-05), with room for how they are written.
+        /// The largest answer that is needed: 400 records of 1 MB (B-LIM-01, B-LIM-05), with space for their notation.
         package static let answerBytesMaxDefault = 512 << 20
 
         /// - Parameter isRepeatable: nil: by the method, as RFC 9110 §9.2.2 has it.

@@ -8,11 +8,11 @@ struct PendingRequest: Sendable {
     let continuation: CheckedContinuation<HTTPClient.Answer, any Error>
 }
 
-/// How tasks speak to the thread that does the work.
+/// The queue through which tasks submit requests to the thread that does the work.
 final class RequestQueue: Sendable {
     struct Submissions {
         var requests: [PendingRequest] = []
-        /// Orders that nobody wants any more; some may be over already.
+        /// Requests that are cancelled; some may be over already.
         var cancelled: [Int] = []
 
         var isEmpty: Bool { requests.isEmpty && cancelled.isEmpty }
@@ -30,7 +30,7 @@ final class RequestQueue: Sendable {
         var lastID = 0
         var stages: [Int: Stage] = [:]
         var isClosed = false
-        /// Whom to wake; libcurl allows that from any thread.
+        /// The handle to wake; libcurl allows that from any thread.
         var multi: UnsafeMutableRawPointer?
     }
 
@@ -88,10 +88,10 @@ final class RequestQueue: Sendable {
         content.withLock { $0.multi = UnsafeMutableRawPointer(bitPattern: address) }
     }
 
-    /// Nobody wakes the thread any more.
+    /// Ends waking of the thread.
     func retire() { content.withLock { $0.multi = nil } }
 
-    /// What has come since the last time; nil: this is the end.
+    /// Returns the submissions since the last call; nil once the queue is closed.
     func take() -> Submissions? {
         content.withLock { content in
             guard !content.isClosed else { return nil }
@@ -100,7 +100,7 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// What lay in the box when it was closed.
+    /// Returns the requests that were in the queue when it was closed.
     func rest() -> [PendingRequest] {
         content.withLock { content in
             defer { content.submissions = Submissions() }
@@ -113,7 +113,7 @@ final class RequestQueue: Sendable {
 }
 
 extension RequestQueue.Content {
-    /// Whoever finds submissions in the box knows that the thread was woken for it already.
+    /// A queue that is not empty has woken the thread already.
     fileprivate mutating func post(_ write: (inout RequestQueue.Submissions) -> Void) {
         let isFirst = submissions.isEmpty
         write(&submissions)

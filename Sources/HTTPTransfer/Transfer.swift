@@ -12,9 +12,9 @@ final class Transfer {
     private var lastSign = ContinuousClock.now
     /// How often the request was about to be written.
     private var attempts = 0
-    /// Why a callback stopped the transfer.
+    /// The reason why a callback stopped the transfer.
     private var stop: HTTPClient.Failure?
-    /// Whether an address was passed over because it is not a public one.
+    /// Whether an address was skipped because it is not a public one.
     private var hasPassedOver = false
 
     /// A connection that was idle for longer is not used again: the other side, or something on the way, may have forgotten it.
@@ -45,7 +45,7 @@ final class Transfer {
         return sent >= pending.request.body.count ? .written : .begun
     }
 
-    /// What libcurl's last word about the transfer means.
+    /// Returns the outcome that libcurl's last code for the transfer stands for.
     func outcome(_ code: CURLcode) -> Result<HTTPClient.Answer, any Error> {
         if let stop { return .failure(stop) }
         if code != CURLE_OK, hasPassedOver, progress == .notBegun { return .failure(Self.notPublic) }
@@ -173,7 +173,7 @@ final class Transfer {
         }
         if body.isEmpty {
             let announced = ccurl_get_size(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-            // What is announced is not yet here, and may never come.
+            // The announced bytes are not yet here, and may never come.
             body.reserveCapacity(min(Int(max(announced, 0)), 8 << 20))
         }
         body.append(contentsOf: bytes)

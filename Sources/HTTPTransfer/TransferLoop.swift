@@ -103,7 +103,7 @@ final class TransferLoop {
         }
     }
 
-    /// - Parameter isLast: Whether nobody else gets a turn after it.
+    /// - Parameter isLast: Whether no other request gets a turn after it.
     private func end(_ transfer: Transfer, _ outcome: Result<HTTPClient.Answer, any Error>, isLast: Bool = false) {
         curl_multi_remove_handle(multi, transfer.handle)
         transfers[transfer.handle] = nil

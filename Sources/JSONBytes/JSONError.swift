@@ -1,5 +1,6 @@
-/// Why bytes are not the JSON that was asked for, and where.
+/// The reason why bytes are not the JSON that was asked for, and the position.
 package struct JSONError: Error, Hashable, Sendable {
+    /// The kinds of error.
     package enum Reason: Hashable, Sendable {
         case unexpectedByte
         case unexpectedEnd
@@ -15,10 +16,12 @@ package struct JSONError: Error, Hashable, Sendable {
         case trailingBytes
     }
 
+    /// The kind of error.
     package let reason: Reason
     /// Bytes from the start of the document.
     package let offset: Int
 
+    /// Creates an error at an offset.
     package init(_ reason: Reason, offset: Int) {
         self.reason = reason
         self.offset = offset

@@ -11,7 +11,7 @@
 /// ```
 /// A value that is not consumed makes the next call throw.
 package struct JSONReader {
-    /// How deep arrays and objects may nest where nothing else is said.
+    /// The depth to which arrays and objects may nest unless another is given.
     package static let depthMax = 64
 
     private let origin: UnsafePointer<UInt8>
@@ -79,13 +79,16 @@ package struct JSONReader {
         return true
     }
 
+    /// Reads a string, still in the document.
     package mutating func text() throws(JSONError) -> JSONText {
         guard try peekByte() == UInt8(ascii: "\"") else { throw unexpectedKind() }
         return try scanString()
     }
 
+    /// Reads a string.
     package mutating func string() throws(JSONError) -> String { try text().string }
 
+    /// Reads a number.
     package mutating func number() throws(JSONError) -> JSONNumber {
         guard try peekKind() == .number else { throw unexpectedKind() }
         return try scanNumber()
@@ -105,6 +108,7 @@ package struct JSONReader {
         return value
     }
 
+    /// Reads `true` or `false`.
     package mutating func bool() throws(JSONError) -> Bool {
         switch try peekByte() {
         case UInt8(ascii: "t"):
@@ -120,6 +124,7 @@ package struct JSONReader {
 
     // MARK: Objects and arrays
 
+    /// Reads the beginning of an object.
     package mutating func beginObject() throws(JSONError) {
         guard try peekByte() == UInt8(ascii: "{") else { throw unexpectedKind() }
         try enter()
@@ -135,6 +140,7 @@ package struct JSONReader {
         return key
     }
 
+    /// Reads the beginning of an array.
     package mutating func beginArray() throws(JSONError) {
         guard try peekByte() == UInt8(ascii: "[") else { throw unexpectedKind() }
         try enter()
@@ -163,7 +169,7 @@ package struct JSONReader {
         guard cursor == end else { throw error(.trailingBytes) }
     }
 
-    /// What to throw where the next value is of another kind than expected: its place, or the end of the bytes.
+    /// Returns the error for a next value of another kind than expected: at its position, or at the end of the bytes.
     package mutating func unexpectedKind() -> JSONError {
         skipWhitespace()
         return error(cursor == end ? .unexpectedEnd : .unexpectedKind)

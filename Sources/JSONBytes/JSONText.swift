@@ -37,6 +37,7 @@ package struct JSONText {
         return text.isEscaped && text.unescapesTo(pattern)
     }
 
+    /// Returns a Boolean value that indicates whether two values are equal.
     @inlinable
     package static func == (text: JSONText, pattern: StaticString) -> Bool { pattern ~= text }
 
@@ -95,7 +96,7 @@ package struct JSONText {
         return length
     }
 
-    /// What the letter after a backslash stands for; nil if it is not one of JSON's.
+    /// Returns the character of an escape with this letter after the backslash; nil if it is not one of JSON's.
     static func simpleEscape(_ letter: UInt8) -> UInt8? {
         switch letter {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter

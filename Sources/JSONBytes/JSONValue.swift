@@ -2,10 +2,12 @@
 ///
 /// Points into the document; use it only inside the `withJSON` that made it. It lets `type` come after `value`.
 package struct JSONValue {
+    /// The kinds of JSON values.
     package enum Kind: UInt8, Hashable, Sendable {
         case null, `false`, `true`, number, string, object, array
     }
 
+    /// The kind of the value.
     package let kind: Kind
     /// For strings: has escapes; for numbers: has neither fraction nor exponent.
     let flag: Bool
@@ -14,6 +16,7 @@ package struct JSONValue {
     let start: UnsafePointer<UInt8>
     let count: Int
 
+    /// Whether the value is null.
     package var isNull: Bool { kind == .null }
 
     /// Bytes from the start of the document.
@@ -34,6 +37,7 @@ package struct JSONValue {
         return JSONNumber(start: start, count: count, isInteger: flag)
     }
 
+    /// The value of `true` and `false`; nil for other kinds.
     package var bool: Bool? {
         switch kind {
         case .true: true

@@ -2,15 +2,16 @@ import TextEncodings
 
 /// Writes JSON without whitespace to the end of an array of bytes; commas come by themselves.
 package struct JSONWriter {
+    /// The JSON written so far.
     package var bytes: [UInt8]
 
-    /// - Parameter capacity: Bytes to make room for.
+    /// - Parameter capacity: The expected size of the JSON in bytes.
     package init(capacity: Int = 256) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
-    /// Whether a comma is due. No value ends in one of these bytes, so the last byte alone tells.
+    /// Writes a comma if one is due. No value ends in one of these bytes, so the last byte alone decides.
     @inline(__always)
     private mutating func separate() {
         switch bytes.last {
@@ -26,18 +27,22 @@ package struct JSONWriter {
 
     // MARK: Objects and arrays
 
+    /// Begins an object.
     package mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
     }
 
+    /// Ends an object.
     package mutating func endObject() { bytes.append(UInt8(ascii: "}")) }
 
+    /// Begins an array.
     package mutating func beginArray() {
         separate()
         bytes.append(UInt8(ascii: "["))
     }
 
+    /// Ends an array.
     package mutating func endArray() { bytes.append(UInt8(ascii: "]")) }
 
     /// A key that needs no escapes; its value comes next.
@@ -55,12 +60,14 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: ":"))
     }
 
+    /// Writes an object; `body` writes its keys and values.
     package mutating func object(_ body: (inout JSONWriter) -> Void) {
         beginObject()
         body(&self)
         endObject()
     }
 
+    /// Writes an array; `body` writes its elements.
     package mutating func array(_ body: (inout JSONWriter) -> Void) {
         beginArray()
         body(&self)
@@ -69,6 +76,7 @@ package struct JSONWriter {
 
     // MARK: Values
 
+    /// Writes a string with the escapes that it needs.
     package mutating func string(_ value: String) {
         separate()
         JSONWriter.appendString(value, to: &bytes)
@@ -82,6 +90,7 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Writes an integer.
     package mutating func int64(_ value: Int64) {
         separate()
         JSONWriter.appendInt64(value, to: &bytes)
@@ -93,16 +102,19 @@ package struct JSONWriter {
         JSONWriter.appendDouble(value, to: &bytes)
     }
 
+    /// Writes `true` or `false`.
     package mutating func bool(_ value: Bool) {
         separate()
         append(value ? "true" : "false")
     }
 
+    /// Writes `null`.
     package mutating func null() {
         separate()
         append("null")
     }
 
+    /// Writes bytes as a string of base64.
     package mutating func base64(_ value: [UInt8]) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -164,6 +176,7 @@ package struct JSONWriter {
         }
     }
 
+    /// Appends the decimal form of an integer.
     package static func appendInt64(_ value: Int64, to output: inout [UInt8]) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var index = 20

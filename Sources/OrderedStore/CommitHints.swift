@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Tells listeners which partitions changed. For engines: `tell` after each commit.
+/// Reports to listeners which partitions changed. For engines: `tell` after each commit.
 ///
-/// What a listener has not yet taken is kept once for each partition, so that a slow one costs little.
+/// A hint that a listener has not yet taken is kept once for each partition, so that a slow listener costs little.
 package final class CommitHints: Sendable {
     private struct Reference: Sendable {
         weak var listener: Listener?
@@ -10,13 +10,14 @@ package final class CommitHints: Sendable {
 
     private let references = Mutex<[Reference]>([])
 
+    /// Creates hints without listeners.
     package init() {}
 
-    /// A stream of its own for each caller; it hears of what is told from now on.
+    /// Returns a stream of its own for each caller, with the hints that are reported from now on.
     package func stream() -> AsyncStream<Partition> {
         let listener = Listener()
         references.withLock { references in
-            // A stream that nobody holds any more has let go of its listener.
+            // A stream that is no longer held has released its listener.
             references.removeAll { $0.listener == nil }
             references.append(Reference(listener: listener))
         }
@@ -27,12 +28,13 @@ package final class CommitHints: Sendable {
         }
     }
 
+    /// Reports that these partitions changed.
     package func tell(_ partitions: some Collection<Partition>) {
         if partitions.isEmpty { return }
         for reference in references.withLock({ $0 }) { reference.listener?.tell(partitions) }
     }
 
-    /// Ends every stream once it has given what it was told.
+    /// Ends every stream once it has given the hints that were reported before.
     package func finish() {
         for reference in references.withLock({ $0 }) { reference.listener?.finish() }
     }

@@ -6,7 +6,7 @@ package struct KeyBuilder: Sendable {
     /// The key so far.
     package private(set) var bytes: Bytes
 
-    /// - Parameter capacity: Bytes to make room for.
+    /// - Parameter capacity: The expected size of the key in bytes.
     package init(capacity: Int = 64) {
         bytes = []
         bytes.reserveCapacity(capacity)
@@ -26,10 +26,12 @@ package struct KeyBuilder: Sendable {
         KeyRange(lower: bytes, upper: bytes + [KeyCode.escape])
     }
 
+    /// Appends a null, which precedes every other element.
     package mutating func appendNull() {
         bytes.append(KeyCode.null)
     }
 
+    /// Appends a byte string.
     package mutating func append(_ value: Bytes) {
         bytes.append(KeyCode.bytes)
         appendEscaped(value)
@@ -51,6 +53,7 @@ package struct KeyBuilder: Sendable {
         value.withUTF8 { appendEscaped($0) }
     }
 
+    /// Appends an integer.
     package mutating func append(_ value: Int64) {
         let length = (64 - value.magnitude.leadingZeroBitCount + 7) / 8
         let code = Int(KeyCode.zero) + (value < 0 ? -length : length)
@@ -59,6 +62,7 @@ package struct KeyBuilder: Sendable {
         appendBigEndian(value < 0 ? ~value.magnitude : value.magnitude, length: length)
     }
 
+    /// Appends an integer.
     package mutating func append(_ value: Int) {
         append(Int64(value))
     }

@@ -1,8 +1,11 @@
 /// Keys from `lower`, included, to `upper`, excluded.
 package struct KeyRange: Hashable, Sendable {
+    /// The first key of the range.
     package var lower: Bytes
+    /// The first key beyond the range.
     package var upper: Bytes
 
+    /// Creates a value with the given properties.
     package init(lower: Bytes, upper: Bytes) {
         self.lower = lower
         self.upper = upper
@@ -22,6 +25,7 @@ package struct KeyRange: Hashable, Sendable {
     /// Whether no key lies in the range.
     package var isEmpty: Bool { !lower.precedes(upper) }
 
+    /// Returns whether the range contains `key`.
     package func contains(_ key: Bytes) -> Bool {
         !key.precedes(lower) && key.precedes(upper)
     }

@@ -3,7 +3,7 @@
 /// Every method that reads throws `StoreError.Code.corrupt` when the next element is of another type, or is not what
 /// a builder makes; the position is then undefined.
 package struct KeyReader: Sendable {
-    /// What the next element is.
+    /// The kind of the next element.
     package enum Kind: Hashable, Sendable {
         case null, bytes, string, integer, double
     }
@@ -17,6 +17,7 @@ package struct KeyReader: Sendable {
         next = min(max(prefixCount, 0), bytes.count)
     }
 
+    /// Whether all elements were read.
     package var isAtEnd: Bool { next == bytes.count }
 
     /// The bytes of the elements not yet read.
@@ -35,21 +36,25 @@ package struct KeyReader: Sendable {
         }
     }
 
+    /// Reads a null.
     package mutating func readNull() throws(StoreError) {
         try take(KeyCode.null)
     }
 
+    /// Reads a byte string.
     package mutating func readBytes() throws(StoreError) -> Bytes {
         try take(KeyCode.bytes)
         return try unescaped()
     }
 
+    /// Reads a text.
     package mutating func readString() throws(StoreError) -> String {
         try take(KeyCode.string)
         guard let string = String(validating: try unescaped(), as: UTF8.self) else { throw .malformedKey }
         return string
     }
 
+    /// Reads an integer.
     package mutating func readInteger() throws(StoreError) -> Int64 {
         guard kind == .integer else { throw .malformedKey }
         let length = Int(bytes[next]) - Int(KeyCode.zero)
@@ -57,6 +62,7 @@ package struct KeyReader: Sendable {
         return length < 0 ? try negative(length: -length) : try positive(length: length)
     }
 
+    /// Reads a double.
     package mutating func readDouble() throws(StoreError) -> Double {
         try take(KeyCode.double)
         let pattern = try bigEndian(length: 8)

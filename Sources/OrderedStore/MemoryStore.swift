@@ -3,17 +3,20 @@ import Synchronization
 
 /// A store that lives as long as its process: for tests and for trying things out.
 ///
-/// Writers follow one another; a reader holds the state of its start and waits for nobody.
+/// Writers follow one another; a reader holds the state of its start and never waits.
 package final class MemoryStore: OrderedStore {
+    /// The store's epoch, as it was given.
     package let epoch: UInt64
     private let partitions = Mutex<[Partition: SortedMap<Bytes>]>([:])
     private let writers = AsyncMutex()
     private let hints = CommitHints()
 
+    /// Creates a value with the given properties.
     package init(epoch: UInt64 = 1) {
         self.epoch = epoch
     }
 
+    /// Runs `body` on one state of the partition.
     package func read<Value: Sendable>(
         _ partition: Partition,
         _ body: @Sendable (inout ReadTransaction) async throws -> Value
@@ -22,6 +25,7 @@ package final class MemoryStore: OrderedStore {
         return try await body(&transaction)
     }
 
+    /// Runs `body` and applies its writes as one; other writers wait.
     package func write<Value: Sendable>(
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
@@ -35,6 +39,7 @@ package final class MemoryStore: OrderedStore {
         return value
     }
 
+    /// Returns a stream of the partitions that are changed from now on.
     package func commits() -> AsyncStream<Partition> {
         hints.stream()
     }

@@ -7,7 +7,7 @@
 /// A body awaits nothing but its transaction: it holds up the writers behind it. It never calls `write` of the same
 /// store, which would wait for itself.
 package protocol OrderedStore: Sendable {
-    /// What tells this store's content from any other: drawn at random when the store was created, the same as long as
+    /// The identity of the store's content: drawn at random when the store was created, the same as long as
     /// it lives. Sync tokens carry it, so that a replaced store is noticed.
     var epoch: UInt64 { get }
 
@@ -25,12 +25,13 @@ package protocol OrderedStore: Sendable {
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async throws -> Value
 
-    /// Names of partitions that changed: a hint to look again, never the truth. Each call gives a stream of its own;
-    /// a slow listener may miss hints of partitions it was already told about.
+    /// Returns a stream of the partitions that changed: a hint to look again, never the truth. Each call gives a stream of
+    /// its own; a slow listener may miss hints of partitions that were reported to it before.
     func commits() -> AsyncStream<Partition>
 }
 
 extension OrderedStore {
+    /// Runs `body` and applies its writes to the partitions as one.
     package func write<Value: Sendable>(
         _ partition: Partition,
         _ body: @Sendable (inout WriteTransaction) async throws -> Value

@@ -6,17 +6,21 @@ package struct Partition: Hashable, Sendable, CustomStringConvertible {
     /// At most 512 bytes of UTF-8.
     package let name: String
 
+    /// Creates the partition of this name.
     package init(_ name: String) { self.name = name }
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String { name }
 }
 
 extension Partition {
     // By bytes, as every engine on disk compares names; String's own equality would make one of two spellings.
+    /// Returns a Boolean value that indicates whether two values are equal.
     package static func == (left: Self, right: Self) -> Bool {
         left.name.utf8.count == right.name.utf8.count && left.name.utf8.elementsEqual(right.name.utf8)
     }
 
+    /// Hashes the contents into the given hasher.
     package func hash(into hasher: inout Hasher) {
         var name = name
         name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }

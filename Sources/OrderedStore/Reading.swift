@@ -1,4 +1,4 @@
-/// What every transaction can do with its home partition: functions written over it serve reads and writes alike.
+/// The reads that every transaction offers in its home partition: functions written over it serve reads and writes alike.
 package protocol Reading: Sendable {
     /// The partition that keys belong to.
     var home: Partition { get }

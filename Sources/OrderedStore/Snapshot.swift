@@ -1,4 +1,4 @@
-/// What an engine offers inside a transaction: one state of the store, read by key and by range.
+/// The reads that an engine offers inside a transaction: one state of the store, by key and by range.
 package protocol Snapshot: Sendable {
     /// The value under `key`; nil where there is none.
     func get(_ key: Bytes, in partition: Partition) async throws -> Bytes?

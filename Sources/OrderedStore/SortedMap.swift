@@ -17,10 +17,13 @@ package struct SortedMap<Value: Sendable>: Sendable {
 
     /// None is empty.
     private var chunks: [Chunk] = []
+    /// The number of entries.
     package private(set) var count = 0
 
+    /// Creates an empty map.
     package init() {}
 
+    /// Whether there are no entries.
     package var isEmpty: Bool { count == 0 }
 
     /// The value under `key`; nil where there is none, and to remove it.
@@ -54,6 +57,7 @@ package struct SortedMap<Value: Sendable>: Sendable {
         return position.chunk < chunks.count && chunks[position.chunk].keys[position.offset].precedes(range.upper)
     }
 
+    /// Removes all entries whose keys are in a range.
     package mutating func removeAll(in range: KeyRange) {
         if isEmpty || range.isEmpty { return }
         let start = firstPosition(from: range.lower)

@@ -1,11 +1,12 @@
-/// Why a store cannot do what was asked. It never holds a byte of a key or value.
+/// The reason why a store cannot do what was asked. It never holds a byte of a key or value.
 package struct StoreError: Error, Hashable, Sendable {
+    /// The kinds of failure; a code exists only if a caller would act on it differently.
     package enum Code: String, Hashable, Sendable, CaseIterable {
         /// Another process holds the store; the same call may succeed later.
         case busy
         /// The store cannot be reached or read: a missing folder, a failing disk, no permission.
         case unavailable
-        /// What is stored is damaged.
+        /// The stored data is damaged.
         case corrupt
         case diskFull
         case readOnly
@@ -19,14 +20,16 @@ package struct StoreError: Error, Hashable, Sendable {
         case partitionNotNamed
     }
 
+    /// The kind of failure.
     package let code: Code
-    /// What happened: a fixed sentence.
+    /// A fixed sentence that says what happened.
     package let reason: String
-    /// What to do about it.
+    /// An action that solves the problem.
     package let remedy: String
     /// Values that belong to the reason, such as a path.
     package let details: [String: String]
 
+    /// Creates a value with the given properties.
     package init(code: Code, reason: String, remedy: String, details: [String: String] = [:]) {
         self.code = code
         self.reason = reason
@@ -36,6 +39,7 @@ package struct StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         let values = details.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
         return "\(reason)\(values.isEmpty ? "" : " (\(values))"): \(remedy)"
@@ -54,9 +58,11 @@ extension StoreError {
     static let malformedKey = Self(
         code: .corrupt, reason: "a key is not of the form expected", remedy: "restore the store from a backup")
 
+    /// The store was closed.
     package static let closed = Self(
         code: .closed, reason: "the store is closed", remedy: "open it again")
 
+    /// The transaction has ended.
     package static let transactionEnded = Self(
         code: .closed, reason: "the transaction has ended", remedy: "use a transaction only inside its body")
 }

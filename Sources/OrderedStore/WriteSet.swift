@@ -1,4 +1,4 @@
-/// What a transaction does to its partitions, in the form in which an engine applies it.
+/// The changes that a transaction makes to its partitions, in the form in which an engine applies them.
 ///
 /// Later writes have already taken the place of earlier ones: in each partition first the ranges are cleared, then the
 /// points are written.
@@ -44,8 +44,9 @@ package struct WriteSet: Sendable {
 }
 
 extension WriteSet {
-    /// What happens to one partition.
+    /// The changes to one partition.
     package struct Changes: Sendable {
+        /// The partition that is changed.
         package let partition: Partition
 
         /// Cleared before the points are written: in key order, none empty, no two overlapping.
@@ -59,10 +60,11 @@ extension WriteSet {
 
         init(partition: Partition) { self.partition = partition }
 
+        /// Whether nothing is changed.
         package var isEmpty: Bool { points.isEmpty && clears.isEmpty }
     }
 
-    /// What became of a key in a transaction.
+    /// The state of a key in a transaction.
     enum Fate {
         case untouched, cleared
         case set(Bytes)

@@ -3,7 +3,7 @@
 ///
 /// The first partition named is home; keys given without a partition belong to it.
 package struct WriteTransaction: Reading {
-    /// What the engine applies at commit.
+    /// The changes that the engine applies at commit.
     package private(set) var writes: WriteSet
     private let snapshot: any Snapshot
 
@@ -14,14 +14,17 @@ package struct WriteTransaction: Reading {
         self.snapshot = snapshot
     }
 
+    /// The partition whose keys are read and written without naming it.
     package var home: Partition { writes.home.partition }
 
     // MARK: Reading
 
+    /// Returns the value of a key, as this transaction has left it; nil if there is none.
     package func get(_ key: Bytes) async throws -> Bytes? {
         try await get(key, from: writes.home)
     }
 
+    /// Returns the values of keys in their order, as this transaction has left them; nil where there is none.
     package func get(_ keys: [Bytes]) async throws -> [Bytes?] {
         try await get(keys, from: writes.home)
     }
@@ -36,6 +39,7 @@ package struct WriteTransaction: Reading {
         try await get(keys, from: writes.changes(of: partition))
     }
 
+    /// Returns up to `limit` entries of a range as this transaction has left them, in key order or in reverse.
     package func scan(_ range: KeyRange, limit: Int, reverse: Bool) async throws -> [Entry] {
         try await scan(range, from: writes.home, limit: limit, reverse: reverse)
     }
@@ -49,6 +53,7 @@ package struct WriteTransaction: Reading {
 
     // MARK: Writing
 
+    /// Sets the value of a key.
     package mutating func set(_ key: Bytes, _ value: Bytes) {
         writes.home.set(key, value)
     }
@@ -58,6 +63,7 @@ package struct WriteTransaction: Reading {
         try writes.change(partition) { $0.set(key, value) }
     }
 
+    /// Removes a key.
     package mutating func clear(_ key: Bytes) {
         writes.home.clear(key)
     }
@@ -67,6 +73,7 @@ package struct WriteTransaction: Reading {
         try writes.change(partition) { $0.clear(key) }
     }
 
+    /// Removes all keys of a range.
     package mutating func clear(_ range: KeyRange) {
         writes.home.clear(range)
     }

@@ -54,7 +54,7 @@ final class Checkpointer: Sendable {
         if isWritersTurn { try? writer.use { (handle) throws(StoreError) in try handle.checkpoint() } }
     }
 
-    /// Waits for a checkpoint under way, then lets go of the file.
+    /// Waits for a checkpoint under way, then closes the file.
     func close() async {
         let phase = state.withLock { $0.phase }
         if case .moving(let task) = phase { await task.value }

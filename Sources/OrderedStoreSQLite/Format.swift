@@ -1,6 +1,6 @@
-/// What a file of ours looks like.
+/// The layout of a store's file.
 ///
-/// Entries are kept in key order in one tree. Values beyond `inlineBytesMax` lie apart, in order of arrival, and the
+/// Entries are kept in key order in one tree. Values beyond `inlineBytesMax` are stored apart, in order of arrival, and the
 /// entry holds their number instead of bytes: a new record then touches small pages of keys and appends its content.
 /// Records of 1 KB with six index entries are added at 1.6 times the rate, per CPU time, of values in key order, in a
 /// file 1.2 times smaller; changing them costs a tenth more, as the content must be looked up.

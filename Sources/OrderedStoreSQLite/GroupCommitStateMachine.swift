@@ -62,7 +62,7 @@ struct GroupCommitStateMachine {
 
     /// The writes of a body were applied in the open batch.
     ///
-    /// - Parameter partitions: Those that were written to.
+    /// - Parameter partitions: The partitions that were written to.
     mutating func writesApplied(to partitions: some Sequence<Partition>, byteCount: Int) {
         batch?.partitions.formUnion(partitions)
         batch?.byteCount += byteCount
@@ -85,7 +85,7 @@ struct GroupCommitStateMachine {
         case ignore
     }
 
-    /// The time of a `wait` has passed, or the store lets go of its file.
+    /// The time of a `wait` has passed, or the store closes its file.
     func waitEnded() -> WaitEnd { batch != nil && announcedCount == 0 ? .commit : .ignore }
 
     /// The open batch is durable.

@@ -71,7 +71,7 @@ extension Handle {
         return String((0..<32).map { _ in digits[Int.random(in: digits.indices, using: &generator)] })
     }
 
-    /// SQLite's own errors do not tell these apart.
+    /// Throws the error of a missing file or folder, which SQLite's own errors do not distinguish.
     static func checkPlace(_ path: String, mayBeMissing: Bool) throws(StoreError) {
         var status = stat()
         if stat(path, &status) == 0 {

@@ -1,12 +1,12 @@
 import CSQLite
 import OrderedStore
 
-/// One open database with its prepared statements. Whoever uses it must be alone with it.
+/// One open database with its prepared statements, for one user at a time.
 struct Handle: ~Copyable {
     enum Role {
         case writer, reader, checkpointer, backup
 
-        /// Pages kept in memory. Readers must let go of theirs after every commit, so theirs is small.
+        /// Pages kept in memory. Readers must drop theirs after every commit, so their cache is small.
         var cacheKiB: Int {
             switch self {
             case .writer: 65_536
@@ -23,7 +23,7 @@ struct Handle: ~Copyable {
     private var statements = [OpaquePointer?](repeating: nil, count: SQLQuery.allCases.count)
     /// Pages in the write-ahead log after the last commit; SQLite writes it.
     private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
-    /// Partitions made by the transaction under way, which nobody else may know of yet.
+    /// Partitions created by the transaction under way, not yet known to other connections.
     private var newPartitions: [Partition: Int64] = [:]
     private var lastPartition: (partition: Partition, id: Int64)?
     /// Which use of this handle is under way: what a transaction that has ended still holds is recognised by it.
@@ -165,7 +165,7 @@ extension Handle {
         try run(.begin) { $0.step() }
     }
 
-    /// Waits for other processes that write; from here on nobody else does, and what is read is the newest.
+    /// Waits for other processes that write; from here on no other process writes, and reads see the newest state.
     mutating func beginWriting() throws(StoreError) {
         try run(.beginWriting) { $0.step() }
     }
@@ -188,7 +188,7 @@ extension Handle {
 
     var logPageCount: Int { Int(logPages.pointee) }
 
-    /// Moves what the log holds into the file as far as nobody hinders it.
+    /// Moves the content of the log into the file as far as no reader prevents it.
     func checkpoint() throws(StoreError) {
         guard let database else { throw .closed }
         let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)

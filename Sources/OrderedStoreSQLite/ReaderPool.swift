@@ -9,7 +9,7 @@ final class ReaderPool: Sendable {
         var waiting: [(id: Int, continuation: CheckedContinuation<Connection, any Error>)] = []
         var nextID = 0
         var isClosed = false
-        /// Who closes the pool, until the last connection is back.
+        /// The task that closes the pool, until the last connection is back.
         var drained: CheckedContinuation<Void, Never>?
 
         mutating func takeDrained() -> CheckedContinuation<Void, Never>? {
@@ -54,7 +54,7 @@ final class ReaderPool: Sendable {
         state.withLock { $0.takeDrained() }?.resume()
     }
 
-    /// Waits for reads under way, then lets go of the file.
+    /// Waits for reads under way, then closes the file.
     func close() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -116,7 +116,7 @@ final class ReaderPool: Sendable {
 
     private func wait(as id: Int, _ continuation: CheckedContinuation<Connection, any Error>) {
         let answer: Result<Connection, any Error>? = state.withLock { state in
-            // A connection may have come back since, and nobody would wake this task for it.
+            // A connection may have come back since, and this task would not be resumed for it.
             if let connection = state.idle.popLast() { return .success(connection) }
             if Task.isCancelled { return .failure(CancellationError()) }
             state.waiting.append((id, continuation))

@@ -9,10 +9,10 @@ import OrderedStore
 #endif
 
 extension SQLiteStore {
-    /// Writes one state of the store into a new file, which is a store with another epoch: whoever restores it is
-    /// noticed by those who saw later states. Reads and writes go on meanwhile.
+    /// Writes one state of the store into a new file, which is a store with another epoch: after a restore, devices that
+    /// saw later states notice it. Reads and writes continue meanwhile.
     ///
-    /// - Throws: `unavailable` when there is a file at `target` already, `diskFull`, and what opening throws.
+    /// - Throws: `unavailable` when there is a file at `target` already, `diskFull`, and the errors of opening a store.
     package func backUp(to target: String) async throws {
         let thread = try DiskThread.start()
         defer { thread.stop() }

@@ -6,26 +6,28 @@ import OrderedStore
 ///
 /// Writes share commits: bodies that wait are run one after another in one transaction with one sync of the disk, and
 /// are answered together. Reads run beside them, each in one snapshot. Other processes may open the file too; hints
-/// tell only of commits made through this store.
+/// report only commits made through this store.
 package final class SQLiteStore: OrderedStore {
+    /// The limits and the clock of a store.
     package struct Options: Sendable {
         /// Makes the file when it is not there; without it that is an error.
         package var createsFile = true
         /// Connections for reads at the same time; further reads wait. At least 1.
         package var readersMax = 8
-        /// How long to wait for another process that writes.
+        /// The time to wait for another process that writes.
         package var busyTimeout: Duration = .seconds(5)
         /// The size that the file may grow to, in bytes; a write beyond it fails with `diskFull`.
         package var fileBytesMax: Int?
 
-        /// Nanoseconds of a clock that is never set back: how long commits take, and so how long they wait for company, is
-        /// measured by it. By one that stands still nobody waits.
+        /// Nanoseconds of a clock that is never set back: it measures the time of commits, and so the time for which
+        /// batches wait for further writers. With a clock that stands still no batch waits.
         package var now: @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
 
+        /// Creates the options of a store on a disk.
         package init() {}
     }
 
-    /// Drawn when the file was made, and anew for each backup. A file copied by other means keeps it: `renewEpoch`.
+    /// Drawn when the file was made, and again for each backup. A file copied by other means keeps it: `renewEpoch`.
     package let epoch: UInt64
     let path: String
     private let readers: ReaderPool
@@ -36,7 +38,7 @@ package final class SQLiteStore: OrderedStore {
     /// Opens the store in the file at `path`; blocks while it does.
     ///
     /// - Throws: `unavailable` (no such folder or no permission), `readOnly`, `notAStore`, `newerFormat`, `corrupt`,
-    ///   `diskFull`, `busy` (another process does not let go of the file).
+    ///   `diskFull`, `busy` (another process holds the file).
     package init(path: String, options: Options = Options()) throws(StoreError) {
         let partitions = PartitionIDs()
         let hints = CommitHints()
@@ -51,6 +53,7 @@ package final class SQLiteStore: OrderedStore {
         readers = ReaderPool(path: path, options: options, partitions: partitions)
     }
 
+    /// Runs `body` on one state of the partition; waits while all connections for reading are taken.
     package func read<Value: Sendable>(
         _ partition: Partition,
         _ body: @Sendable (inout ReadTransaction) async throws -> Value
@@ -64,6 +67,7 @@ package final class SQLiteStore: OrderedStore {
         return try await body(&transaction)
     }
 
+    /// Runs `body` in its turn and returns when its writes are durable, together with those that share the commit.
     package func write<Value: Sendable>(
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
@@ -71,6 +75,7 @@ package final class SQLiteStore: OrderedStore {
         try await writer.write(partitions, body)
     }
 
+    /// Returns a stream of the partitions that are changed through this store from now on.
     package func commits() -> AsyncStream<Partition> {
         hints.stream()
     }
@@ -91,7 +96,7 @@ package final class SQLiteStore: OrderedStore {
         }
     }
 
-    /// Finishes what was begun, moves everything into the one file and lets go of it. What is called later fails with
+    /// Finishes calls under way, moves everything into the one file and closes it. Later calls fail with
     /// `closed`; closing again does nothing.
     package func close() async {
         await closing.withLock {

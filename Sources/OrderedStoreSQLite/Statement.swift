@@ -1,7 +1,7 @@
 import CSQLite
 import OrderedStore
 
-/// A prepared statement of one connection, used by whoever is alone with the connection.
+/// A prepared statement of one connection, used by the only user of the connection.
 ///
 /// Bound bytes are borrowed, not copied: every binding stays inside the closure that steps.
 struct Statement {

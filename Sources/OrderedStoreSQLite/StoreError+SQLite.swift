@@ -10,7 +10,7 @@ import OrderedStore
 #endif
 
 extension StoreError {
-    /// - Parameter systemError: What the operating system answered, when it was asked.
+    /// - Parameter systemError: The error of the operating system, when it was asked.
     init(sqlite result: Int32, systemError: Int32, path: String) {
         var details = ["path": path, "sqlite": String(result)]
         if systemError != 0 { details["errno"] = String(systemError) }

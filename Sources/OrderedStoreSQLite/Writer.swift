@@ -69,7 +69,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Waits for writes under way, then lets go of the file.
+    /// Waits for writes under way, then closes the file.
     func close() async {
         await withCheckedContinuation { continuation in
             let step = state.withLock { state in

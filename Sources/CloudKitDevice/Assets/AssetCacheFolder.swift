@@ -1,25 +1,29 @@
 import Foundation
 
-/// The folder of one profile's fetched files, as far as keeping it clean goes.
+/// The folder of one profile's fetched files, as far as cleaning it is concerned.
 ///
 /// ```
-/// files/<ab>/<name>    whole files; the time of their contents says that nobody wrote into them
-/// partial/<name>       on their way; locked by whoever fetches
-/// staged/<id>/<n>      hard links handed out as `fileURL`; one folder a process, whose `<id>.lease` it keeps locked
+/// files/<ab>/<name>    whole files; the time of their contents shows that they were not written to
+/// partial/<name>       downloads under way; locked by the downloader
+/// staged/<id>/<n>      hard links given to the app as `fileURL`; one folder a process, whose `<id>.lease` it keeps locked
 /// lock                 held while folders are made and cleaned
 /// ```
-/// Everything is readable by its owner only. Several processes may use a folder at once; one that was killed leaves
-/// nothing that the next cleaning does not take away.
+/// Everything is readable by its owner only. Several processes may use a folder at once; a process that was killed leaves
+/// nothing that the next cleaning does not remove.
 package struct AssetCacheFolder: Sendable {
     private let settings: AssetCacheSettings
 
+    /// Creates the folder's description; nothing is created on the disk.
     package init(_ settings: AssetCacheSettings) { self.settings = settings }
 
+    /// The folder of complete files.
     package var files: String { settings.folder + "/files" }
+    /// The folder of downloads under way.
     package var partial: String { settings.folder + "/partial" }
+    /// The folder of files that wait to be uploaded.
     package var staged: String { settings.folder + "/staged" }
 
-    /// What is added to the path of a process's folder of links.
+    /// The suffix of a lease's path, after the path of a process's folder of links.
     package static let leaseSuffix = ".lease"
 
     /// A day.
@@ -97,11 +101,14 @@ package struct AssetCacheFolder: Sendable {
 
 /// A whole file of the cache, as far as cleaning goes.
 package struct CachedFile: Hashable, Sendable {
+    /// The path of the file.
     package var path: String
+    /// The size of the file in bytes.
     package var size: Int64
     /// Seconds since 1970.
     package var used: Int64
 
+    /// Creates a value with the given properties.
     package init(path: String, size: Int64, used: Int64) {
         self.path = path
         self.size = size

@@ -25,7 +25,7 @@ extension DeviceConfiguration {
         guard configuration.container == nil, let held = try? configuration.deviceProfile.credentials(),
             held.endpoint == configuration.endpoint
         else { return configuration }
-        // Of several apps somebody has to say which.
+        // With several apps the container has to be given.
         let containers = held.containers.filter { $0.environment == configuration.environment }.map(\.container)
         if containers.count == 1 { configuration.container = containers.first }
         return configuration

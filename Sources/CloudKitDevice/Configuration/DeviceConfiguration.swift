@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a device finds its cloud: the endpoint, the app's container, and whose credentials to use.
+/// The settings by which a device finds its cloud: the endpoint, the app's container, and the profile.
 ///
 /// Values come, first wins, from the process environment (`CLOUDKIT_ENDPOINT`, `CLOUDKIT_CONTAINER`,
 /// `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN`, `CLOUDKIT_PROFILE`), then from a JSON file with the keys `endpoint`,
@@ -22,12 +22,15 @@ package struct DeviceConfiguration: Hashable, Sendable {
     package var profile: String
     /// The folder that holds a folder for each profile.
     package var profilesFolder: String
-    /// Where fetched files lie; nil: in a folder that goes when the process does not need it any more.
+    /// The place of fetched files; nil for a folder that is removed when the process does not need it any more.
     package var assetCache: AssetCacheSettings?
 
+    /// The environment unless another is set.
     package static let environmentDefault = "development"
+    /// The profile unless another is set.
     package static let profileDefault = "default"
 
+    /// Creates a value with the given properties.
     package init(
         endpoint: String, container: String? = nil, environment: String = environmentDefault, apiToken: String? = nil,
         apiTokens: [String: String] = [:], profile: String = profileDefault, profilesFolder: String,

@@ -1,4 +1,4 @@
-/// Why a device does not know its cloud: what is wrong and what to do about it.
+/// The reason why a device does not know its cloud, and the remedy.
 package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     case endpointMissing
     case endpointMalformed(String)
@@ -9,6 +9,7 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
     case fileUnreadable(String)
     case fileMalformed(String)
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .endpointMissing:

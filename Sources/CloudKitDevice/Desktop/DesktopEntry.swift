@@ -3,11 +3,12 @@ package struct DesktopEntry: Hashable, Sendable {
     /// The program's path, and what it is started with before the link.
     package var command: [String]
 
+    /// Creates a value with the given properties.
     package init(command: [String]) { self.command = command }
 
     /// The name of the file; also the name by which associations refer to it.
     package static let fileName = "org.welkin.open.desktop"
-    /// What a desktop calls links of the scheme.
+    /// The desktop's type for links of the scheme.
     package static let mimeType = "x-scheme-handler/" + ShareAddress.scheme
 
     /// The file's contents.

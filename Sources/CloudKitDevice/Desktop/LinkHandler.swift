@@ -2,8 +2,8 @@ import Foundation
 
 /// Makes a person's desktop open links to shares with `welkin open`, and takes that back.
 ///
-/// Links with a cloud's own `https` address belong to the browser; what a desktop can hand to a program is a scheme, so the page
-/// of a share has a link that begins with `welkin:`. Two files of the person say who opens those: a desktop entry, and
+/// Links with a cloud's own `https` address belong to the browser; what a desktop can hand to a program is a scheme, so
+/// the page of a share has a link that begins with `welkin:`. Two files of the person say who opens those: a desktop entry, and
 /// the list of their preferences.
 package struct LinkHandler: Sendable {
     /// `$XDG_DATA_HOME/applications/org.welkin.open.desktop`.
@@ -14,6 +14,7 @@ package struct LinkHandler: Sendable {
     /// A list of preferences beyond this is not read.
     private static let bytesMax = 1 << 20
 
+    /// Creates a handler from the process environment.
     package init(variables: [String: String]) {
         let home = DeviceConfiguration.homeFolder(variables)
         entryFile =

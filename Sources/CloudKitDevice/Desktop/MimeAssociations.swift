@@ -2,8 +2,10 @@
 ///
 /// Everything but the line that is asked for stays as it is, byte for byte.
 package struct MimeAssociations: Hashable, Sendable {
+    /// The contents of the file.
     package private(set) var text: String
 
+    /// Creates the associations of a file's contents.
     package init(_ text: String) { self.text = text }
 
     private static let group = "[Default Applications]"

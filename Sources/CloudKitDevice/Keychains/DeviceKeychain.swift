@@ -5,12 +5,14 @@ import TextEncodings
 
 /// The account's secret as a signed-in device keeps it.
 package struct DeviceKeychain: Equatable, Sendable {
-    /// Whose it is: the account's address, normalised.
+    /// The account's address, normalised.
     package var account: String
     /// Counts the account's keychains; another one means other keys.
     package var generation: Int
+    /// The account's secret.
     package var secret: AccountSecret
 
+    /// Creates a value with the given properties.
     package init(account: String, generation: Int, secret: AccountSecret) {
         self.account = account
         self.generation = generation
@@ -24,7 +26,7 @@ package struct DeviceKeychain: Equatable, Sendable {
 }
 
 extension DeviceKeychain {
-    /// What lies in the file: JSON with a version and a checksum, so that damage shows as such and never as keys that open
+    /// The contents of the file: JSON with a version and a checksum, so that damage shows as such and never as keys that open
     /// nothing.
     private struct File: Codable {
         var version: Int
@@ -71,11 +73,12 @@ extension DeviceKeychain {
     }
 }
 
-/// Why a keychain's file cannot be used. It is never replaced without somebody signing in.
+/// The reason why a keychain's file cannot be used. It is replaced only by signing in.
 package enum KeychainFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case damaged
     case unknownVersion(Int)
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .damaged: "the keychain is damaged: its checksum does not fit"

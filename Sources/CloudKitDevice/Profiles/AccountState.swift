@@ -1,4 +1,4 @@
-/// What a profile knows of its account.
+/// The state of a profile's account, as the profile knows it.
 package enum AccountState: Hashable, Sendable {
     case available(email: String, deviceID: String)
     case noAccount
@@ -6,7 +6,7 @@ package enum AccountState: Hashable, Sendable {
     case couldNotDetermine
     /// The operator disabled the account.
     case restricted(email: String, deviceID: String)
-    /// Somebody is signed in and has to show again who they are.
+    /// A user is signed in and has to prove the identity again.
     case temporarilyUnavailable(AccountTrouble, email: String, deviceID: String)
 
     /// The device that is signed in, if one is.
@@ -18,18 +18,18 @@ package enum AccountState: Hashable, Sendable {
     }
 }
 
-/// What keeps a signed-in device from private and shared data; remembered in the profile, so that every process knows.
+/// The reason why a signed-in device has no private and shared data; remembered in the profile, so that every process knows.
 package enum AccountTrouble: String, Codable, Hashable, Sendable, CaseIterable {
     /// The operator disabled the account.
     case disabled
     /// The device was signed out from elsewhere.
     case sessionEnded
-    /// Another device, or the operator, began anew with other keys.
+    /// Another device, or the operator, reset the account's keys.
     case keysReset
     /// Signed in, but the password does not open the keychain: the operator set it without knowing the old one.
     case keysLocked
 
-    /// What happened and the ways out.
+    /// The cause and the remedies.
     package var explanation: String {
         switch self {
         case .disabled: "The account is disabled. Ask the operator of the cloud."

@@ -1,15 +1,19 @@
-/// What a signed-in device keeps: whose it is, its own secret, and a web token for each container it has opened.
+/// The credentials of a signed-in device: the account, its own secret, and a web token for each container it has opened.
 package struct DeviceCredentials: Codable, Hashable, Sendable {
     /// The cloud to which all of this belongs.
     package var endpoint: String
+    /// The email address of the account.
     package var email: String
+    /// The id of the device.
     package var deviceID: String
     /// Opens further containers without the password; the cloud stores its hash.
     package var deviceSecret: String
+    /// The credentials for each container.
     package var containers: [ContainerCredentials]
-    /// What keeps the device from private data, as last heard; nil: nothing.
+    /// The reason why the device has no private data, as last reported; nil if there is none.
     package var trouble: AccountTrouble?
 
+    /// Creates a value with the given properties.
     package init(
         endpoint: String, email: String, deviceID: String, deviceSecret: String,
         containers: [ContainerCredentials] = []
@@ -33,17 +37,22 @@ package struct DeviceCredentials: Codable, Hashable, Sendable {
 
 /// A device's standing in one container and environment.
 package struct ContainerCredentials: Codable, Hashable, Sendable {
+    /// The container.
     package var container: String
+    /// The environment.
     package var environment: String
+    /// The API token.
     package var apiToken: String
+    /// The web auth token.
     package var webAuthToken: String
     /// The user's record name in this container (B-USR-01).
     package var userRecordName: String
     /// When the web token was written here, milliseconds since 1970.
     package var stored: Int64
-    /// How long a fresh web token lives, milliseconds.
+    /// The lifetime of a fresh web token in milliseconds.
     package var lifetime: Int64
 
+    /// Creates a value with the given properties.
     package init(
         container: String, environment: String, apiToken: String, webAuthToken: String, userRecordName: String,
         stored: Int64, lifetime: Int64

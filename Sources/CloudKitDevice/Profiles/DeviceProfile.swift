@@ -6,13 +6,14 @@ import Synchronization
 /// Several processes may use a profile at once: each write replaces the file as a whole, under a lock, and each read
 /// notices that the file was replaced.
 package final class DeviceProfile: Sendable {
+    /// The name of the profile.
     package let name: String
-    /// The profile's folder. Other rooms may keep files of their own here.
+    /// The profile's folder. Other modules may keep files of their own here.
     package let folder: String
 
     private let seen = Mutex(Seen())
 
-    /// Credentials and keychain as last read, with what tells that the files have changed since.
+    /// Credentials and keychain as last read, with the stamps by which changes of the files are noticed.
     private struct Seen {
         var stamp: FileStamp?
         var credentials: DeviceCredentials?
@@ -39,10 +40,10 @@ package final class DeviceProfile: Sendable {
             }
     }
 
-    /// What stands for the state of the account: changes whenever someone signs in or out, or trouble begins or ends, in
-    /// whichever process.
+    /// The state of the account: it changes whenever a user signs in or out, or a problem begins or ends, in
+    /// any process.
     ///
-    /// Cheap enough to ask again and again.
+    /// Cheap enough to be read often.
     package var accountState: AccountState {
         do {
             guard let credentials = try credentials() else { return .noAccount }
@@ -59,7 +60,7 @@ package final class DeviceProfile: Sendable {
         }
     }
 
-    /// The account's keys; nil when nobody is signed in, or the device does not have them.
+    /// Returns the account's keys; nil when no account is signed in, or the device does not have them.
     ///
     /// - Throws: `DeviceProfileError` when a file exists and cannot be read, or is damaged.
     package func keychain() throws(DeviceProfileError) -> DeviceKeychain? {
@@ -84,7 +85,7 @@ package final class DeviceProfile: Sendable {
         }
     }
 
-    /// The credentials, nil when nobody is signed in.
+    /// Returns the credentials; nil when no account is signed in.
     ///
     /// - Throws: `DeviceProfileError` when the file exists and cannot be read.
     package func credentials() throws(DeviceProfileError) -> DeviceCredentials? {
@@ -101,7 +102,7 @@ package final class DeviceProfile: Sendable {
         return credentials
     }
 
-    /// The web token with which to call a container; nil when nobody is signed in or the container was never opened
+    /// Returns the web token with which to call a container; nil when no account is signed in or the container was never opened
     /// (`SignIn.open` opens it).
     package func webAuthToken(
         for container: String, environment: String
@@ -188,7 +189,7 @@ package final class DeviceProfile: Sendable {
     private static let keychainPrefix = "keychain-"
     private static let keychainSuffix = ".json"
 
-    /// What cannot be removed stays: nothing looks at it any more.
+    /// Files that cannot be removed stay: they are not read any more.
     private func removeKeychains(except device: String?) {
         let kept = device.map(keychainFile)
         for file in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -234,8 +235,11 @@ package final class DeviceProfile: Sendable {
 
 /// A profile's folder could not be read or written.
 package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name of the profile.
     package var profile: String
+    /// The path of the file.
     package var path: String
+    /// The reason, for people.
     package var reason: String
 
     init(profile: String, path: String, cause: any Error) {
@@ -247,6 +251,7 @@ package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConver
             ?? "its contents are not the credentials of a device"
     }
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         "The profile \"\(profile)\" cannot be used (\(path)): \(reason). Sign in again with: welkin login"
     }

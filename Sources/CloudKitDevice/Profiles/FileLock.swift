@@ -2,6 +2,7 @@ import Foundation
 
 /// Keeps other processes out while a file is read, changed and written back. The lock ends with its holder.
 package enum FileLock {
+    /// Runs `body` while holding the lock of a file, waiting for other processes that hold it.
     package static func hold<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open the lock", errno) }
@@ -13,7 +14,7 @@ package enum FileLock {
     }
 }
 
-/// Says that something is this process's, as long as it lives: others, and a second claim here, are told so at once.
+/// A claim of this process on a path, as long as it lives: other processes, and a second claim here, are refused at once.
 package final class FileClaim: Sendable {
     private let descriptor: Int32
 
@@ -32,13 +33,15 @@ package final class FileClaim: Sendable {
     deinit { close(descriptor) }
 }
 
-/// Tells one version of a file from another without reading it.
+/// The identity of one version of a file, without reading it.
 package struct FileStamp: Hashable, Sendable {
+    /// The number of the file within its file system.
     package var inode: UInt64
     /// Bytes.
     package var size: Int64
     /// The time of the last change of the contents, since 1970.
     package var seconds: Int64
+    /// The time of the last modification, in nanoseconds since 1970.
     package var nanoseconds: Int64
     /// Whether it is a file with contents: no folder, pipe or device.
     package var isRegular: Bool

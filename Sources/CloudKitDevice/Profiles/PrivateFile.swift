@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files that nobody but their owner may read, replaced as a whole.
+/// Files that only their owner may read, replaced as a whole.
 package enum PrivateFile {
     /// Makes a folder of mode 0700, and those above it that are missing.
     package static func makeFolder(_ path: String) throws(FileFailure) {
@@ -46,11 +46,12 @@ package enum PrivateFile {
         }
     }
 
+    /// Removes a file; one that does not exist is no error.
     package static func remove(_ path: String) throws(FileFailure) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("remove the file", errno) }
     }
 
-    /// Writes a file beside `path` that nobody else knows yet.
+    /// Writes a file beside `path` that is not known to others yet.
     private static func draft(of path: String, _ bytes: [UInt8]) throws(FileFailure) -> String {
         let draft = path + ".\(getpid()).\(UInt32.random(in: 0 ... .max)).new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -95,13 +96,17 @@ package enum PrivateFile {
 
 /// A file operation that the system refused.
 package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The action that failed.
     package var action: String
+    /// The number of the system's error.
     package var code: Int32
 
+    /// Creates the failure of an action from the number of the system's error.
     package init(_ action: String, _ code: Int32) {
         self.action = action
         self.code = code
     }
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String { "could not \(action): \(String(cString: strerror(code)))" }
 }

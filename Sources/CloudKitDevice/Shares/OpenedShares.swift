@@ -1,15 +1,19 @@
 import Foundation
 
-/// Links to shares that somebody opened on this device, until the app that they are for has taken them.
+/// Links to shares that were opened on this device, until the app that they are for has taken them.
 ///
 /// A private file of the profile's folder: links may carry secrets.
 package struct OpenedShares: Sendable {
     /// A link and the container that it belongs to.
     package struct Entry: Codable, Hashable, Sendable {
+        /// The link of the share.
         package var link: String
+        /// The container.
         package var container: String
+        /// The environment.
         package var environment: String
 
+        /// Creates a value with the given properties.
         package init(link: String, container: String, environment: String) {
             self.link = link
             self.container = container
@@ -22,11 +26,12 @@ package struct OpenedShares: Sendable {
     /// Links that wait; the oldest go when there are more.
     package static let entriesMax = 100
 
+    /// Creates the list of a profile's folder.
     package init(profileFolder: String) { file = profileFolder + "/opened-shares.json" }
 
-    /// Puts a link there for the app; opening the same twice is once.
+    /// Adds a link for the app; opening the same twice is once.
     ///
-    /// - Throws: Where the profile's folder cannot be written.
+    /// - Throws: An error when the profile's folder cannot be written.
     package func put(_ entry: Entry) throws {
         try change { entries in
             entries.removeAll { $0 == entry }

@@ -1,10 +1,11 @@
 import Foundation
 
-/// Where a link to a share leads.
+/// The destination of a link to a share.
 ///
-/// `https://cloud.example.com/share/GUID#k=…`, or the same behind `welkin:`, which is how a desktop knows who opens it.
+/// `https://cloud.example.com/share/GUID#k=…`, or the same behind `welkin:`, by which a desktop finds the program that
+/// opens it.
 package struct ShareAddress: Hashable, Sendable {
-    /// The link without `welkin:`; with what stands behind the `#`, which is sent to nobody.
+    /// The link without `welkin:`; with the part behind the `#`, which is never sent.
     package let link: String
     /// Scheme, host and port of its cloud, without a slash at the end.
     package let endpoint: String

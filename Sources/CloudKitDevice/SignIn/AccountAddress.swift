@@ -1,9 +1,10 @@
 import Foundation
 
-/// An account's e-mail address in the form in which accounts are told apart; keys are bound to it.
+/// An account's e-mail address in the form in which accounts are distinguished; keys are bound to it.
 ///
 /// The cloud normalises in the same way: no space around it, composed characters (NFC), lower case.
 package struct AccountAddress: Hashable, Sendable {
+    /// The address in lower case.
     package let text: String
 
     /// - Throws: `SignInError.emailMalformed` for what cannot be an address.

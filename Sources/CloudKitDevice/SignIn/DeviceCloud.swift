@@ -75,19 +75,22 @@ struct DeviceCloud: Sendable {
 }
 
 extension DeviceCredentials {
-    /// How the device shows who it is.
+    /// The fields by which the device authenticates itself.
     var proof: DeviceCloud.Body { ["deviceID": .text(deviceID), "deviceSecret": .text(deviceSecret)] }
 }
 
-/// What the cloud said no with.
+/// The refusal of a request by the cloud.
 package struct Refusal: Hashable, Sendable {
+    /// The HTTP status.
     package var status: Int
     /// The failure's name on the native surface.
     package var code: String?
+    /// The reason that the cloud gave.
     package var reason: String
     /// Seconds.
     package var retryAfter: Double?
 
+    /// Creates a value with the given properties.
     package init(status: Int, code: String? = nil, reason: String, retryAfter: Double? = nil) {
         self.status = status
         self.code = code
@@ -95,7 +98,7 @@ package struct Refusal: Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// What the refusal means for the account of a device that is signed in; nil where it is about something else.
+    /// The problem of a signed-in device's account that the refusal shows; nil where it is about something else.
     package var trouble: AccountTrouble? {
         switch code {
         case "accountRestricted": .disabled

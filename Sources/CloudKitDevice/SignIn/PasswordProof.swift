@@ -8,6 +8,7 @@ package struct PasswordProof: Hashable, Sendable {
     /// 32 bytes.
     package var bytes: [UInt8]
 
+    /// Creates a value with the given properties.
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// The rounds of accounts made in earnest; about a third of a second on one core. A device works no fewer: a cloud that

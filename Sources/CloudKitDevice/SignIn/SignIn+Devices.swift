@@ -2,11 +2,15 @@ import Foundation
 
 /// A device or browser of the account, as its owner sees it.
 package struct ListedDevice: Codable, Hashable, Sendable {
+    /// The id of the device.
     package var deviceID: String
+    /// The name of the device.
     package var name: String
     /// Milliseconds since 1970.
     package var created: Int64
+    /// The end of the session, in milliseconds since 1970.
     package var expires: Int64
+    /// Whether it is a browser.
     package var isBrowser: Bool
     /// The one that asks.
     package var isCaller: Bool
@@ -59,7 +63,7 @@ extension SignIn {
         }
     }
 
-    /// Who is signed in here, at this cloud.
+    /// Returns the account that is signed in here, at this cloud.
     func signedIn() throws -> (credentials: DeviceCredentials, address: AccountAddress) {
         guard let credentials = try configuration.deviceProfile.credentials() else { throw SignInError.notSignedIn }
         guard credentials.endpoint == configuration.endpoint else {

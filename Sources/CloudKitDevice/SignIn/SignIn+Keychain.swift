@@ -2,7 +2,7 @@ import CloudKitEncryption
 import Foundation
 
 extension SignIn {
-    /// Sets another password; this device and all others stay signed in, and nothing is encrypted anew.
+    /// Sets another password; this device and all others stay signed in, and nothing is encrypted again.
     ///
     /// - Throws: `SignInError`, `keysMissing` on a device without the account's keys.
     package func changePassword(from old: String, to new: String, container: String) async throws {
@@ -34,7 +34,7 @@ extension SignIn {
         return recovery.words
     }
 
-    /// Begins anew with other keys. What the old ones encrypted is lost, on every device (B-ZN-12).
+    /// Replaces the account's keys. All data that the old ones encrypted is lost, on every device (B-ZN-12).
     ///
     /// - Returns: The new recovery words, to be shown now.
     package func resetKeychain(password: String, container: String) async throws -> [String] {

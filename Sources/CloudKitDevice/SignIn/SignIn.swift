@@ -18,12 +18,14 @@ package struct SignIn: Sendable {
         cloud = DeviceCloud(configuration: configuration, send: send)
     }
 
-    /// What a sign-in came to.
+    /// The outcome of a sign-in.
     package struct Outcome: Sendable {
+        /// The credentials, already stored in the profile.
         package var credentials: DeviceCredentials
+        /// The state of the account's keys on this device.
         package var keys: Keys
 
-        /// What became of the account's keys on this device.
+        /// The state of the account's keys on this device.
         package enum Keys: Equatable, Sendable {
             case opened
             /// This device made them; the words have to be shown now, for they are kept nowhere.
@@ -33,13 +35,13 @@ package struct SignIn: Sendable {
         }
     }
 
-    /// Proves the password, opens the account's keychain with it or makes one, and stores both in the profile. What the
-    /// profile was signed in with before is signed out.
+    /// Proves the password, opens the account's keychain with it or makes one, and stores both in the profile. The account
+    /// that the profile was signed in with before is signed out.
     ///
     /// A profile that has the account's keys already keeps them when the password does not open the keychain, and wraps them
-    /// with this password: so a password that the operator set becomes whole.
+    /// with this password: so a password that the operator set opens the keychain from then on.
     ///
-    /// - Parameter deviceName: What the account's owner sees in the list of devices.
+    /// - Parameter deviceName: The name that the account's owner sees in the list of devices.
     /// - Throws: `SignInError`, `DeviceProfileError`, `EncryptionError`.
     package func signIn(
         email: String, password: String, deviceName: String, container: String
@@ -47,7 +49,7 @@ package struct SignIn: Sendable {
         let address = try AccountAddress(email)
         let root = try await root(of: password, address: address, container: container)
         let profile = configuration.deviceProfile
-        // Damage is no obstacle to whoever proves the password: this is the way out of it.
+        // Damage is no obstacle to a user who proves the password: this is the way out of it.
         let before = try? profile.credentials()
         let old = before?.endpoint == configuration.endpoint ? try? profile.keychain() : nil
         while true {
@@ -94,9 +96,9 @@ package struct SignIn: Sendable {
 
     /// Opens a container for the signed-in device, or opens it again after its web token expired.
     ///
-    /// What the cloud says of the account on the way is remembered in the profile.
+    /// The state of the account that the cloud reports is remembered in the profile.
     ///
-    /// - Returns: The new entry, already stored; nil when nobody is signed in.
+    /// - Returns: The new entry, already stored; nil when no account is signed in.
     package func open(container: String) async throws -> ContainerCredentials? {
         let profile = configuration.deviceProfile
         guard let credentials = try profile.credentials() else { return nil }
@@ -117,9 +119,9 @@ package struct SignIn: Sendable {
         }
     }
 
-    /// A web token of this device's user for another API token of the container; it ends with the device's session.
+    /// Returns a web token of this device's user for another API token of the container; it ends with the device's session.
     ///
-    /// - Returns: nil when nobody is signed in.
+    /// - Returns: nil when no account is signed in.
     /// - Throws: `SignInError.refused` with `authenticationFailed` for an API token that the container does not have.
     package func webAuthToken(container: String, apiToken: String) async throws -> String? {
         guard let credentials = try configuration.deviceProfile.credentials() else { return nil }
@@ -134,8 +136,8 @@ package struct SignIn: Sendable {
     /// Ends the session at the cloud, so that its tokens are worth nothing, and forgets it and the keys here, with the files
     /// that were fetched and the links that were opened.
     ///
-    /// The device is signed out here even when the cloud cannot be reached, or a file does not go; the error then says so. Files that a
-    /// running app holds go when it ends.
+    /// The device is signed out here even when the cloud cannot be reached, or a file does not go; the error then says so.
+    /// Files that a running app holds go when it ends.
     package func signOut(container: String) async throws {
         let profile = configuration.deviceProfile
         guard let credentials = try profile.credentials() else { return }
@@ -261,7 +263,7 @@ package struct SignIn: Sendable {
         ]
     }
 
-    /// What a password comes to for an account; the one long computation of a sign-in.
+    /// Returns the keys that a password gives for an account; the one long computation of a sign-in.
     func root(of password: String, address: AccountAddress, container: String) async throws -> PasswordRoot {
         let puzzle: Puzzle = try await cloud.post("sessions/prepare", in: container, ["email": .text(address.text)])
         guard (1...PasswordProof.roundsMax).contains(puzzle.rounds), let salt = Base64.decode(puzzle.salt) else {
@@ -284,7 +286,7 @@ package struct SignIn: Sendable {
     }
 }
 
-/// What opening a session gives.
+/// The answer to opening a session.
 struct SessionAnswer: Decodable {
     var ckWebAuthToken: String
     var userRecordName: String

@@ -1,4 +1,4 @@
-/// Why a sign-in, or another change to an account, did not work.
+/// The reason why a sign-in, or another change to an account, did not work.
 package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
     case refused(Refusal)
     case answerMalformed
@@ -6,7 +6,7 @@ package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
     case otherCloud(String)
     case emailMalformed(String)
     case notSignedIn
-    /// What was asked needs the account's keys, and this device does not have them.
+    /// The call needs the account's keys, and this device does not have them.
     case keysMissing
     /// The keychain opens, but to other keys than the account's public identity says.
     case keychainForged
@@ -15,6 +15,7 @@ package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Files of an account that is not signed in any more could not be removed.
     case filesRemain(String, FileFailure)
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .refused(let refusal):

@@ -1,10 +1,12 @@
-/// Where the chunks of an asset lie, plain and sealed.
+/// The positions of an asset's chunks, plain and sealed.
 ///
-/// Plain bytes are cut into chunks of 64 KiB, the last one shorter; an empty file is one empty chunk. Sealed, a chunk is 16 bytes
-/// longer, and the first one begins with the header of 5 bytes. The chunks follow each other without gaps.
+/// Plain bytes are cut into chunks of 64 KiB, the last one shorter; an empty file is one empty chunk. Sealed, a chunk is
+/// 16 bytes longer, and the first one begins with the header of 5 bytes. The chunks follow each other without gaps.
 package struct AssetLayout: Hashable, Sendable {
+    /// The size of the plain file in bytes.
     package let plainSize: Int
 
+    /// The bytes of plain file in a chunk, except for the last one.
     package static let chunkBytes = 65_536
     static let tagBytes = 16
     static let header: [UInt8] = [1, 0x00, 0x01, 0x00, 0x00]
@@ -30,18 +32,19 @@ package struct AssetLayout: Hashable, Sendable {
         try self.init(plainSize: full * Self.chunkBytes + max(0, rest - Self.tagBytes))
     }
 
+    /// The size of the sealed file in bytes.
     package var sealedSize: Int { Self.header.count + plainSize + chunkCount * Self.tagBytes }
 
     /// At least one.
     package var chunkCount: Int { max(1, (plainSize + Self.chunkBytes - 1) / Self.chunkBytes) }
 
-    /// Where a chunk lies in the plain file.
+    /// Returns the range of a chunk in the plain file.
     package func plainRange(ofChunk index: Int) -> Range<Int> {
         let start = min(index * Self.chunkBytes, plainSize)
         return start..<min(start + Self.chunkBytes, plainSize)
     }
 
-    /// Where a chunk lies in the sealed file; the first chunk has the header.
+    /// Returns the range of a chunk in the sealed file; the first chunk has the header.
     package func sealedRange(ofChunk index: Int) -> Range<Int> {
         let plain = plainRange(ofChunk: index)
         let start = Self.header.count + plain.lowerBound + index * Self.tagBytes

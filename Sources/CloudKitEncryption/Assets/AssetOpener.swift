@@ -3,12 +3,15 @@ import Foundation
 
 /// Opens an asset chunk by chunk, in any order.
 ///
-/// A chunk that opens is the one that was sealed at this place of this asset; when all of them opened, the whole is the file that was
-/// sealed: nothing can be cut off, moved or repeated. `PlainAssetChecksum` compares the plain file with the secret besides.
+/// A chunk that opens is the one that was sealed at this place of this asset; when all of them opened, the whole is the
+/// file that was sealed: nothing can be cut off, moved or repeated. `PlainAssetChecksum` compares the plain file with the
+/// secret besides.
 package struct AssetOpener: Sendable {
+    /// The sizes of the file and its chunks.
     package let layout: AssetLayout
     private let key: SymmetricKey
 
+    /// Creates an opener for the file that `secret` belongs to.
     package init(_ secret: AssetSecret) throws(EncryptionError) {
         layout = try AssetLayout(plainSize: secret.plainSize)
         key = secret.streamKey

@@ -3,12 +3,14 @@ import Foundation
 
 /// Seals an asset chunk by chunk, in any order; the same chunk of the same file gives the same bytes each time.
 ///
-/// So a broken upload goes on: seal the chunk at the offset that the cloud has, and send the rest of it. Whoever seals a chunk
-/// twice makes sure first that the file is still the one whose checksum the secret holds.
+/// So a broken upload continues: seal the chunk at the offset that the cloud has, and send the rest of it. Before a chunk
+/// is sealed twice, the caller makes sure that the file is still the one whose checksum the secret holds.
 package struct AssetSealer: Sendable {
+    /// The sizes of the file and its chunks.
     package let layout: AssetLayout
     private let key: SymmetricKey
 
+    /// Creates a sealer for the file that `secret` belongs to.
     package init(_ secret: AssetSecret) throws(EncryptionError) {
         layout = try AssetLayout(plainSize: secret.plainSize)
         key = secret.streamKey

@@ -1,9 +1,9 @@
 import Crypto
 
-/// What opens an asset: a random key, and the size and checksum of the plain file.
+/// The secret that opens an asset: a random key, and the size and checksum of the plain file.
 ///
 /// The bytes are sealed under a key that the checksum is part of, so that a file which changed is sealed under another key
-/// even if an upload goes on with the same secret.
+/// even if an upload continues with the same secret.
 package struct AssetSecret: Hashable, Sendable {
     private let key: [UInt8]
     /// In bytes.
@@ -61,6 +61,8 @@ package struct AssetSecret: Hashable, Sendable {
 }
 
 extension AssetSecret: CustomStringConvertible, CustomReflectable {
+    /// A textual form of the value, for logs and debugging.
     package var description: String { "(asset secret of \(plainSize) bytes)" }
+    /// Shows nothing: secrets do not appear in logs.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

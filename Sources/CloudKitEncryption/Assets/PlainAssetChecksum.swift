@@ -5,8 +5,10 @@ import Foundation
 package struct PlainAssetChecksum: Sendable {
     private var hash = SHA256()
 
+    /// Creates the checksum of an empty file.
     package init() {}
 
+    /// Adds the next piece of the file.
     package mutating func update(_ piece: some DataProtocol) { hash.update(data: piece) }
 
     /// 32 bytes; more pieces may follow.

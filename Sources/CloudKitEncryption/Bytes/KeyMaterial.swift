@@ -4,7 +4,7 @@ import Foundation
 /// 32 secret bytes, used either to derive keys or to seal, never for both; printing them shows nothing.
 struct KeyMaterial: Equatable, Sendable {
     static let byteCount = 32
-    /// What sealing adds: a nonce of 12 bytes in front, a tag of 16 behind.
+    /// The bytes that sealing adds: a nonce of 12 bytes in front, a tag of 16 behind.
     static let overhead = 28
 
     private let key: SymmetricKey

@@ -5,7 +5,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// Where keys and nonces come from: the system's generator, or in a test a seeded one.
+/// The source of keys and nonces: the system's generator, or in a test a seeded one.
 package struct Randomness: Sendable {
     private let fill: @Sendable (Int) -> [UInt8]
 
@@ -32,6 +32,7 @@ package struct Randomness: Sendable {
 
     private init(fill: @escaping @Sendable (Int) -> [UInt8]) { self.fill = fill }
 
+    /// Returns random bytes.
     package func bytes(_ count: Int) -> [UInt8] { fill(count) }
 
     func key() -> KeyMaterial { KeyMaterial(bytes(KeyMaterial.byteCount)) }

@@ -12,6 +12,7 @@ package struct KeyWrap: Hashable, Sendable {
         case owner
     }
 
+    /// The key under which the record's key is wrapped.
     package let opener: Opener
     /// Nonce, ciphertext and tag: 60 bytes. For the owner, encapsulated key, ciphertext and tag: 80.
     let bytes: [UInt8]

@@ -1,9 +1,12 @@
-/// What lies beside a record's fields about its key: the epoch, where the key comes from, and who else can open it.
+/// The protection of a record's key, stored beside its fields: the epoch, the source of the key, and its wraps for others.
 ///
 /// Travels as `{"epoch": …, "keys": base64}`. Of a record without parent and share, in a zone of one's own, `keys` is empty.
 package struct RecordProtection: Hashable, Sendable {
+    /// The epoch of the record's key.
     package let epoch: UInt32
+    /// The source of the record's key.
     package let origin: RecordKey.Origin
+    /// The record's key, wrapped under other keys.
     package private(set) var wraps: [KeyWrap]
 
     /// More than one wrap for every epoch in which the record was written is never needed; the cloud stores 64 KiB.
@@ -55,9 +58,10 @@ package struct RecordProtection: Hashable, Sendable {
 // MARK: - Wrapping
 
 extension RecordProtection {
-    /// Lets whoever can read the parent read this record; replaces the wrap for the parent it had before.
+    /// Wraps the record's key for all who can read the parent; replaces the wrap for the parent it had before.
     ///
-    /// In a tree that is shared, the parent's key must not be of an earlier epoch than the record's: who was removed has that.
+    /// In a tree that is shared, the parent's key must not be of an earlier epoch than the record's: a removed participant
+    /// has that.
     package mutating func wrap(
         _ key: RecordKey, under parent: RecordKey, random: Randomness = .system
     ) throws(EncryptionError) {
@@ -89,7 +93,7 @@ extension RecordProtection {
         try add(KeyWrap(opener: .owner, bytes: bytes))
     }
 
-    /// Keeps the key of an earlier epoch within reach of whoever has the present one, for children not written since.
+    /// Keeps the key of an earlier epoch within reach of the present one, for children not written since.
     package mutating func keep(
         _ earlier: RecordKey, under key: RecordKey, random: Randomness = .system
     ) throws(EncryptionError) {
@@ -139,7 +143,7 @@ extension RecordProtection {
 // MARK: - Opening
 
 extension RecordProtection {
-    /// The record's key, for whoever has the zone's key of this epoch.
+    /// Returns the record's key, opened with the zone's key of this epoch.
     /// - Throws: `noKey` if a member without the zone's key made it: open it under the share's or the parent's key.
     package func key(of name: String, zoneKey: ZoneKey) throws(EncryptionError) -> RecordKey {
         guard zoneKey.epoch == epoch else {
@@ -149,7 +153,7 @@ extension RecordProtection {
         return zoneKey.recordKey(name)
     }
 
-    /// The record's key, for whoever can read its parent.
+    /// Returns the record's key, opened with the key of its parent.
     package func key(of name: String, parent: RecordKey) throws(EncryptionError) -> RecordKey {
         try unwrap(
             RecordPlace(zone: parent.place.zone, name: name),

@@ -3,10 +3,12 @@
 /// Every value is bound to its place: container, environment, zone, record, type, field, field type, epoch (B-TM-04). One
 /// sealer serves all fields of a record; it prepares what they have in common.
 package struct RecordSealer: Sendable {
+    /// The record's key.
     package let key: RecordKey
     private let fieldPlace: Frame
     private let assetPlace: Frame
 
+    /// Creates a sealer for a record of a type.
     package init(_ key: RecordKey, recordType: String) {
         self.key = key
         fieldPlace = Self.place("welkin field 1", key, recordType: recordType)
@@ -21,7 +23,7 @@ package struct RecordSealer: Sendable {
         return frame
     }
 
-    /// What a sealed value has more than the plain one: version 1, epoch (4, big-endian), nonce (12), tag (16).
+    /// The bytes that a sealed value has more than the plain one: version 1, epoch (4, big-endian), nonce (12), tag (16).
     package static let overhead = 5 + KeyMaterial.overhead
 
     /// Seals a field's value.
@@ -49,6 +51,7 @@ package struct RecordSealer: Sendable {
         return try seal(asset.bytes, authenticating: frame, item: .assetKey(field: field), random: random)
     }
 
+    /// Opens the secret of an asset.
     package func openAsset(
         _ sealed: [UInt8], field: String, position: Int? = nil
     ) throws(EncryptionError) -> AssetSecret {

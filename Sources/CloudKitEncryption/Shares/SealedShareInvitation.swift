@@ -3,13 +3,16 @@ import Foundation
 
 /// A share's key for one participant: sealed to their public key, signed by who invites (B-TM-06).
 ///
-/// The cloud carries it as the participant's `wrap`. Only the owner can invite, or who the owner made an administrator: otherwise
-/// a malicious cloud could invent an administrator and hand out a key of its own making.
+/// The cloud carries it as the participant's `wrap`. Only the owner can invite, or who the owner made an administrator:
+/// otherwise a malicious cloud could invent an administrator and hand out a key of its own making.
 package struct SealedShareInvitation: Hashable, Sendable {
+    /// The share.
     package let share: RecordPlace
+    /// The epoch of the share's key.
     package let epoch: UInt32
     /// The inviter's user record name.
     package let inviter: String
+    /// The public identity of the inviter.
     package let inviterIdentity: PublicIdentity
     /// Present if the inviter is an administrator: by what right.
     package let authority: ShareAuthority?
@@ -156,13 +159,14 @@ extension SealedShareInvitation {
         return ended
     }
 
-    /// The share's key, after everybody's right was verified.
+    /// Returns the share's key, after the rights of inviter and participant were verified.
     ///
     /// - Parameters:
     ///   - participant: One's own id among the participants.
     ///   - pins: Owner and administrator are looked up here, or remembered when seen for the first time.
     ///   - epochs: Refuses an epoch, or an administrator, that the owner has replaced.
-    /// - Throws: `badSignature`, `identityReplaced`, `epochWentBack`, `rightEnded`, `doesNotOpen`; then neither pins nor epochs have changed.
+    /// - Throws: `badSignature`, `identityReplaced`, `epochWentBack`, `rightEnded`, `doesNotOpen`; then neither pins nor
+    ///   epochs have changed.
     package func open(
         as participant: String, with identity: AccountIdentity, pins: inout IdentityPins,
         epochs: inout HighestSeenEpochs

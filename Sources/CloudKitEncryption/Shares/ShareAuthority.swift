@@ -32,6 +32,7 @@ struct ShareGrant: Hashable, Sendable {
 
 /// By what right an administrator invites: the owner's identity, and the grant that the owner signed.
 package struct ShareAuthority: Hashable, Sendable {
+    /// The public identity of the share's owner.
     package let owner: PublicIdentity
     let grant: ShareGrant
 

@@ -1,7 +1,7 @@
-/// What lies beside a share's epoch for all its members: other keys under the share's key of that epoch.
+/// Keys for all members of a share's epoch, wrapped under the share's key of that epoch.
 ///
-/// The cloud carries it as the epoch's `blob`. With it, who joins today reads what was written yesterday; a zone that is shared as a
-/// whole hands out its key here, and every member can show the link.
+/// The cloud carries it as the epoch's `blob`. With it, a member who joins today reads records of earlier epochs; a zone
+/// that is shared as a whole gives its key to members here, and every member can show the link.
 package struct ShareKeyring: Hashable, Sendable {
     private enum Entry: Hashable {
         case earlierShareKey(epoch: UInt32)
@@ -23,11 +23,13 @@ package struct ShareKeyring: Hashable, Sendable {
         }
     }
 
+    /// The share.
     package let share: RecordPlace
+    /// The epoch whose key the entries are wrapped under.
     package let epoch: UInt32
     private var entries: [Entry: [UInt8]] = [:]
 
-    /// What fits into the 2,048 bytes that the cloud stores.
+    /// The number of entries that fit into the 2,048 bytes that the cloud stores.
     package static let entriesMax = 31
 
     /// An empty one, for an epoch that begins.

@@ -35,10 +35,11 @@ package struct ShareLinkSecret: Equatable, Sendable {
         guard self.fragment.dropFirst(2) == text else { throw .malformed(.link, reason: "its secret is no base64url") }
     }
 
-    /// The share's key for whoever has the link: what the cloud carries as `link`, or as the `wrap` of a one-time link's seat.
+    /// Returns the share's key, wrapped for holders of the link: the cloud carries it as `link`, or as the `wrap` of a
+    /// one-time link's participant slot.
     ///
-    /// Version 2 (so that it is told apart from an invitation), epoch, nonce, ciphertext, tag: 65 bytes.
-    /// - Parameter participant: The id of a one-time link's seat; nil for the link that anyone may use.
+    /// Version 2 (which distinguishes it from an invitation), epoch, nonce, ciphertext, tag: 65 bytes.
+    /// - Parameter participant: The id of a one-time link's participant slot; nil for the link that any user may open.
     package func wrap(
         _ key: ShareKey, participant: String? = nil, random: Randomness = .system
     ) throws(EncryptionError) -> [UInt8] {
@@ -80,8 +81,9 @@ package struct ShareLinkSecret: Equatable, Sendable {
 }
 
 extension ContainerRoot {
-    /// The secret of a link to one of the account's own shares; every device of the owner derives the same, in each epoch.
-    /// - Parameter participant: The id of a one-time link's seat; nil for the link that anyone may use.
+    /// Returns the secret of a link to one of the account's own shares; every device of the owner derives the same, in
+    /// each epoch.
+    /// - Parameter participant: The id of a one-time link's participant slot; nil for the link that any user may open.
     package func linkSecret(of share: RecordPlace, participant: String? = nil) -> ShareLinkSecret {
         var info = Frame("welkin share link secret 1")
         info.append(share.frame)

@@ -1,8 +1,9 @@
-/// Finds the keys of records in one zone from what a device has: zone keys, share keys, and the protections of records.
+/// Finds the keys of records in one zone from the keys of a device: zone keys, share keys, and the protections of records.
 ///
-/// Pure: where a record is missing, it says which one, the caller fetches it, tells `learn` and asks again. What was found once is kept.
+/// Pure: where a record is missing, the outcome names it, the caller fetches it, passes it to `learn` and asks again. Keys
+/// that were found are kept.
 package struct TreeKeys: Sendable {
-    /// What looking for a key came to.
+    /// The outcome of a search for a key.
     package enum Outcome: Equatable, Sendable {
         case opened(RecordKey)
         /// Fetch this record's protection, hand it to `learn`, and ask again.
@@ -14,6 +15,7 @@ package struct TreeKeys: Sendable {
         var epoch: UInt32
     }
 
+    /// The zone.
     package let zone: ZonePlace
     private var zoneKeys: [UInt32: ZoneKey] = [:]
     private var shareKeys: [Point: ShareKey] = [:]
@@ -22,9 +24,10 @@ package struct TreeKeys: Sendable {
     private var protections: [String: RecordProtection?] = [:]
     private var found: [Point: RecordKey] = [:]
 
-    /// How many parents are climbed.
+    /// The number of parents that are followed.
     package static let depthMax = 128
 
+    /// Creates a value with the given properties.
     package init(zone: ZonePlace) { self.zone = zone }
 
     /// Keys of other zones are left aside.
@@ -32,6 +35,7 @@ package struct TreeKeys: Sendable {
         if key.place == zone { zoneKeys[key.epoch] = key }
     }
 
+    /// Adds the key of a share.
     package mutating func add(_ key: ShareKey) {
         if key.place.zone == zone { shareKeys[Point(record: key.place.name, epoch: key.epoch)] = key }
     }
@@ -39,9 +43,10 @@ package struct TreeKeys: Sendable {
     /// Opens what is wrapped for the zone's owner.
     package mutating func add(_ owner: AccountIdentity) { self.owner = owner }
 
+    /// Whether the keys of the zone's owner are known.
     package var hasOwner: Bool { owner != nil }
 
-    /// What the cloud says of a record; nil if there is no such record within reach.
+    /// Adds a record's protection as the cloud sent it; nil if there is no such record within reach.
     package mutating func learn(_ protection: RecordProtection?, of record: String) {
         if let protection, protections[record] != .some(protection) {
             found[Point(record: record, epoch: protection.epoch)] = nil
@@ -56,7 +61,8 @@ package struct TreeKeys: Sendable {
     }
 
     /// The key in which the record is sealed now.
-    /// - Throws: `noKey` if nothing at hand opens it; `doesNotOpen` if what should open it does not; `malformed` for parents in a
+    /// - Throws: `noKey` if nothing at hand opens it; `doesNotOpen` if what should open it does not; `malformed` for
+    ///   parents in a
     ///   circle; `tooMany` beyond `depthMax` parents.
     package mutating func key(of record: String) throws(EncryptionError) -> Outcome {
         guard let known = protections[record] else { return .needs(record: record) }

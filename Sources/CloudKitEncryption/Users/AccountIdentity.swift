@@ -6,7 +6,7 @@ package struct AccountIdentity: Sendable {
     let signing: Curve25519.Signing.PrivateKey
     let agreement: Curve25519.KeyAgreement.PrivateKey
 
-    /// What others may know: lies with the cloud, in the open.
+    /// The public part, which the cloud stores in the open.
     package let publicIdentity: PublicIdentity
 
     init(signing signingSeed: KeyMaterial, agreement agreementSeed: KeyMaterial) throws(EncryptionError) {

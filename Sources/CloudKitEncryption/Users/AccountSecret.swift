@@ -1,6 +1,6 @@
 /// The 32 random bytes from which every key of an account comes.
 ///
-/// The first device makes them; they leave a device wrapped only. Whoever changes the password wraps them again; the data stay.
+/// The first device makes them; they leave a device wrapped only. A change of the password wraps them again; the data stay.
 package struct AccountSecret: Equatable, Sendable {
     private let material: KeyMaterial
 

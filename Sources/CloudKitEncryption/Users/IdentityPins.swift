@@ -1,9 +1,10 @@
-/// Whose public identity this device knows, by user: believed at first sight, and a change is an error (B-TM-08).
+/// The public identities that this device knows, by user: believed at first sight, and a change is an error (B-TM-08).
 ///
 /// A small value that a file in the profile's folder holds.
 package struct IdentityPins: Hashable, Codable, Sendable {
     private var known: [String: Fingerprint] = [:]
 
+    /// Creates a value without pins.
     package init() {}
 
     /// The name under which a user whom one meets in a zone is known: their record name differs from container to container.
@@ -27,11 +28,12 @@ package struct IdentityPins: Hashable, Codable, Sendable {
         return false
     }
 
-    /// What this device knows of the user.
+    /// Returns the fingerprint that this device has pinned for a user; nil if there is none.
     package func fingerprint(of user: String) -> Fingerprint? { known[user] }
 
     /// Believes new keys, after people compared fingerprints.
     package mutating func replace(with identity: PublicIdentity, of user: String) { known[user] = identity.fingerprint }
 
+    /// Forgets the identity of a user.
     package mutating func forget(_ user: String) { known[user] = nil }
 }

@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// What one long computation makes of a password: a proof for the cloud, and a key that the cloud never sees.
+/// The result of one long computation on a password: a proof for the cloud, and a key that the cloud never sees.
 package struct PasswordRoot: Sendable {
     private let root: SymmetricKey
 

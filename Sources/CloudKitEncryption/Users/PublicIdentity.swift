@@ -10,6 +10,7 @@ package struct PublicIdentity: Sendable {
     let agreement: Curve25519.KeyAgreement.PublicKey
     private let signature: [UInt8]
 
+    /// The length of an identity in bytes.
     package static let byteCount = 129
 
     init(
@@ -39,11 +40,12 @@ package struct PublicIdentity: Sendable {
         guard self.signing.isValidSignature(signature, for: message) else { throw .badSignature(.identity) }
     }
 
+    /// The encoded form: keys and signature.
     package var bytes: [UInt8] {
         [1] + keyBytes + signature
     }
 
-    /// What people compare, by telephone or side by side.
+    /// The fingerprint that users compare, by telephone or side by side.
     package var fingerprint: Fingerprint { Fingerprint(of: keys("welkin fingerprint 1")) }
 
     /// Signing and agreement key: 64 bytes.
@@ -70,5 +72,6 @@ package struct PublicIdentity: Sendable {
 extension PublicIdentity: Hashable {
     /// The keys decide; the signature is one of many possible.
     package static func == (one: Self, other: Self) -> Bool { one.fingerprint == other.fingerprint }
+    /// Hashes the contents into the given hasher.
     package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 }

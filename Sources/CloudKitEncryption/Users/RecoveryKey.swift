@@ -4,9 +4,11 @@ import Crypto
 package struct RecoveryKey: Equatable, Sendable {
     private let bytes: [UInt8]
 
+    /// The number of recovery words.
     package static let wordCount = 12
     private static let byteCount = 16
 
+    /// Draws a new recovery key.
     package init(random: Randomness = .system) { bytes = random.bytes(Self.byteCount) }
 
     init(bytes: [UInt8]) throws(EncryptionError) {
@@ -89,15 +91,19 @@ package struct RecoveryKey: Equatable, Sendable {
 }
 
 extension RecoveryKey: CustomStringConvertible, CustomReflectable {
+    /// A textual form of the value, for logs and debugging.
     package var description: String { "(recovery key)" }
+    /// Shows nothing: secrets do not appear in logs.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What is wrong with recovery words. Holds what was typed: for the person who typed it, never for a log.
+/// The reason why recovery words are refused. Holds the typed words: for the user who typed them, never for a log.
 package enum RecoveryKeyError: Error, Hashable, Sendable {
+    /// A word that is not in the list.
     package struct UnknownWord: Hashable, Sendable {
         /// Counted from 1.
         package var position: Int
+        /// The word as it was typed.
         package var word: String
         /// At most three words it may have been, the likeliest first.
         package var suggestions: [String]
@@ -110,6 +116,7 @@ package enum RecoveryKeyError: Error, Hashable, Sendable {
 }
 
 extension RecoveryKeyError: CustomStringConvertible {
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .wordCount(let count): "a recovery key has \(RecoveryKey.wordCount) words, these are \(count)"
@@ -121,6 +128,7 @@ extension RecoveryKeyError: CustomStringConvertible {
 }
 
 extension RecoveryKeyError.UnknownWord: CustomStringConvertible {
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         let unknown = "word \(position), '\(word)', is not a recovery word"
         return suggestions.isEmpty ? unknown : unknown + "; was it \(suggestions.joined(separator: ", "))?"

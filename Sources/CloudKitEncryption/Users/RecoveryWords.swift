@@ -35,7 +35,7 @@ enum RecoveryWords {
         return near.sorted { ($0.slips, $0.word) < ($1.slips, $1.word) }.prefix(3).map(\.word)
     }
 
-    /// How many letters were added, lost, mistaken or swapped with their neighbour.
+    /// Returns how many letters were added, lost, mistaken or swapped with their neighbour.
     private static func slips(_ one: [UInt8], _ other: [UInt8]) -> Int {
         var before: [Int] = []
         var last = Array(0...other.count)

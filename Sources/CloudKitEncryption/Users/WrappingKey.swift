@@ -10,7 +10,7 @@ package struct WrappingKey: Equatable, Sendable {
     let material: KeyMaterial
 }
 
-/// What a secret that people keep gives the cloud as proof of itself.
+/// Proofs of a secret that users keep, given to the cloud.
 enum SecretProof {
     /// HKDF with SHA-256 and an empty salt, to 32 bytes.
     static func derive(from secret: SymmetricKey, info: String) -> SymmetricKey {

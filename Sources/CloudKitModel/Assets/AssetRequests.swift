@@ -1,11 +1,15 @@
 /// One `assets/upload` request: permission to upload files for fields of records (web-services.md §7).
 package struct AssetUploadRequest: Hashable, Sendable {
+    /// One field that a file is uploaded for.
     package struct Item: Hashable, Sendable {
+        /// The record type.
         package var recordType: String
         /// nil: the server makes a UUID, to be used in the save.
         package var recordName: String?
+        /// The name of the field.
         package var fieldName: String
 
+        /// Creates a value with the given properties.
         package init(recordType: String, recordName: String? = nil, fieldName: String) {
             self.recordType = recordType
             self.recordName = recordName
@@ -13,22 +17,28 @@ package struct AssetUploadRequest: Hashable, Sendable {
         }
     }
 
+    /// The fields to upload files for.
     package var items: [Item]
+    /// The zone of the records.
     package var zoneID: ZoneID
 
+    /// Creates a value with the given properties.
     package init(items: [Item], zoneID: ZoneID = .default) {
         self.items = items
         self.zoneID = zoneID
     }
 }
 
-/// Where to upload the file of one field.
+/// The address to which the file of one field is uploaded.
 package struct AssetUploadTicket: Hashable, Sendable {
+    /// The name of the record.
     package var recordName: String
+    /// The name of the field.
     package var fieldName: String
     /// Takes the file as one `POST`, or in pieces; good for 15 minutes.
     package var url: String
 
+    /// Creates a value with the given properties.
     package init(recordName: String, fieldName: String, url: String) {
         self.recordName = recordName
         self.fieldName = fieldName
@@ -38,22 +48,28 @@ package struct AssetUploadTicket: Hashable, Sendable {
 
 /// One `assets/rereference` request: assets of records there are, to be used in other records without another upload.
 package struct RereferenceAssetsRequest: Hashable, Sendable {
+    /// One asset of a record that exists.
     package struct Item: Hashable, Sendable {
+        /// The name of the record.
         package var recordName: String
+        /// The name of the field.
         package var fieldName: String
 
+        /// Creates a value with the given properties.
         package init(recordName: String, fieldName: String) {
             self.recordName = recordName
             self.fieldName = fieldName
         }
     }
 
+    /// The assets.
     package var items: [Item]
     /// The zone of the records that hold the assets.
     package var zoneID: ZoneID
     /// The zone of the records that will hold them; nil: the same.
     package var targetZoneID: ZoneID?
 
+    /// Creates a value with the given properties.
     package init(items: [Item], zoneID: ZoneID = .default, targetZoneID: ZoneID? = nil) {
         self.items = items
         self.zoneID = zoneID
@@ -61,7 +77,7 @@ package struct RereferenceAssetsRequest: Hashable, Sendable {
     }
 }
 
-/// What became of one asset of a `RereferenceAssetsRequest`.
+/// The outcome of one asset of a `RereferenceAssetsRequest`.
 package enum RereferenceOutcome: Hashable, Sendable {
     /// The asset with a receipt, to be used as a field's value.
     case asset(AssetValue)

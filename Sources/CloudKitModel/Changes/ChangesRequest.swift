@@ -1,15 +1,21 @@
 /// One zone of a `changes/zone` request.
 package struct ZoneChangesRequest: Hashable, Sendable {
+    /// The zone.
     package var zoneID: ZoneID
     /// nil: from the beginning. Empty: nothing, caught up (web-services.md §8.3).
     package var syncToken: String?
+    /// The most events to return; nil for the server's limit.
     package var resultsLimit: Int?
+    /// The fields to return; nil for all.
     package var desiredKeys: [String]?
+    /// The record types to return; nil for all.
     package var desiredRecordTypes: [String]?
     /// Newest first.
     package var reverse: Bool
+    /// Whether numbers are sent as strings.
     package var numbersAsStrings: Bool
 
+    /// Creates a value with the given properties.
     package init(
         zoneID: ZoneID, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
         desiredRecordTypes: [String]? = nil, reverse: Bool = false, numbersAsStrings: Bool = false
@@ -32,13 +38,18 @@ package enum RecordChangeEvent: Hashable, Sendable {
 
 /// One page of a zone's feed.
 package struct ZoneChangesPage: Hashable, Sendable {
+    /// The zone.
     package var zoneID: ZoneID
+    /// The events of this page, oldest first unless asked otherwise.
     package var events: [RecordChangeEvent]
+    /// The token from which the next request continues.
     package var syncToken: String
+    /// Whether further events wait.
     package var moreComing: Bool
-    /// What the last save of this zone sent along (B-BAT-11).
+    /// The client change token of the last save of this zone (B-BAT-11).
     package var clientChangeToken: [UInt8]?
 
+    /// Creates a value with the given properties.
     package init(
         zoneID: ZoneID, events: [RecordChangeEvent], syncToken: String, moreComing: Bool,
         clientChangeToken: [UInt8]? = nil
@@ -51,7 +62,7 @@ package struct ZoneChangesPage: Hashable, Sendable {
     }
 }
 
-/// What became of one zone of a `changes/zone` request.
+/// The outcome of one zone of a `changes/zone` request.
 package enum ZoneChangesOutcome: Hashable, Sendable {
     case page(ZoneChangesPage)
     case failed(ZoneID, RequestFailure)
@@ -59,16 +70,19 @@ package enum ZoneChangesOutcome: Hashable, Sendable {
 
 /// A `changes/database` request.
 package struct DatabaseChangesRequest: Hashable, Sendable {
+    /// The token from which to continue; nil for the beginning.
     package var syncToken: String?
+    /// The most events to return; nil for the server's limit.
     package var resultsLimit: Int?
 
+    /// Creates a value with the given properties.
     package init(syncToken: String? = nil, resultsLimit: Int? = nil) {
         self.syncToken = syncToken
         self.resultsLimit = resultsLimit
     }
 }
 
-/// Why a zone is gone (B-ZN-09).
+/// The reason why a zone was deleted (B-ZN-09).
 package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
     case deleted, purged, encryptedDataReset
 }
@@ -81,10 +95,14 @@ package enum ZoneChangeEvent: Hashable, Sendable {
 
 /// One page of a database's feed.
 package struct DatabaseChangesPage: Hashable, Sendable {
+    /// The events of this page, oldest first.
     package var events: [ZoneChangeEvent]
+    /// The token from which the next request continues.
     package var syncToken: String
+    /// Whether further events wait.
     package var moreComing: Bool
 
+    /// Creates a value with the given properties.
     package init(events: [ZoneChangeEvent], syncToken: String, moreComing: Bool) {
         self.events = events
         self.syncToken = syncToken

@@ -1,9 +1,12 @@
 /// The name of a container, such as `iCloud.com.example.app`.
 package struct ContainerID: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the container.
     package let name: String
 
+    /// Creates the id of a container.
     package init(_ name: String) { self.name = name }
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String { name }
 }
 
@@ -27,6 +30,7 @@ package enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// Creates the scope of a word of web services; nil if it is none.
     package init?(word: String) {
         guard let scope = Self.allCases.first(where: { $0.word == word }) else { return nil }
         self = scope
@@ -35,10 +39,14 @@ package enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
 
 /// One database of one container in one environment, as the caller sees it.
 package struct DatabaseAddress: Hashable, Sendable {
+    /// The container.
     package let container: ContainerID
+    /// The environment.
     package let environment: Environment
+    /// The scope of the database.
     package let scope: DatabaseScope
 
+    /// Creates a value with the given properties.
     package init(container: ContainerID, environment: Environment, scope: DatabaseScope) {
         self.container = container
         self.environment = environment

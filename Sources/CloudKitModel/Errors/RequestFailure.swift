@@ -1,17 +1,19 @@
-/// Why a request, or one item of it, was refused: a code to act on, a fixed reason, and what to do.
+/// The refusal of a request, or of one item of it: a code to act on, a fixed reason, and a remedy.
 ///
 /// Neither reason nor details hold secrets or field values.
 package struct RequestFailure: Error, Hashable, Sendable {
+    /// The code to act on.
     package var code: Code
     /// A fixed sentence; texts that apps compare are those of docs/web-services.md and docs/rules/ERR.md.
     package var reason: String
-    /// What the caller can do about it, one sentence; nil where the reason says it all.
+    /// One sentence with the caller's remedy; nil where the reason suffices.
     package var remedy: String?
     /// Seconds after which a retry makes sense.
     package var retryAfter: Double?
     /// The record as the server holds it, for a conflict (B-SAV-07).
     package var serverRecord: Box<Record>?
 
+    /// Creates a failure.
     package init(
         _ code: Code, _ reason: String, remedy: String? = nil, retryAfter: Double? = nil, serverRecord: Record? = nil
     ) {
@@ -69,11 +71,15 @@ package struct RequestFailure: Error, Hashable, Sendable {
 
     /// Holds a value by reference, so that a failure stays small.
     package final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
+        /// The value.
         package let value: Value
 
+        /// Holds a value.
         package init(_ value: Value) { self.value = value }
 
+        /// Returns a Boolean value that indicates whether two values are equal.
         package static func == (left: Box, right: Box) -> Bool { left.value == right.value }
+        /// Hashes the contents into the given hasher.
         package func hash(into hasher: inout Hasher) { hasher.combine(value) }
     }
 }

@@ -1,9 +1,13 @@
-/// What `records/query` asks for: one record type, a conjunction of filters, an order (B-QRY-01).
+/// The query of a `records/query` request: one record type, a conjunction of filters, an order (B-QRY-01).
 package struct Query: Hashable, Sendable {
+    /// The record type.
     package var recordType: String
+    /// The filters, all of which a record must meet.
     package var filters: [QueryFilter]
+    /// The order, most significant key first.
     package var sorts: [QuerySort]
 
+    /// Creates a value with the given properties.
     package init(recordType: String, filters: [QueryFilter] = [], sorts: [QuerySort] = []) {
         self.recordType = recordType
         self.filters = filters
@@ -18,6 +22,7 @@ package enum QueryKey: Hashable, Sendable {
     /// Every searchable field at once: full text (B-QRY-08).
     case anySearchable
 
+    /// The attributes that every record has.
     package enum SystemField: String, Hashable, Sendable, CaseIterable {
         case recordName, share, parent
         case createdUserRecordName, createdTimestamp, modifiedTimestamp, modifiedUserRecordName
@@ -39,6 +44,7 @@ package enum QueryKey: Hashable, Sendable {
 
 /// One condition on one key.
 package struct QueryFilter: Hashable, Sendable {
+    /// The comparisons of web services.
     package enum Comparator: String, Hashable, Sendable, CaseIterable {
         case equals = "EQUALS"
         case notEquals = "NOT_EQUALS"
@@ -65,13 +71,16 @@ package struct QueryFilter: Hashable, Sendable {
         case never = "WELKIN_NEVER"
     }
 
+    /// The key that is compared.
     package var key: QueryKey
+    /// The comparison.
     package var comparator: Comparator
     /// Lists for the `IN` family, a single value otherwise; references for `parent`, `share` and user names.
     package var value: FieldValue
     /// Metres, for `near`.
     package var distance: Double?
 
+    /// Creates a value with the given properties.
     package init(key: QueryKey, comparator: Comparator, value: FieldValue, distance: Double? = nil) {
         self.key = key
         self.comparator = comparator
@@ -82,11 +91,14 @@ package struct QueryFilter: Hashable, Sendable {
 
 /// One key of an order.
 package struct QuerySort: Hashable, Sendable {
+    /// The key to sort by.
     package var key: QueryKey
+    /// Whether smaller values come first.
     package var ascending: Bool
     /// Order by the distance from here instead of by value (B-QRY-11).
     package var relativeLocation: LocationValue?
 
+    /// Creates a value with the given properties.
     package init(key: QueryKey, ascending: Bool = true, relativeLocation: LocationValue? = nil) {
         self.key = key
         self.ascending = ascending
@@ -96,16 +108,22 @@ package struct QuerySort: Hashable, Sendable {
 
 /// One `records/query` request.
 package struct QueryRecordsRequest: Hashable, Sendable {
+    /// The query.
     package var query: Query
     /// nil with `zoneWide`: every zone of the database.
     package var zoneID: ZoneID?
+    /// Whether all zones of the database are searched.
     package var zoneWide: Bool
     /// 0 or nil: the server decides (B-QRY-19).
     package var resultsLimit: Int?
+    /// The marker from which to continue; nil for the beginning.
     package var continuationMarker: String?
+    /// The fields to return; nil for all.
     package var desiredKeys: [String]?
+    /// Whether numbers are sent as strings.
     package var numbersAsStrings: Bool
 
+    /// Creates a value with the given properties.
     package init(
         query: Query, zoneID: ZoneID?, zoneWide: Bool = false, resultsLimit: Int? = nil,
         continuationMarker: String? = nil, desiredKeys: [String]? = nil, numbersAsStrings: Bool = false
@@ -122,10 +140,12 @@ package struct QueryRecordsRequest: Hashable, Sendable {
 
 /// One page of a query's results.
 package struct QueryPage: Hashable, Sendable {
+    /// The records of this page.
     package var records: [Record]
     /// Only if there is more.
     package var continuationMarker: String?
 
+    /// Creates a value with the given properties.
     package init(records: [Record], continuationMarker: String? = nil) {
         self.records = records
         self.continuationMarker = continuationMarker

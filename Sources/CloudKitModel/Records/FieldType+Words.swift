@@ -30,7 +30,7 @@ extension FieldType: CustomStringConvertible {
     /// Reads the tag of a value: the words of web-services.md §4, `ASSET` for `ASSETID`, `ENCRYPTED_` before any; nil
     /// for other words.
     package init?(word: JSONText) {
-        // What clients send, without making a string.
+        // The words of clients, without making a string.
         switch word {
         case "STRING": self = .string
         case "INT64": self = .int64

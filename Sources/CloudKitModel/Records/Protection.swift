@@ -1,4 +1,4 @@
-/// How the sealed values of a record are keyed (docs/encryption.md). Sealed values and protection travel together: one
+/// The keys of a record's sealed values (docs/encryption.md). Sealed values and protection travel together: one
 /// record, one epoch.
 package struct Protection: Hashable, Sendable {
     /// The epoch of the zone's key under which all sealed values of the record are.
@@ -7,6 +7,7 @@ package struct Protection: Hashable, Sendable {
     /// derived and the record has no parent.
     package var keys: [UInt8]
 
+    /// Creates a value with the given properties.
     package init(epoch: UInt32, keys: [UInt8] = []) {
         self.epoch = epoch
         self.keys = keys
@@ -16,10 +17,12 @@ package struct Protection: Hashable, Sendable {
     package static let keysBytesMax = 65_536
 }
 
-/// What everybody can tell of a sealed value without opening it: version byte, epoch (4 bytes, big-endian), nonce (12),
+/// The parts of a sealed value that are visible without opening it: version byte, epoch (4 bytes, big-endian), nonce (12),
 /// ciphertext, tag (16).
 package enum SealedForm {
+    /// The first byte of a sealed value.
     package static let version: UInt8 = 1
+    /// The least bytes of a sealed value: version, epoch, nonce and tag.
     package static let bytesMin = 1 + 4 + 12 + 16
 
     /// The epoch of a sealed value; nil: these bytes are none.

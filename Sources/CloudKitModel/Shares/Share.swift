@@ -1,13 +1,14 @@
-/// What a record of the type `cloudkit.share` says besides its fields, as one viewer sees it (B-SHR-09, B-PRT-08).
+/// The properties of a record of the type `cloudkit.share` besides its fields, as one viewer sees it (B-SHR-09, B-PRT-08).
 package struct Share: Hashable, Codable, Sendable {
     /// The record at the top of the tree; nil for a zone-wide share (B-SHR-01).
     package var root: String?
+    /// The permission of users who are no participants.
     package var publicPermission: ParticipantPermission
-    /// Those the viewer may see, the owner first.
+    /// The participants that the viewer may see, the owner first.
     package var participants: [ShareParticipant]
-    /// The viewer's own entry; nil for somebody who has none, as an anonymous reader of a public share.
+    /// The viewer's own entry; nil for a viewer without one, as an anonymous reader of a public share.
     package var currentParticipantID: String?
-    /// Whether strangers may ask to be let in (B-SHN-02).
+    /// Whether non-members may ask for access (B-SHN-02).
     package var allowsAccessRequests: Bool
     /// People who asked; owner and administrators see them (B-SHN-03).
     package var requesters: [PersonIdentity]
@@ -16,6 +17,7 @@ package struct Share: Hashable, Codable, Sendable {
     /// nil for a share that never had keys.
     package var keys: ShareKeys?
 
+    /// Creates a value with the given properties.
     package init(
         root: String?, publicPermission: ParticipantPermission = .none, participants: [ShareParticipant] = [],
         currentParticipantID: String? = nil, allowsAccessRequests: Bool = false, requesters: [PersonIdentity] = [],
@@ -34,41 +36,51 @@ package struct Share: Hashable, Codable, Sendable {
     /// The record name of a zone-wide share, `CKRecordNameZoneWideShare` (B-SHR-01).
     package static let zoneWideName = "cloudkit.zoneshare"
 
-    /// Whether whoever has the share's link may take part.
+    /// Whether any holder of the share's link may take part.
     package var isOpen: Bool { publicPermission.canRead }
 
+    /// The owner; nil if the owner is not listed.
     package var owner: ShareParticipant? { participants.first { $0.role == .owner } }
+    /// The participant who is the viewer; nil if there is none.
     package var currentParticipant: ShareParticipant? {
         participants.first { $0.id == currentParticipantID }
     }
 }
 
-/// What a client asks of a share when it saves the share's record.
+/// The change of a client to a share when it saves the share's record.
 package struct ShareChange: Hashable, Sendable {
     /// The root of a share that is to begin.
     package var root: Root?
+    /// The new permission of users who are no participants; nil for no change.
     package var publicPermission: ParticipantPermission?
-    /// Everybody but the owner, whole: who is missing is removed. nil: as it is.
+    /// All participants but the owner: missing ones are removed. nil for no change.
     package var participants: [ParticipantChange]?
+    /// Whether access can be requested; nil for no change.
     package var allowsAccessRequests: Bool?
     /// Requesters to be sent away; they may ask again.
     package var denied: [UserID]
     /// People who may no longer ask; they lose their participation as well.
     package var blocked: [UserID]
+    /// The users who are no longer blocked.
     package var unblocked: [UserID]
+    /// New keys; nil for none.
     package var keys: ShareKeyChange?
 
+    /// The record at the root of the share's tree.
     package struct Root: Hashable, Sendable {
+        /// The name of the root record.
         package var recordName: String
         /// Checked against the root where the request does not save it as well.
         package var changeTag: ChangeTag?
 
+        /// Creates a value with the given properties.
         package init(recordName: String, changeTag: ChangeTag? = nil) {
             self.recordName = recordName
             self.changeTag = changeTag
         }
     }
 
+    /// Creates a value with the given properties.
     package init(
         root: Root? = nil, publicPermission: ParticipantPermission? = nil, participants: [ParticipantChange]? = nil,
         allowsAccessRequests: Bool? = nil, denied: [UserID] = [], blocked: [UserID] = [], unblocked: [UserID] = [],
@@ -84,6 +96,7 @@ package struct ShareChange: Hashable, Sendable {
         self.keys = keys
     }
 
+    /// Whether nothing is changed.
     package var isEmpty: Bool { self == ShareChange() }
 }
 
@@ -91,13 +104,18 @@ package struct ShareChange: Hashable, Sendable {
 package struct ParticipantChange: Hashable, Sendable {
     /// nil: known by who it is, or new.
     package var id: String?
+    /// The role; nil for no change.
     package var role: ParticipantRole?
+    /// The permission; nil for no change.
     package var permission: ParticipantPermission?
+    /// The attribute by which the participant was looked up; nil if already known by user.
     package var lookup: LookupInfo?
+    /// The user; nil if unknown.
     package var user: UserID?
-    /// A seat for whoever opens its link first (B-SHN-01).
+    /// Whether it is a participant slot for the first user who opens its link (B-SHN-01).
     package var isOneTime: Bool
 
+    /// Creates a value with the given properties.
     package init(
         id: String? = nil, role: ParticipantRole? = nil, permission: ParticipantPermission? = nil,
         lookup: LookupInfo? = nil, user: UserID? = nil, isOneTime: Bool = false

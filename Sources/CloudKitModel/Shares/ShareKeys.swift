@@ -1,18 +1,19 @@
 /// The keys of a share as the server keeps them: opaque bytes, by epoch.
 ///
-/// The server cannot open any of them. It sees to it that an epoch is never taken back, that each participant gets their own
-/// wrap only, and tells owner and administrators who waits for one.
+/// The server cannot open any of them. It ensures that an epoch is never taken back, that each participant gets their own
+/// wrap only, and reports to owner and administrators which participants wait for one.
 package struct ShareKeys: Hashable, Codable, Sendable {
     /// The newest epoch; the first is 1.
     package var epoch: Int
-    /// Whether somebody who had a key of this epoch is gone, so that a new one is due (B-TM-05). Owner and
-    /// administrators are told.
+    /// Whether a participant who had a key of this epoch was removed, so that a new one is due (B-TM-05). Sent to owner and
+    /// administrators.
     package var needsNewEpoch: Bool
-    /// Participants with an account and without a wrap of the newest epoch; owner and administrators are told.
+    /// Participants with an account and without a wrap of the newest epoch; sent to owner and administrators.
     package var waiting: [String]
     /// Newest first; in a share record the newest few, see `epochsShown`.
     package var epochs: [ShareKeyEpoch]
 
+    /// Creates a value with the given properties.
     package init(epoch: Int, needsNewEpoch: Bool = false, waiting: [String] = [], epochs: [ShareKeyEpoch] = []) {
         self.epoch = epoch
         self.needsNewEpoch = needsNewEpoch
@@ -34,14 +35,16 @@ package struct ShareKeys: Hashable, Codable, Sendable {
 
 /// One epoch of a share's keys, as one viewer sees it.
 package struct ShareKeyEpoch: Hashable, Codable, Sendable {
+    /// The epoch.
     package var epoch: Int
-    /// For everybody who sees the share.
+    /// The bytes for all who see the share.
     package var blob: [UInt8]?
     /// The key under the secret of the public link.
     package var link: [UInt8]?
     /// The viewer's own wrap.
     package var wrap: [UInt8]?
 
+    /// Creates a value with the given properties.
     package init(epoch: Int, blob: [UInt8]? = nil, link: [UInt8]? = nil, wrap: [UInt8]? = nil) {
         self.epoch = epoch
         self.blob = blob
@@ -54,19 +57,26 @@ package struct ShareKeyEpoch: Hashable, Codable, Sendable {
 package struct ShareKeyChange: Hashable, Sendable {
     /// The epoch held, to add wraps to it, or the next one, to begin it; anything else is `staleKeyEpoch`.
     package var epoch: Int
-    /// Whether it begins the epoch, so that of two devices with keys of their own only one does; nil: whichever it comes to.
+    /// Whether it begins the epoch, so that of two devices with keys of their own only one does; nil if either is right.
     package var begins: Bool?
+    /// The bytes for all members; nil for no change.
     package var blob: [UInt8]?
+    /// The key wrapped for the link; nil for none.
     package var link: [UInt8]?
+    /// The key wrapped for participants.
     package var wraps: [Wrap]
 
+    /// The key wrapped for one participant.
     package struct Wrap: Hashable, Sendable {
+        /// The id of the participant.
         package var participantID: String
+        /// The wrapped key.
         package var bytes: [UInt8]
-        /// The fingerprint of the public identity to which it is sealed, in hexadecimal digits; nil for a link's. Whoever has another identity by now
-        /// waits for a key.
+        /// The fingerprint of the public identity to which it is sealed, in hexadecimal digits; nil for a link's. A
+        /// participant with another identity by now waits for a key.
         package var identity: String?
 
+        /// Creates a value with the given properties.
         package init(participantID: String, bytes: [UInt8], identity: String? = nil) {
             self.participantID = participantID
             self.bytes = bytes
@@ -74,6 +84,7 @@ package struct ShareKeyChange: Hashable, Sendable {
         }
     }
 
+    /// Creates a value with the given properties.
     package init(
         epoch: Int, begins: Bool? = nil, blob: [UInt8]? = nil, link: [UInt8]? = nil, wraps: [Wrap] = []
     ) {
@@ -87,11 +98,14 @@ package struct ShareKeyChange: Hashable, Sendable {
 
 /// A `shares/keys/lookup` request.
 package struct ShareKeysRequest: Hashable, Sendable {
+    /// The zone of the share.
     package var zoneID: ZoneID
+    /// The name of the share's record.
     package var recordName: String
     /// Epochs before this one; nil: from the newest.
     package var before: Int?
 
+    /// Creates a value with the given properties.
     package init(zoneID: ZoneID, recordName: String, before: Int? = nil) {
         self.zoneID = zoneID
         self.recordName = recordName
@@ -101,12 +115,14 @@ package struct ShareKeysRequest: Hashable, Sendable {
 
 /// The answer to `shares/keys/lookup` and `shares/keys/store`.
 package struct ShareKeysAnswer: Hashable, Sendable {
+    /// The keys.
     package var keys: ShareKeys
-    /// Those who wait, with their public identities; for owner and administrators.
+    /// Participants who wait for a key, with their public identities; for owner and administrators.
     package var waiting: [ShareParticipant]
     /// Whether there are epochs before the last one given.
     package var moreComing: Bool
 
+    /// Creates a value with the given properties.
     package init(keys: ShareKeys, waiting: [ShareParticipant] = [], moreComing: Bool = false) {
         self.keys = keys
         self.waiting = waiting
@@ -116,10 +132,14 @@ package struct ShareKeysAnswer: Hashable, Sendable {
 
 /// A `shares/keys/store` request.
 package struct StoreShareKeysRequest: Hashable, Sendable {
+    /// The zone of the share.
     package var zoneID: ZoneID
+    /// The name of the share's record.
     package var recordName: String
+    /// The keys to store.
     package var change: ShareKeyChange
 
+    /// Creates a value with the given properties.
     package init(zoneID: ZoneID, recordName: String, change: ShareKeyChange) {
         self.zoneID = zoneID
         self.recordName = recordName

@@ -1,4 +1,4 @@
-/// What somebody is to a share; raw values are those of `CKShare.ParticipantRole` (B-PRT-01).
+/// The role of a participant in a share; raw values are those of `CKShare.ParticipantRole` (B-PRT-01).
 package enum ParticipantRole: Int, Hashable, Codable, Sendable, CaseIterable {
     case unknown = 0
     case owner = 1
@@ -7,18 +7,18 @@ package enum ParticipantRole: Int, Hashable, Codable, Sendable, CaseIterable {
     case publicUser = 4
 }
 
-/// What a participant may do with what is shared; raw values are those of `CKShare.ParticipantPermission`.
+/// The permission of a participant; raw values are those of `CKShare.ParticipantPermission`.
 package enum ParticipantPermission: Int, Hashable, Codable, Sendable, CaseIterable {
     case unknown = 0
     case none = 1
     case readOnly = 2
     case readWrite = 3
 
-    /// Whether whoever has it may read; with `readWrite` they may write, too.
+    /// Whether the permission allows reading; `readWrite` allows writing, too.
     package var canRead: Bool { self == .readOnly || self == .readWrite }
 }
 
-/// How far an invitation has come; raw values are those of `CKShare.ParticipantAcceptanceStatus`.
+/// The state of an invitation; raw values are those of `CKShare.ParticipantAcceptanceStatus`.
 package enum ParticipantAcceptance: Int, Hashable, Codable, Sendable, CaseIterable {
     case unknown = 0
     case pending = 1
@@ -26,35 +26,43 @@ package enum ParticipantAcceptance: Int, Hashable, Codable, Sendable, CaseIterab
     case removed = 3
 }
 
-/// By what somebody is looked up (web-services.md §3.5).
+/// The attribute by which a user is looked up (web-services.md §3.5).
 package struct LookupInfo: Hashable, Codable, Sendable {
+    /// The email address; nil if it is not the attribute.
     package var emailAddress: String?
+    /// The phone number; nil if it is not the attribute.
     package var phoneNumber: String?
+    /// The user; nil if the user is not the attribute.
     package var user: UserID?
 
+    /// Creates a value with the given properties.
     package init(emailAddress: String? = nil, phoneNumber: String? = nil, user: UserID? = nil) {
         self.emailAddress = emailAddress
         self.phoneNumber = phoneNumber
         self.user = user
     }
 
+    /// Whether no attribute is given.
     package var isEmpty: Bool { emailAddress == nil && phoneNumber == nil && user == nil }
 
     /// Characters of an address or number.
     package static let lengthMax = 320
 }
 
-/// What a share says of a person: perhaps nothing but the address they were invited by.
+/// The identity of a user in a share: perhaps nothing but the address of the invitation.
 package struct PersonIdentity: Hashable, Codable, Sendable {
     /// nil until an account proves the address (B-PRT-05).
     package var user: UserID?
+    /// The attribute by which the person was invited; nil if unknown.
     package var lookup: LookupInfo?
     /// Shown once the person has accepted (B-PRT-09).
     package var givenName: String?
+    /// The family name; nil if unknown.
     package var familyName: String?
     /// The public part of the account's identity, for wrapping keys: opaque bytes; native surface only.
     package var publicIdentity: [UInt8]?
 
+    /// Creates a value with the given properties.
     package init(
         user: UserID? = nil, lookup: LookupInfo? = nil, givenName: String? = nil, familyName: String? = nil,
         publicIdentity: [UInt8]? = nil
@@ -66,16 +74,21 @@ package struct PersonIdentity: Hashable, Codable, Sendable {
         self.publicIdentity = publicIdentity
     }
 
+    /// Whether the person is known as a user.
     package var hasAccount: Bool { user != nil }
 }
 
 /// One of the people of a share, as answers carry them.
 package struct ShareParticipant: Hashable, Codable, Sendable {
-    /// Stable, made by whoever adds the participant or, failing that, by the server.
+    /// Stable, made by the client that adds the participant or, failing that, by the server.
     package var id: String
+    /// The role.
     package var role: ParticipantRole
+    /// The permission.
     package var permission: ParticipantPermission
+    /// The state of the invitation.
     package var acceptance: ParticipantAcceptance
+    /// The identity of the person.
     package var identity: PersonIdentity
     /// The short GUID of the link that only the first to open it can use (B-SHN-01); nil once it was used.
     package var oneTimeGUID: String?
@@ -85,13 +98,14 @@ package struct ShareParticipant: Hashable, Codable, Sendable {
     package var added: Int64?
     /// The newest key epoch for which a wrap of this participant is stored; nil: none.
     package var keyEpoch: Int?
-    /// The fingerprint of the public identity to which that wrap is sealed; nil: nobody said. Owner, administrators and the
-    /// participant are told.
+    /// The fingerprint of the public identity to which that wrap is sealed; nil if unknown. Sent to owner, administrators
+    /// and the participant.
     package var keyIdentity: String?
-    /// The newest key epoch in which the owner wrapped the key for this participant as an administrator; nil: none. The owner
-    /// is told, who alone gives that right.
+    /// The newest key epoch in which the owner wrapped the key for this participant as an administrator; nil if there is
+    /// none. Sent to the owner, who alone gives that right.
     package var grantEpoch: Int?
 
+    /// Creates a value with the given properties.
     package init(
         id: String, role: ParticipantRole, permission: ParticipantPermission, acceptance: ParticipantAcceptance,
         identity: PersonIdentity = PersonIdentity(), oneTimeGUID: String? = nil, isApprovedRequester: Bool = false,

@@ -1,27 +1,43 @@
-/// How a notification presents itself: the fields of `CKSubscription.NotificationInfo`. Empty lists are absent ones.
+/// The presentation of a notification: the fields of `CKSubscription.NotificationInfo`. Empty lists are absent ones.
 package struct NotificationInfo: Hashable, Sendable {
+    /// The text of the alert.
     package var alertBody: String?
+    /// The key of the alert's localized text.
     package var alertLocalizationKey: String?
     /// Names of fields whose values go into the localised text (B-PSH-05), as in the two other lists.
     package var alertLocalizationArgs: [String] = []
+    /// The title of the alert.
     package var title: String?
+    /// The key of the localized title.
     package var titleLocalizationKey: String?
+    /// The fields whose values go into the localized title.
     package var titleLocalizationArgs: [String] = []
+    /// The subtitle of the alert.
     package var subtitle: String?
+    /// The key of the localized subtitle.
     package var subtitleLocalizationKey: String?
+    /// The fields whose values go into the localized subtitle.
     package var subtitleLocalizationArgs: [String] = []
+    /// The key of the localized title of the alert's action.
     package var alertActionLocalizationKey: String?
+    /// The name of the launch image.
     package var alertLaunchImage: String?
+    /// The name of the sound.
     package var soundName: String?
     /// Names of fields that travel with the notification, at most three (B-PSH-06); `desiredKeys` in the framework.
     package var additionalFields: [String] = []
+    /// Whether the app's badge is increased.
     package var shouldBadge = false
+    /// Whether the app is woken without an alert.
     package var shouldSendContentAvailable = false
+    /// Whether the app may change the notification before it is shown.
     package var shouldSendMutableContent = false
+    /// The category of the notification.
     package var category: String?
     /// Notifications with the same one replace one another while they wait (B-PSH-08).
     package var collapseIDKey: String?
 
+    /// Creates a presentation without alert, sound and badge.
     package init() {}
 
     /// Whether people see or hear something: such a notification is urgent (B-PSH-03).

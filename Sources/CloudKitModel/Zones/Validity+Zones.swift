@@ -1,7 +1,7 @@
 extension Validity {
-    /// The name of a zone that a client makes: 1 to 255 ASCII characters, not beginning with `_` (B-LIM-11).
+    /// Checks the name of a zone that a client makes: 1 to 255 ASCII characters, not beginning with `_` (B-LIM-11).
     ///
-    /// - Throws: `badRequest`; also for `_defaultZone`, which nobody makes.
+    /// - Throws: `badRequest`; also for `_defaultZone`, which clients cannot make.
     package static func newZoneName(_ name: String) throws(RequestFailure) {
         guard isPlainName(name), name.utf8.first != UInt8(ascii: "_") else {
             throw RequestFailure(

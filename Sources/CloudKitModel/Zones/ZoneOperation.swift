@@ -5,16 +5,18 @@ package enum ZoneOperation: Hashable, Sendable {
     /// Begins a new epoch of the zone's key, the one after the present: compare and set.
     case raiseKeyEpoch(ZoneID, to: UInt32)
 
+    /// The zone that is saved or deleted.
     package var zoneID: ZoneID {
         switch self {
         case .create(let id, _), .delete(let id), .raiseKeyEpoch(let id, _): id
         }
     }
 
+    /// Whether the operation deletes.
     package var isDeletion: Bool { if case .delete = self { true } else { false } }
 }
 
-/// What became of one zone of a request.
+/// The outcome of one zone of a request.
 package enum ZoneOutcome: Hashable, Sendable {
     case zone(Zone)
     case deleted(ZoneID)

@@ -1,15 +1,20 @@
 import OrderedStore
 
-/// That a field of a record holds an asset.
+/// A reference from a field of a record to an asset.
 ///
-/// Kept under the asset, so that whether it is still needed is one short scan. A zone that goes takes its references along
-/// without touching them: its number is never used again.
+/// Kept under the asset, so that one short scan decides whether it is still needed. The references of a deleted zone are
+/// not touched: its number is never used again.
 package struct AssetReference: Hashable, Sendable {
+    /// The file.
     package var id: AssetFileID
+    /// The number of the zone.
     package var zone: UInt32
+    /// The name of the record.
     package var recordName: String
+    /// The name of the field.
     package var fieldName: String
 
+    /// Creates a value with the given properties.
     package init(id: AssetFileID, zone: UInt32, recordName: String, fieldName: String) {
         self.id = id
         self.zone = zone
@@ -61,9 +66,12 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes an asset reference.
     package mutating func set(_ reference: AssetReference) { set(reference.key, []) }
+    /// Removes an asset reference.
     package mutating func clear(_ reference: AssetReference) { clear(reference.key) }
 
+    /// Sets the bytes of the assets that the zone's records hold.
     package mutating func setAssetBytes(zone: UInt32, _ bytes: UInt64) {
         var value = ValueWriter(capacity: 8)
         value.add(bytes)

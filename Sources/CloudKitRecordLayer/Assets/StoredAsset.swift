@@ -1,17 +1,20 @@
 import OrderedStore
 
-/// What a partition knows of a file that was uploaded for its records.
+/// A file that was uploaded for records of a partition.
 ///
-/// It is there from the end of the upload until nothing refers to the file, no receipt for it can be used, and its time of
-/// grace is over; then it goes first, and the file after it.
+/// It exists from the end of the upload until nothing refers to the file, no receipt for it can be used, and its time of
+/// grace is over; then it is deleted first, and the file after it.
 package struct StoredAsset: Hashable, Sendable {
+    /// The file.
     package var id: AssetFileID
     /// Bytes.
     package var size: Int64
+    /// The checksum by which web services name the file.
     package var fileChecksum: String
     /// Until when the file stays although nothing refers to it, milliseconds since 1970.
     package var keptUntil: Int64
 
+    /// Creates a value with the given properties.
     package init(id: AssetFileID, size: Int64, fileChecksum: String, keptUntil: Int64) {
         self.id = id
         self.size = size
@@ -43,7 +46,7 @@ package struct StoredAsset: Hashable, Sendable {
 }
 
 extension Reading {
-    /// What is known of files, in their order; nil for what is none, or no more.
+    /// Returns the assets of files, in their order; nil for a file that is none, or no more.
     package func assets(_ ids: [AssetFileID]) async throws -> [StoredAsset?] {
         let values = try await get(ids.map(StoredAsset.key))
         return try zip(ids, values).map { id, bytes in try bytes.map { try StoredAsset(id, decoding: $0) } }
@@ -62,6 +65,8 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes an asset.
     package mutating func set(_ asset: StoredAsset) { set(StoredAsset.key(asset.id), asset.value) }
+    /// Removes an asset.
     package mutating func clear(_ asset: StoredAsset) { clear(StoredAsset.key(asset.id)) }
 }

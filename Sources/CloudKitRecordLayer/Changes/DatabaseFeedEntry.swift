@@ -2,9 +2,12 @@ import OrderedStore
 
 /// One zone's place in the feed of its database: there is exactly one, moved at each change (B-CHG-03).
 package struct DatabaseFeedEntry: Hashable, Sendable {
+    /// The version of the zone's last change.
     package var version: UInt64
+    /// The name of the zone.
     package var zoneName: String
 
+    /// Creates a value with the given properties.
     package init(version: UInt64, zoneName: String) {
         self.version = version
         self.zoneName = zoneName
@@ -34,6 +37,7 @@ extension WriteTransaction {
         set(DatabaseFeedEntry.key(version), Bytes(zone.name.utf8))
     }
 
+    /// Removes the zone's entry from the feed of its database.
     package mutating func removeFromDatabaseFeed(_ zone: inout ZoneHeader) {
         if zone.feedVersion != 0 { clear(DatabaseFeedEntry.key(zone.feedVersion)) }
         zone.feedVersion = 0

@@ -2,15 +2,20 @@ import OrderedStore
 
 /// One record's place in the feed of its zone: there is exactly one, moved at each save and deletion (B-CHG-05).
 ///
-/// It says enough to fill a page to the byte, and to pass over types nobody asked for, before any record is read.
+/// It suffices to fill a page to the byte, and to skip types that were not asked for, before any record is read.
 package struct FeedEntry: Hashable, Sendable {
+    /// The version of the record's last change.
     package var version: UInt64
+    /// The name of the record.
     package var recordName: String
+    /// The record type.
     package var recordType: String
+    /// Whether the record was deleted.
     package var isTombstone: Bool
     /// Bytes of the stored record.
     package var size: Int
 
+    /// Creates a value with the given properties.
     package init(version: UInt64, recordName: String, recordType: String, isTombstone: Bool, size: Int) {
         self.version = version
         self.recordName = recordName
@@ -68,10 +73,12 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes an entry of a zone's feed.
     package mutating func set(_ entry: FeedEntry, zone: UInt32) {
         set(FeedEntry.key(zone: zone, version: entry.version), entry.value)
     }
 
+    /// Removes an entry of a zone's feed.
     package mutating func clearFeedEntry(zone: UInt32, version: UInt64) {
         if version != 0 { clear(FeedEntry.key(zone: zone, version: version)) }
     }

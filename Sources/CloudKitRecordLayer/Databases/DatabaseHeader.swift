@@ -1,7 +1,7 @@
 import CloudKitModel
 import OrderedStore
 
-/// What a partition says about itself, in one value: read first in each write, so that its version is taken first.
+/// The state of a partition in one value: read first in each write, so that its version is taken first.
 package struct DatabaseHeader: Hashable, Sendable {
     /// The newest version given out; never goes back, never given twice (B-BKD-11).
     package var version: UInt64
@@ -9,6 +9,7 @@ package struct DatabaseHeader: Hashable, Sendable {
     package var nextZoneNumber: UInt32
     /// Live custom zones (B-LIM-06).
     package var zoneCount: UInt32
+    /// The number of records in the database.
     package var recordCount: UInt64
     /// Bytes of stored records, for quota (B-BKD-14).
     package var recordBytes: UInt64
@@ -22,6 +23,7 @@ package struct DatabaseHeader: Hashable, Sendable {
     /// Subscriptions that changes of this partition may meet: without any, a save asks no further.
     package var subscriptionCount: UInt32
 
+    /// Creates the header of an empty database.
     package init() {
         version = 0
         nextZoneNumber = Self.firstCustomZone
@@ -37,6 +39,7 @@ package struct DatabaseHeader: Hashable, Sendable {
     /// The default zone's number; it needs no creation.
     package static let defaultZone: UInt32 = 1
     static let firstCustomZone: UInt32 = 2
+    /// The key of the header.
     package static let key: Bytes = [Subspace.databaseHeader.rawValue]
 
     /// Takes the next `count` versions; the first of them.
@@ -47,9 +50,10 @@ package struct DatabaseHeader: Hashable, Sendable {
 }
 
 extension DatabaseHeader {
-    /// 1: without floor of key epochs. 2: without count of subscriptions.
+    /// 1: without the minimum of key epochs. 2: without count of subscriptions.
     private static let format: UInt8 = 3
 
+    /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 57)
         value.add(byte: Self.format)
@@ -65,6 +69,7 @@ extension DatabaseHeader {
         return value.bytes
     }
 
+    /// Reads the stored form.
     package init(decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .databaseHeader)
         let format = try value.byte()
@@ -86,16 +91,9 @@ extension Reading {
     package func databaseHeader() async throws -> DatabaseHeader {
         try await get(DatabaseHeader.key).map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
     }
-
-    /// The partition's header and one of its zones, in one go.
-    package func headers(zoneNamed name: String) async throws -> (database: DatabaseHeader, zone: ZoneHeader?) {
-        let values = try await get([DatabaseHeader.key, ZoneHeader.key(named: name)])
-        let database = try values[0].map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
-        if let bytes = values[1] { return (database, try ZoneHeader(name: name, decoding: bytes)) }
-        return (database, name == ZoneID.defaultZoneName ? .implicitDefault : nil)
-    }
 }
 
 extension WriteTransaction {
+    /// Writes the header.
     package mutating func set(_ header: DatabaseHeader) { set(DatabaseHeader.key, header.encoded) }
 }

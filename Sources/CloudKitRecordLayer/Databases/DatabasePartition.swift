@@ -19,7 +19,7 @@ extension Partition {
         Partition("schema/\(container.name)/\(environment.rawValue)")
     }
 
-    /// What the cloud knows about its own partitions: which there are, which have work waiting, the store's epoch.
+    /// The registry of the cloud's own partitions: their names, those with work waiting, the store's epoch.
     package static let registry = Partition("registry")
 }
 

@@ -3,6 +3,7 @@ import OrderedStore
 
 /// The registry's partition: which partitions there are, and which of them have work waiting.
 extension Reading {
+    /// Returns whether the registry lists a partition.
     package func isKnown(_ partition: Partition) async throws -> Bool {
         try await get(Partition.knownKey(partition.name)) != nil
     }
@@ -17,7 +18,7 @@ extension Reading {
         }
     }
 
-    /// Up to `limit` private databases of anybody, after one, in the order of their names.
+    /// Returns up to `limit` private databases of any users, after one, in the order of their names.
     package func knownPrivateDatabases(after partition: Partition?, limit: Int) async throws -> [Partition] {
         var key = KeyBuilder(.knownPartition)
         key.appendStart(of: Partition.privatePrefix)
@@ -69,6 +70,7 @@ extension WriteTransaction {
         if try await whenPushed(partition) == marked { clear(Partition.pushedKey(partition.name)) }
     }
 
+    /// Adds a partition to the registry.
     package mutating func setKnown(_ partition: Partition) { set(Partition.knownKey(partition.name), []) }
 
     /// - Parameter promised: Milliseconds since 1970.
@@ -88,7 +90,7 @@ extension WriteTransaction {
 }
 
 extension Partition {
-    /// What the names of all private databases of a container and environment begin with.
+    /// Returns the prefix of the names of all private databases of a container and environment.
     package static func privateDatabases(_ container: ContainerID, _ environment: Environment) -> String {
         "private/\(container.name)/\(environment.rawValue)/"
     }

@@ -27,7 +27,7 @@ enum FoldedText {
         return result
     }
 
-    /// What an index entry holds of the text, and whether that is all of it.
+    /// Returns the part of the text that an index entry holds, and whether that is all of it.
     static func indexed(_ text: String) -> (text: String, isWhole: Bool) {
         let folded = fold(text)
         if folded.count <= indexedBytesMax { return (String(decoding: folded, as: UTF8.self), true) }

@@ -1,4 +1,4 @@
-/// Where a place lies on a grid of 2^31 by 2^31, its row and column interleaved bit by bit (a Z curve).
+/// The cell of a location on a grid of 2^31 by 2^31, its row and column interleaved bit by bit (a Z curve).
 ///
 /// Every square of a coarser grid is one range of codes, so a circle is a handful of ranges (B-QRY-10); a cell of the
 /// finest grid is under 2 cm wide.

@@ -11,11 +11,11 @@ package struct IndexEntries: Hashable, Sendable {
     /// Keys to be set, each with an empty value.
     package private(set) var added: [Bytes] = []
 
-    /// What becomes of the entries when `old` gives way to `new`.
+    /// Compares the entries of a record before and after a change.
     ///
     /// - Parameters:
-    ///   - old: What the zone held; nil or a tombstone: nothing.
-    ///   - new: What it will hold; nil or a tombstone: nothing.
+    ///   - old: The record that the zone held; nil or a tombstone: nothing.
+    ///   - new: The record that it will hold; nil or a tombstone: nothing.
     ///   - oldIndexes: The indexes of the old record's type; they may be left out if the types are the same.
     ///   - newIndexes: The indexes of the new record's type; nil if that has no definition: only its extent is kept.
     /// - Throws: `internalError` if a stored field was damaged.
@@ -66,9 +66,9 @@ package struct IndexEntries: Hashable, Sendable {
         return key.bytes
     }
 
-    /// The entries that one field gives rise to, of every kind that its marks ask for; an entry may occur twice.
+    /// Returns the entries of one field, of every kind that its marks ask for; an entry may occur twice.
     ///
-    /// - Parameter prefix: What stands before each entry: a zone's, or nothing.
+    /// - Parameter prefix: The bytes before each entry: a zone's, or nothing.
     static func entries(
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes = []
     ) throws -> [Bytes] {
@@ -94,7 +94,7 @@ package struct IndexEntries: Hashable, Sendable {
 }
 
 extension [Bytes] {
-    /// Those that `others` does not hold. Most fields have one entry or a few.
+    /// Returns the elements that `others` does not hold. Most fields have one entry or a few.
     fileprivate func without(_ others: [Bytes]) -> [Bytes] {
         if count * others.count <= 64 { return filter { !others.contains($0) } }
         let others = Set(others)

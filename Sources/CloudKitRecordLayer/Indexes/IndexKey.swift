@@ -56,7 +56,7 @@ enum IndexKey {
     }
 }
 
-/// What one index entry says.
+/// The contents of one index entry.
 struct IndexHit: Hashable, Sendable {
     /// The elements of the key that make up the value.
     var value: Bytes

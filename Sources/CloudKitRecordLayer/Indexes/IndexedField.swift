@@ -2,8 +2,10 @@ import CloudKitModel
 
 /// Which questions a field can answer (B-QRY-14); the raw values are those of the schema's `FieldIndexes`.
 package struct IndexMarks: OptionSet, Hashable, Sendable {
+    /// The value as it is stored and sent.
     package let rawValue: UInt8
 
+    /// Creates the value from its stored form.
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Equality, membership, list tests.
@@ -18,12 +20,14 @@ package struct IndexMarks: OptionSet, Hashable, Sendable {
 package struct IndexedField: Hashable, Sendable {
     /// Attributes go by their schema name, `___createTime` and so on.
     package var name: String
+    /// The type of the field.
     package var type: FieldType
     /// The indexes that every save keeps up to date.
     package var marks: IndexMarks
-    /// Those of `marks` that do not cover older records yet: queries may not use them (B-SCH-07).
+    /// The members of `marks` that do not cover older records yet: queries may not use them (B-SCH-07).
     package var building: IndexMarks
 
+    /// Creates a value with the given properties.
     package init(name: String, type: FieldType, marks: IndexMarks, building: IndexMarks = []) {
         self.name = name
         self.type = type
@@ -31,6 +35,7 @@ package struct IndexedField: Hashable, Sendable {
         self.building = building
     }
 
+    /// Creates the field of an attribute that every record has.
     package init(_ field: QueryKey.SystemField, marks: IndexMarks, building: IndexMarks = []) {
         self.init(name: field.schemaName, type: field.fieldType, marks: marks, building: building)
     }
@@ -57,15 +62,18 @@ extension QueryKey.SystemField {
 
 /// All that can be asked about the records of one type.
 package struct RecordIndexes: Hashable, Sendable {
+    /// The record type.
     package let recordType: String
     /// Every field of the type, indexed or not, and the attributes that are indexed; sorted by name.
     package let fields: [IndexedField]
 
+    /// Creates a value with the given properties.
     package init(recordType: String, fields: [IndexedField]) {
         self.recordType = recordType
         self.fields = fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
+    /// Returns the field of a name; nil if the type has none.
     package subscript(name: String) -> IndexedField? { fields.first { $0.name == name } }
 
     /// Whether a query could use any index of the type.

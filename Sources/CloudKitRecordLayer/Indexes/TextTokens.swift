@@ -66,7 +66,7 @@ enum TextTokens {
         return true
     }
 
-    /// What an index entry holds of a word.
+    /// Returns the part of a word that an index entry holds.
     static func indexed(_ word: String) -> String {
         guard word.utf8.count > indexedBytesMax else { return word }
         var end = word.utf8.index(word.startIndex, offsetBy: indexedBytesMax)

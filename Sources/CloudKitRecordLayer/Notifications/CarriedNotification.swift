@@ -1,12 +1,14 @@
 import CloudKitModel
 import OrderedStore
 
-/// A notification that belongs into the queue of somebody else than the partition's owner: a job in its outbox.
+/// A notification for the queue of another user than the partition's owner: a job in its outbox.
 package struct CarriedNotification: Hashable, Sendable {
-    /// The order of jobs, and what tells them apart.
+    /// The order of jobs, and their identity.
     package var version: UInt64
+    /// The notification or change to deliver.
     package var content: Content
 
+    /// The kinds of content.
     package enum Content: Hashable, Sendable {
         /// Decided altogether, for one user.
         case draft(NotificationDraft, receiver: UserID)
@@ -15,6 +17,7 @@ package struct CarriedNotification: Hashable, Sendable {
         case sharedChange(SharedZoneChange)
     }
 
+    /// Creates a value with the given properties.
     package init(version: UInt64, content: Content) {
         self.version = version
         self.content = content
@@ -75,9 +78,11 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes a notification for other partitions.
     package mutating func set(_ carried: CarriedNotification) {
         set(CarriedNotification.key(carried.version), carried.value)
     }
 
+    /// Removes a notification for other partitions.
     package mutating func clear(_ carried: CarriedNotification) { clear(CarriedNotification.key(carried.version)) }
 }

@@ -1,12 +1,13 @@
 import OrderedStore
 
-/// How much a queue of notifications keeps.
+/// The limits of a queue of notifications.
 package struct NotificationQueueLimits: Hashable, Sendable {
     /// Notifications of one user that wait; of more, the oldest go.
     package var countMax: Int
     /// Milliseconds that a notification waits at most.
     package var lifetime: Int64
 
+    /// Creates a value with the given properties.
     package init(countMax: Int = 500, lifetime: Int64 = 7 * 86_400_000) {
         self.countMax = countMax
         self.lifetime = lifetime
@@ -28,8 +29,8 @@ package struct NotificationEnqueuing: Sendable {
         self.now = now
     }
 
-    /// Queues drafts in their order, each in place of the one with its collapse key, and lets go of what is too old or too
-    /// much.
+    /// Queues drafts in their order, each in place of the one with its collapse key, and removes entries that are too old
+    /// or too many.
     package mutating func enqueue(_ drafts: [NotificationDraft], _ transaction: inout WriteTransaction) async throws {
         if drafts.isEmpty { return }
         for draft in drafts { try await enqueue(draft, &transaction) }
@@ -81,8 +82,9 @@ package struct NotificationEnqueuing: Sendable {
     }
 }
 
-/// What one look into a queue found for one device.
+/// The notifications that one read of a queue found for one device.
 package struct NotificationPage: Hashable, Sendable {
+    /// The notifications, oldest first.
     package var notifications: [QueuedNotification]
     /// Up to where the queue was read; the device's position once it has these.
     package var position: UInt64
@@ -93,12 +95,12 @@ package struct NotificationPage: Hashable, Sendable {
 }
 
 extension Reading {
-    /// The next notifications for a device.
+    /// Returns the next notifications for a device.
     ///
     /// - Parameters:
-    ///   - position: Up to where the device has read.
+    ///   - position: The position up to which the device has read.
     ///   - limit: Entries of the queue to be looked at.
-    ///   - oldest: Notifications queued before are passed over, milliseconds since 1970.
+    ///   - oldest: Notifications queued before are skipped, milliseconds since 1970.
     package func notifications(
         for device: String?, after position: UInt64, header: NotificationQueueHeader, oldest: Int64, limit: Int
     ) async throws -> NotificationPage {

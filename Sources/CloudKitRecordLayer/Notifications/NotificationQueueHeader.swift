@@ -1,6 +1,6 @@
 import OrderedStore
 
-/// What a user's queue of notifications says about itself, in one value.
+/// The state of a user's queue of notifications, in one value.
 package struct NotificationQueueHeader: Hashable, Sendable {
     /// The place of the newest notification; never goes back.
     package var sequence: UInt64
@@ -10,9 +10,10 @@ package struct NotificationQueueHeader: Hashable, Sendable {
     package var oldest: Int64
     /// The newest notification that went because there were too many or it was too old; 0: none did.
     package var lost: UInt64
-    /// Devices with a token, by the identifier they signed in with; nil for one that did not tell.
+    /// Devices with a token, by the identifier they signed in with; nil for one without.
     package var devices: [String?]
 
+    /// Creates the header of an empty queue.
     package init() {
         sequence = 0
         count = 0
@@ -21,7 +22,7 @@ package struct NotificationQueueHeader: Hashable, Sendable {
         devices = []
     }
 
-    /// Whether anybody but the device that made a change waits for news of it.
+    /// Whether a device other than the one that made a change waits for notifications of it.
     package func hasReceiver(besides origin: String?) -> Bool {
         devices.contains { $0 == nil || $0 != origin }
     }
@@ -63,5 +64,6 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes the header.
     package mutating func set(_ header: NotificationQueueHeader) { set(NotificationQueueHeader.key, header.value) }
 }

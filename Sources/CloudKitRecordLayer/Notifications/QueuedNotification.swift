@@ -10,6 +10,7 @@ package struct NotificationDraft: Hashable, Sendable {
     /// JSON, as it leaves.
     package var payload: Bytes
 
+    /// Creates a value with the given properties.
     package init(collapseKey: String, origin: String?, payload: Bytes) {
         self.collapseKey = collapseKey
         self.origin = origin
@@ -23,15 +24,19 @@ package struct QueuedNotification: Hashable, Sendable {
     package struct Origin: Hashable, Sendable {
         /// nil: unknown, or several.
         package var device: String?
+        /// The position in the queue.
         package var sequence: UInt64
     }
 
+    /// The position in the queue.
     package var sequence: UInt64
+    /// The key by which a newer notification replaces an older one.
     package var collapseKey: String
     /// Milliseconds since 1970.
     package var queued: Int64
     /// One for each device that caused this notification or one that it replaced.
     package var origins: [Origin]
+    /// The payload, one JSON object.
     package var payload: Bytes
 
     /// More devices than these count as one unknown one.
@@ -51,7 +56,7 @@ package struct QueuedNotification: Hashable, Sendable {
         }
     }
 
-    /// Whether a device that has read up to `position` is to hear of it: somebody else had a part in it since.
+    /// Returns whether a device that has read up to `position` is notified: another device had a part in it since.
     package func concerns(device: String?, after position: UInt64) -> Bool {
         origins.contains { $0.sequence > position && ($0.device == nil || $0.device != device) }
     }

@@ -1,7 +1,7 @@
 import CloudKitModel
 
-/// What one commit changed in a zone that is shared: one value, however many take part. Who of them is to hear of it is
-/// worked out when it is carried, from the seats they have.
+/// The changes of one commit in a zone that is shared: one value, however many take part. The participants to notify are
+/// determined at delivery, from their participant slots.
 package struct SharedZoneChange: Hashable, Sendable {
     /// The number of the zone's incarnation.
     package var zone: UInt32
@@ -12,8 +12,10 @@ package struct SharedZoneChange: Hashable, Sendable {
     /// The device that made the change: it needs no notification (B-PSH-01); nil if unknown.
     package var origin: String?
 
+    /// Creates a value with the given properties.
     package init(zone: UInt32) { self.zone = zone }
 
+    /// Whether nothing changed.
     package var isEmpty: Bool { recordTypes.isEmpty && users.isEmpty }
 
     /// Notes that a record of a share changed, entered it or left it.
@@ -21,9 +23,9 @@ package struct SharedZoneChange: Hashable, Sendable {
         recordTypes[share, default: []].insert(recordType)
     }
 
-    /// The types of what changed for a member; nil: nothing did.
+    /// Returns the types of the records that changed for a member; nil for none.
     ///
-    /// - Parameter version: Of the change: a seat taken later has it in the member's first fetch.
+    /// - Parameter version: Of the change: a slot taken later has it in the member's first fetch.
     package func recordTypes(for member: ShareMember, at version: UInt64) -> Set<String>? {
         let seen = member.seats.filter { $0.joined <= version }.compactMap { recordTypes[$0.share] }
         if seen.isEmpty { return nil }

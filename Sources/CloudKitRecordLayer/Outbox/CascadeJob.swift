@@ -2,13 +2,16 @@ import OrderedStore
 
 /// A cascade that waits: in the default zone, what a deleted record takes with it goes later (B-REF-08).
 package struct CascadeJob: Hashable, Sendable {
-    /// The order of jobs, and what tells them apart.
+    /// The order of jobs, and their identity.
     package var version: UInt64
+    /// The name of the zone.
     package var zoneName: String
+    /// The number of the zone.
     package var zone: UInt32
     /// The record that is gone.
     package var target: String
 
+    /// Creates a value with the given properties.
     package init(version: UInt64, zoneName: String, zone: UInt32, target: String) {
         self.version = version
         self.zoneName = zoneName
@@ -48,6 +51,8 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes a job.
     package mutating func set(_ job: CascadeJob) { set(CascadeJob.key(job.version), job.value) }
+    /// Removes a job.
     package mutating func clear(_ job: CascadeJob) { clear(CascadeJob.key(job.version)) }
 }

@@ -1,7 +1,7 @@
 import CloudKitModel
 import OrderedStore
 
-/// A value in the form in which queries tell values apart.
+/// A value in the form in which queries compare values.
 enum ComparisonKey: Hashable, Sendable {
     case text(Bytes)
     case integer(Int64)

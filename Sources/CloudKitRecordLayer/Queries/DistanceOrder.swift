@@ -11,7 +11,7 @@ struct DistanceOrder {
     private let farthest: Double
     private let wantsMissing: Bool
     private var outer: Double
-    /// What was named last; only what comes after it is named again.
+    /// The last record that was named; only records after it are named again.
     private var floor: (distance: Double, recordName: String)?
     private var missing: IndexWalk?
 
@@ -79,7 +79,7 @@ struct DistanceOrder {
         return steps.map { .init(value: QuerySortTerm.noDistance, recordName: $0.hit.recordName) }
     }
 
-    /// The nearest of what lies beyond the floor and within the ring, in order.
+    /// Returns the nearest records beyond `floor` and within the ring, in order.
     private func ring(
         in view: ReadTransaction, _ entriesRead: inout Int
     ) async throws -> [(distance: Double, recordName: String)] {

@@ -9,7 +9,7 @@ struct IndexScan: Hashable, Sendable {
         var prefixCount: Int
     }
 
-    /// How few records a scan is likely to find; less is better.
+    /// An estimate of the records that a scan finds; less is better.
     enum Rank: Int, Comparable, Hashable, Sendable {
         case nothing, equality, oneOfMany, member, prefix, range, near, extent
 
@@ -23,7 +23,7 @@ struct IndexScan: Hashable, Sendable {
     var parts: [Part]
     /// Whether a record may have several entries within the parts.
     var mayRepeat = false
-    /// Cells outside are passed over before their records are read.
+    /// Cells outside are skipped before their records are read.
     var circle: Circle?
 
     struct Circle: Hashable, Sendable {
@@ -58,7 +58,7 @@ struct IndexScan: Hashable, Sendable {
 
     static let nothing = IndexScan(.extent, [], rank: .nothing, parts: [])
 
-    /// Where the condition can be looked up; nil for one that has to be asked of each record.
+    /// Creates the scan for a condition; nil for one that has to be checked on each record.
     init?(_ condition: QueryCondition, recordType: String) {
         if case .never = condition.test {
             self = .nothing
@@ -180,7 +180,7 @@ struct IndexScan: Hashable, Sendable {
         return Part(range: range, prefixCount: prefix.bytes.count)
     }
 
-    /// What both scans hold, if they are single ranges of the same ordered index; nil otherwise.
+    /// Returns the range that both scans share, if they are single ranges of the same ordered index; nil otherwise.
     func intersection(_ other: IndexScan) -> IndexScan? {
         guard kind == .ordered, other.kind == .ordered, fields == other.fields else { return nil }
         if parts.isEmpty || other.parts.isEmpty { return .nothing }

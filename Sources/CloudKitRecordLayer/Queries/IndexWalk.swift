@@ -27,7 +27,7 @@ struct IndexWalk {
         }
     }
 
-    /// The next entries, at least one unless there are none left; those outside a circle are passed over.
+    /// Returns the next entries, at least one unless there are none left; those outside a circle are skipped.
     mutating func next(_ limit: Int, in view: ReadTransaction) async throws -> [Step] {
         while let part = parts.first {
             let range = KeyRange(lower: zonePrefix + part.range.lower, upper: zonePrefix + part.range.upper)

@@ -1,6 +1,6 @@
 import OrderedStore
 
-/// What one request may read before it answers with what it has and a place to go on from.
+/// The limits on the reads of one request, which then answers with a part and the position to continue from.
 ///
 /// A page may therefore hold fewer records than asked for, or none, and still not be the last.
 package struct QueryBudget: Hashable, Sendable {
@@ -11,6 +11,7 @@ package struct QueryBudget: Hashable, Sendable {
     /// Up to so many records are sorted in memory rather than found by walking the index of the order.
     package var sortedInMemoryMax: Int
 
+    /// Creates a value with the given properties.
     package init(entriesMax: Int = 10_000, bytesMax: Int = 16 << 20, sortedInMemoryMax: Int = 1000) {
         self.entriesMax = entriesMax
         self.bytesMax = bytesMax
@@ -22,14 +23,17 @@ package struct QueryBudget: Hashable, Sendable {
 
 /// One record that a query found.
 package struct QueryRow: Hashable, Sendable {
+    /// The number of the record's zone.
     package var zone: UInt32
+    /// The record.
     package var record: StoredRecord
 }
 
-/// What one run of a query found.
+/// The rows that one run of a query found.
 package struct QueryRows: Hashable, Sendable {
+    /// The rows of the page, in order.
     package var rows: [QueryRow]
-    /// Where to go on; nil when there is nothing more.
+    /// The position to continue from; nil when there is nothing more.
     package var next: QueryPosition?
 }
 

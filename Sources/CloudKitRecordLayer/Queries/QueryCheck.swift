@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What the plan of a query depends on besides the query and the indexes.
+/// The settings that the plan of a query depends on besides the query and the indexes.
 package struct QuerySettings: Hashable, Sendable {
     /// Named in the text of one error.
     package var container: ContainerID
@@ -9,6 +9,7 @@ package struct QuerySettings: Hashable, Sendable {
     /// Values of an `IN` (B-LIM-09).
     package var filterValuesMax: Int
 
+    /// Creates a value with the given properties.
     package init(container: ContainerID, ignoresCase: Bool = true, filterValuesMax: Int = 250) {
         self.container = container
         self.ignoresCase = ignoresCase

@@ -1,12 +1,13 @@
 import CloudKitModel
 import OrderedStore
 
-/// How a query is answered: decided from the query and the indexes of its type alone.
+/// The plan for answering a query: decided from the query and the indexes of its type alone.
 ///
 /// One index drives: without an order the one likely to find the fewest records, with an order that of its first key.
 /// Every condition is then checked on the records themselves. No plan reads a type's records without the index that
-/// the question needs: that is the documented error instead (B-QRY-15).
+/// the query needs: that is the documented error instead (B-QRY-15).
 package struct QueryPlan: Hashable, Sendable {
+    /// The record type.
     package let recordType: String
     let conditions: [QueryCondition]
     /// nil: the order of the driving index.
@@ -83,7 +84,7 @@ package struct QueryPlan: Hashable, Sendable {
 
     private var neededNames: Set<String> { Set(conditions.flatMap { $0.fields.map(\.name) }) }
 
-    /// Where a record stands in the order.
+    /// Returns the position of a record in the order.
     func position(of record: StoredRecord, zone: UInt32, in order: SortOrder) throws -> SortPosition {
         let values = try IndexedValues(record, names: Set(order.terms.map(\.field.name)))
         return SortPosition(

@@ -1,7 +1,7 @@
 import OrderedStore
 
-/// Where the next page of a query begins: a place in an index, not a count of records, so that saves between pages
-/// neither repeat nor skip records that were not changed themselves (B-QRY-18).
+/// The position at which the next page of a query begins: a place in an index, not a count of records, so that saves
+/// between pages neither repeat nor skip records that were not changed themselves (B-QRY-18).
 package struct QueryPosition: Hashable, Sendable {
     enum Place: Hashable, Sendable {
         /// After an entry of the driving index.

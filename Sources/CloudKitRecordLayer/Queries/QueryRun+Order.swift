@@ -6,7 +6,7 @@ private struct SortedRow: Sendable {
     var record: StoredRecord
 }
 
-/// What one zone contributes to a page in order.
+/// The part of a page in order that one zone contributes.
 private struct SortedRows: Sendable {
     var rows: [SortedRow] = []
     /// Everything before this was found; nil if there is nothing more, or more than the page takes.
@@ -161,7 +161,7 @@ private struct SortGroup {
         if group.count > room { group.removeSubrange(room...) }
     }
 
-    /// How far the order was followed; nil if no farther than the page before.
+    /// Returns the position up to which the order was followed; nil if no farther than the page before.
     func end(zone: UInt32) -> SortPosition? {
         guard let last else { return nil }
         let end = SortPosition(

@@ -2,7 +2,7 @@ import OrderedStore
 
 /// One request of a query: carries out a plan inside a transaction, within a budget.
 ///
-/// What is found is as of the transaction: never behind a commit (B-QRY-20).
+/// The rows are those of the transaction: never behind a commit (B-QRY-20).
 package struct QueryRun: Sendable {
     let plan: QueryPlan
     let view: ReadTransaction
@@ -12,6 +12,7 @@ package struct QueryRun: Sendable {
     var entriesRead = 0
     var bytesRead = 0
 
+    /// Creates a run of a plan.
     package init(
         _ plan: QueryPlan, in view: ReadTransaction, budget: QueryBudget = QueryBudget(),
         isVisible: RecordVisibility? = nil
@@ -70,7 +71,7 @@ extension QueryRun {
     ) async throws -> Bool {
         var walk = IndexWalk(plan.scan, zone: zone, after: start)
         var reader = RecordReader(view, zone: zone)
-        // One more than fits tells whether there is more.
+        // One more than fits shows whether there is more.
         var size = min(limit - found.rows.count + 1, QueryBudget.scanSize)
         while true {
             let hits = try await walk.next(size, in: view)

@@ -8,7 +8,7 @@ import OrderedStore
 struct QuerySortTerm: Hashable, Sendable {
     let field: IndexedField
     let isAscending: Bool
-    /// Where distances are measured from; nil: by value.
+    /// The point from which distances are measured; nil for an order by value.
     let center: Place?
 
     /// The bytes that the order compares; of a term without a center, what the ordered index holds.
@@ -34,7 +34,7 @@ struct QuerySortTerm: Hashable, Sendable {
     static let noDistance = bytes(ofDistance: .infinity)
 }
 
-/// Where a record stands in the order of a query: its values, then its name, then its zone.
+/// The position of a record in the order of a query: its values, then its name, then its zone.
 struct SortPosition: Hashable, Sendable {
     /// One for each term; the first alone for the end of all records that share it.
     var values: [Bytes]

@@ -16,7 +16,7 @@ struct RecordReader {
         self.zone = zone
     }
 
-    /// How many records to read at once: by the size of those read so far.
+    /// The number of records to read at once: by the size of those read so far.
     var batchSize: Int {
         if recordsRead == 0 { return Self.firstBatch }
         let average = max(1, bytesRead / recordsRead)

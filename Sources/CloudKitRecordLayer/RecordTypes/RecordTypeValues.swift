@@ -2,12 +2,14 @@ import OrderedStore
 
 /// The schema's partition: one entry a record type, and a version that every change raises.
 extension Reading {
+    /// Returns the version of the stored schema; 0 before the first.
     package func schemaVersionValue() async throws -> UInt64 {
         guard let bytes = try await get(Self.schemaVersionKey) else { return 0 }
         var value = ValueReader(bytes, of: .schemaVersion)
         return try value.number()
     }
 
+    /// Returns the stored record types, by name.
     package func recordTypeValues() async throws -> [(name: String, value: Bytes)] {
         try await scan(Subspace.recordType.range, limit: .max).map { entry in
             var key = KeyReader(entry.key, in: .recordType)
@@ -19,10 +21,12 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes a record type.
     package mutating func setRecordTypeValue(_ name: String, _ value: Bytes) {
         set(KeyBuilder(.recordType).adding(name).bytes, value)
     }
 
+    /// Writes the version of the schema.
     package mutating func setSchemaVersionValue(_ version: UInt64) {
         var value = ValueWriter(capacity: 8)
         value.add(version)

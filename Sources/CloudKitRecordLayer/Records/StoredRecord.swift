@@ -1,24 +1,32 @@
 import CloudKitModel
 import OrderedStore
 
-/// A record as it lies in the store: a small header, then its fields in the form in which they leave on the wire.
+/// A record in its stored form: a small header, then its fields in the form in which they leave on the wire.
 ///
-/// Reading takes slices of the fields; what nobody asked for is passed over. A deleted record of a custom zone stays as a
+/// Reading takes slices of the fields; fields that were not asked for are skipped. A deleted record of a custom zone stays as a
 /// tombstone under the same key, so that a new record of that name finds the feed entry to move.
 package struct StoredRecord: Hashable, Sendable {
+    /// The name of the record.
     package var name: String
+    /// The record type.
     package var recordType: String
+    /// Whether the record was deleted.
     package var isTombstone: Bool
-    /// What the change tag is made of (B-REC-06).
+    /// The version that the change tag is made of (B-REC-06).
     package var tagVersion: UInt64
-    /// Where the record stands in the zone's feed; 0 in zones without one.
+    /// The record's position in the zone's feed; 0 in zones without one.
     package var feedVersion: UInt64
+    /// The creation.
     package var created: Stamp
+    /// The last modification.
     package var modified: Stamp
+    /// The name of the parent record; nil if there is none.
     package var parent: String?
+    /// The name of the share's record; nil if the record is no root.
     package var share: String?
+    /// The short GUID of the share's link; nil if there is none.
     package var shortGUID: String?
-    /// How its sealed values are keyed; nil where it never had any.
+    /// The keys of its sealed values; nil where it never had any.
     package var protection: Protection?
     /// Bytes it takes in the store; 0 before it was there.
     package private(set) var storedBytes = 0
@@ -28,7 +36,7 @@ package struct StoredRecord: Hashable, Sendable {
 /// Fields one after the other, each as name, type, JSON.
 private struct PackedFields: Hashable, Sendable {
     var bytes: Bytes
-    /// Where the number of fields stands.
+    /// The offset of the number of fields.
     var offset: Int
 }
 
@@ -54,7 +62,7 @@ extension StoredRecord {
         packed = PackedFields(packing: fields)
     }
 
-    /// What stays of a record of a custom zone that is gone.
+    /// Creates the tombstone of a deleted record of a custom zone.
     package init(tombstoneOf record: StoredRecord, version: UInt64, modified: Stamp) {
         self = record
         isTombstone = true
@@ -68,12 +76,14 @@ extension StoredRecord {
         packed = PackedFields(packing: [])
     }
 
+    /// Returns the key of a record.
     package static func key(zone: UInt32, name: String) -> Bytes {
         var key = KeyBuilder(.record, zone: zone, capacity: 6 + name.utf8.count)
         key.append(name)
         return key.bytes
     }
 
+    /// The change tag.
     package var changeTag: ChangeTag { ChangeTag(version: tagVersion) }
 
     /// Whether the two hold the same bytes of fields.
@@ -153,6 +163,7 @@ extension StoredRecord {
     /// 1: without protection.
     private static let format: UInt8 = 2
 
+    /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 192 + packed.contents.count)
         value.add(byte: Self.format)
@@ -178,6 +189,7 @@ extension StoredRecord {
         return value.bytes
     }
 
+    /// Reads the stored form.
     package init(name: String, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .record)
         let format = try value.byte()
@@ -234,5 +246,6 @@ extension WriteTransaction {
         return value.count
     }
 
+    /// Removes a record.
     package mutating func clearRecord(zone: UInt32, name: String) { clear(StoredRecord.key(zone: zone, name: name)) }
 }

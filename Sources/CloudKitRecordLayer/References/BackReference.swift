@@ -1,6 +1,6 @@
 import OrderedStore
 
-/// That one record points at another in a way that matters when the other goes (B-REF-05, B-REF-07).
+/// A reference from one record to another that matters when the other is deleted (B-REF-05, B-REF-07).
 ///
 /// Kept under the target, so that a cascade or a violation is found by one short scan, however large the zone.
 package struct BackReference: Hashable, Sendable {
@@ -11,13 +11,16 @@ package struct BackReference: Hashable, Sendable {
         case parent = 3
     }
 
+    /// The name of the record that is pointed at.
     package var target: String
+    /// The kind of the reference.
     package var kind: Kind
     /// The record that holds the reference.
     package var holder: String
     /// The field that holds it; nil for `parent`. A record pointing at a target from two fields has two of these.
     package var field: String?
 
+    /// Creates a value with the given properties.
     package init(target: String, kind: Kind, holder: String, field: String?) {
         self.target = target
         self.kind = kind
@@ -64,7 +67,7 @@ extension Reading {
         return try await scan(KeyRange(prefix: key.bytes), limit: .max).map { try BackReference($0).holder }
     }
 
-    /// How many deleteSelf references point at each target (B-LIM-07).
+    /// Returns the number of deleteSelf references to each target (B-LIM-07).
     package func ownerCounts(zone: UInt32, targets: [String]) async throws -> [Int] {
         let values = try await get(targets.map { BackReference.ownerCountKey(zone: zone, target: $0) })
         return try values.map { bytes in
@@ -76,10 +79,13 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes a back-reference.
     package mutating func set(_ reference: BackReference, zone: UInt32) { set(reference.key(zone: zone), []) }
 
+    /// Removes a back-reference.
     package mutating func clear(_ reference: BackReference, zone: UInt32) { clear(reference.key(zone: zone)) }
 
+    /// Sets the number of records that own a target.
     package mutating func setOwnerCount(zone: UInt32, target: String, _ count: Int) {
         let key = BackReference.ownerCountKey(zone: zone, target: target)
         if count <= 0 { return clear(key) }

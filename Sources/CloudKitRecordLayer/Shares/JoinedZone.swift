@@ -1,12 +1,14 @@
 import CloudKitModel
 import OrderedStore
 
-/// A zone of somebody else that a user has a seat in, as the user's own partition remembers it.
+/// A zone of another user in which a user has a participant slot, as the user's own partition remembers it.
 ///
-/// Writers of the zone do not touch it, however many members there are: what happened since is noted here when the user
+/// Writers of the zone do not touch it, however many members there are: changes since are noted here when the user
 /// next asks. So only accepting and leaving take two partitions.
 package struct JoinedZone: Hashable, Sendable {
+    /// The owner of the zone.
     package var owner: UserID
+    /// The name of the zone.
     package var zoneName: String
     /// The number of the zone's incarnation in its owner's partition.
     package var zone: UInt32
@@ -14,11 +16,12 @@ package struct JoinedZone: Hashable, Sendable {
     package var noted: UInt64
     /// The zone's place in the feed of the user's shared database.
     package var feedVersion: UInt64
-    /// Why the zone is out of reach; nil while it is not (B-SHF-04).
+    /// The reason why the zone is out of reach; nil while it is not (B-SHF-04).
     package var gone: ZoneDeletionReason?
     /// When it went, in milliseconds since 1970.
     package var goneSince: Int64
 
+    /// Creates a value with the given properties.
     package init(owner: UserID, zoneName: String, zone: UInt32, noted: UInt64) {
         self.owner = owner
         self.zoneName = zoneName
@@ -45,6 +48,7 @@ package struct JoinedHeader: Hashable, Sendable {
     /// Tokens before this version miss zones that were forgotten.
     package var horizon: UInt64 = 0
 
+    /// Creates the counters of an empty database.
     package init() {}
 
     fileprivate static let key: Bytes = [Subspace.joinedHeader.rawValue]
@@ -98,6 +102,7 @@ extension JoinedHeader {
 }
 
 extension Reading {
+    /// Returns the counters of the user's shared database.
     package func joinedHeader() async throws -> JoinedHeader {
         try await JoinedHeader(decoding: get(JoinedHeader.key))
     }
@@ -122,12 +127,14 @@ extension Reading {
 
 /// Writes of a user's shared database, in a partition that need not be the transaction's home.
 extension WriteTransaction {
+    /// Returns a joined zone; nil if the user has not joined it.
     package func joinedZone(_ owner: UserID, _ zoneName: String, in partition: Partition) async throws -> JoinedZone? {
         try await get(JoinedZone.key(owner, zoneName), in: partition).map {
             try JoinedZone(owner: owner, zoneName: zoneName, decoding: $0)
         }
     }
 
+    /// Returns the counters of the user's shared database.
     package func joinedHeader(in partition: Partition) async throws -> JoinedHeader {
         try await JoinedHeader(decoding: get(JoinedHeader.key, in: partition))
     }

@@ -1,19 +1,25 @@
 import CloudKitModel
 import OrderedStore
 
-/// Where the share behind a short GUID is: written when the share begins, good as long as its zone lives. Whether there is
-/// a share still, the owner's partition says.
+/// The location of the share behind a short GUID: written when the share begins, valid as long as its zone lives. Whether
+/// the share still exists is decided by the owner's partition.
 package struct SharePlace: Hashable, Sendable {
+    /// The container.
     package var container: ContainerID
+    /// The environment.
     package var environment: Environment
+    /// The owner of the share.
     package var owner: UserID
+    /// The name of the zone.
     package var zoneName: String
+    /// The number of the zone.
     package var zone: UInt32
     /// nil for a zone-wide share.
     package var root: String?
     /// The participant whose one-time link it is; nil: the share's own link.
     package var participantID: String?
 
+    /// Creates a value with the given properties.
     package init(
         container: ContainerID, environment: Environment, owner: UserID, zoneName: String, zone: UInt32,
         root: String?, participantID: String? = nil

@@ -1,21 +1,26 @@
 import CloudKitModel
 import OrderedStore
 
-/// What one user has of one zone of somebody else: the seats accepted, in one small value, so that a single read decides
+/// The participant slots that one user accepted in one zone of another user, in one small value, so that a single read decides
 /// what they may see.
 package struct ShareMember: Hashable, Sendable {
+    /// The user.
     package var user: UserID
-    /// When the user came to have a first seat, after having none: tokens from before are of an earlier stay.
+    /// The version at which the user got a first slot, after having none: tokens from before are of an earlier membership.
     package var since: UInt64
+    /// The participant slots that the user accepted.
     package var seats: [Seat] = []
-    /// When seats were lost while others stayed; what was lost is under `ShareLoss`.
+    /// The losses of slots while others stayed; the lost records are under `ShareLoss`.
     package var losses: [Loss] = []
 
+    /// The loss of a participant slot while others stayed.
     package struct Loss: Hashable, Sendable {
+        /// The version at which the slot was lost.
         package var version: UInt64
         /// Milliseconds since 1970.
         package var timestamp: Int64
 
+        /// Creates a value with the given properties.
         package init(version: UInt64, timestamp: Int64) {
             self.version = version
             self.timestamp = timestamp
@@ -24,16 +29,20 @@ package struct ShareMember: Hashable, Sendable {
 
     /// The user's place in one share of the zone.
     package struct Seat: Hashable, Sendable {
+        /// The number of the share.
         package var share: UInt64
+        /// The name of the share's record.
         package var shareName: String
         /// nil for a zone-wide share.
         package var root: String?
         /// The version at which the user accepted: what the share held then is news at that place of the feed.
         package var joined: UInt64
+        /// The role of the user.
         package var role: ParticipantRole
         /// As it counts: a public user's is the share's.
         package var permission: ParticipantPermission
 
+        /// Creates a value with the given properties.
         package init(
             share: UInt64, shareName: String, root: String?, joined: UInt64, role: ParticipantRole,
             permission: ParticipantPermission
@@ -47,11 +56,13 @@ package struct ShareMember: Hashable, Sendable {
         }
     }
 
+    /// Creates a value with the given properties.
     package init(user: UserID, since: UInt64) {
         self.user = user
         self.since = since
     }
 
+    /// Returns the user's participant slot in a share; nil if there is none.
     package func seat(in share: UInt64) -> Seat? { seats.first { $0.share == share } }
 
     static func key(zone: UInt32, user: UserID) -> Bytes {
@@ -103,12 +114,12 @@ extension ShareMember {
 }
 
 extension Reading {
-    /// What a user has of a zone; nil: nothing.
+    /// Returns the membership of a user in a zone; nil if there is none.
     package func shareMember(zone: UInt32, user: UserID) async throws -> ShareMember? {
         try await get(ShareMember.key(zone: zone, user: user)).map { try ShareMember(user: user, decoding: $0) }
     }
 
-    /// Everybody who has something of a zone.
+    /// Returns the memberships of all users in a zone.
     package func shareMembers(zone: UInt32) async throws -> [ShareMember] {
         try await scan(KeyRange(prefix: KeyBuilder(.shareMember, zone: zone).bytes), limit: .max).map { entry in
             var key = KeyReader(entry.key, in: .shareMember)
@@ -119,10 +130,12 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes a member.
     package mutating func set(_ member: ShareMember, zone: UInt32) {
         set(ShareMember.key(zone: zone, user: member.user), member.encoded)
     }
 
+    /// Removes a member.
     package mutating func clear(_ member: ShareMember, zone: UInt32) {
         clear(ShareMember.key(zone: zone, user: member.user))
     }

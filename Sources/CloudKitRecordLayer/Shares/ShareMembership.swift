@@ -5,10 +5,12 @@ import OrderedStore
 ///
 /// Records of a zone that is shared as a whole have none: the zone's own feed is theirs.
 package struct ShareMembership: Hashable, Sendable {
+    /// The number of the share.
     package var share: UInt64
     /// The version of the record's entry in the share's feed.
     package var version: UInt64
 
+    /// Creates a value with the given properties.
     package init(share: UInt64, version: UInt64) {
         self.share = share
         self.version = version
@@ -56,7 +58,7 @@ extension Reading {
         return try await scan(range, limit: 1, reverse: true).first.map(ShareFeedKey.entry)?.version ?? 0
     }
 
-    /// Where a share's feed says of records that they left, in their order.
+    /// Returns the positions in a share's feed at which records left, in their order.
     package func shareLeavings(zone: UInt32, share: UInt64, recordNames: [String]) async throws -> [ShareLeaving?] {
         let values = try await get(
             recordNames.map { ShareFeedKey.leaving(zone: zone, share: share, recordName: $0) })
@@ -108,17 +110,20 @@ extension Reading {
 
 /// Which record left which tree.
 package struct ShareLeavingCursor: Hashable, Sendable {
+    /// The number of the share.
     package var share: UInt64
+    /// The name of the record.
     package var recordName: String
 }
 
-/// That a record left a tree, or was deleted in it.
+/// The departure of a record from a tree, or its deletion in it.
 package struct ShareLeaving: Hashable, Sendable {
     /// The version of the feed's entry.
     package var version: UInt64
     /// Milliseconds since 1970.
     package var timestamp: Int64
 
+    /// Creates a value with the given properties.
     package init(version: UInt64, timestamp: Int64) {
         self.version = version
         self.timestamp = timestamp
@@ -130,13 +135,16 @@ package struct ShareLeaving: Hashable, Sendable {
     }
 }
 
-/// A record that somebody stopped seeing because they lost one of their seats.
+/// A record that a user can no longer see after the loss of a participant slot.
 package struct ShareLoss: Hashable, Sendable {
     /// From 1 on.
     package var position: UInt64
+    /// The name of the record.
     package var recordName: String
+    /// The record type.
     package var recordType: String
 
+    /// Creates a value with the given properties.
     package init(position: UInt64, recordName: String, recordType: String) {
         self.position = position
         self.recordName = recordName
@@ -187,7 +195,7 @@ extension WriteTransaction {
             ShareMembership(share: share, version: entry.version).encoded)
     }
 
-    /// Lets a record leave its tree: members of the share are told at `version`.
+    /// Removes a record from its tree: members of the share see it at `version`.
     package mutating func leaveShareFeed(
         _ recordName: String, recordType: String, zone: UInt32, from membership: ShareMembership, version: UInt64,
         now: Int64
@@ -215,10 +223,12 @@ extension WriteTransaction {
         clear(KeyRange(prefix: KeyBuilder(.shareLoss, zone: zone).adding(version).bytes))
     }
 
+    /// Removes a record's membership in a tree.
     package mutating func clearShareMembership(zone: UInt32, recordName: String) {
         clear(ShareMembership.key(zone: zone, recordName: recordName))
     }
 
+    /// Writes a loss.
     package mutating func set(_ loss: ShareLoss, zone: UInt32, at version: UInt64) {
         var value = ValueWriter()
         value.add(loss.recordName)

@@ -1,9 +1,9 @@
 import CloudKitModel
 import OrderedStore
 
-/// What the store knows of a share besides its record: who takes part, and how.
+/// The properties of a share besides its record: participants and their permissions.
 ///
-/// It lies beside the record, under the record's name. The owner is the partition's user and has no entry among the
+/// Stored beside the record, under the record's name. The owner is the partition's user and has no entry among the
 /// participants.
 package struct StoredShare: Hashable, Sendable {
     /// The name of the share's record.
@@ -12,22 +12,30 @@ package struct StoredShare: Hashable, Sendable {
     package var number: UInt64
     /// nil for a zone-wide share.
     package var root: String?
+    /// The short GUID of the share's link.
     package var shortGUID: String
     /// The id by which answers name the owner's entry.
     package var ownerID: String
+    /// The permission of users who are no participants.
     package var publicPermission: ParticipantPermission
+    /// The participants.
     package var participants: [StoredParticipant] = []
+    /// Whether access can be requested.
     package var allowsAccessRequests = false
+    /// The users who requested access.
     package var requesters: [StoredPerson] = []
+    /// The users who are blocked.
     package var blocked: [StoredPerson] = []
     /// The newest epoch of its keys; 0: none.
     package var keyEpoch: UInt32 = 0
+    /// Whether a new key epoch has to begin.
     package var needsNewEpoch = false
     /// Whether the newest epoch has a wrap for the public link.
     package var hasLink = false
     /// The newest epoch with a wrap for the owner; 0: none.
     package var ownerKeyEpoch: UInt32 = 0
 
+    /// Creates a value with the given properties.
     package init(
         name: String, number: UInt64, root: String?, shortGUID: String, ownerID: String,
         publicPermission: ParticipantPermission = .none
@@ -53,19 +61,23 @@ package struct StoredShare: Hashable, Sendable {
         }
     }
 
+    /// Returns the participant who is a user; nil if there is none.
     package func participant(of user: UserID) -> StoredParticipant? { participants.first { $0.user == user } }
 
+    /// Returns the key of a share.
     package static func key(zone: UInt32, name: String) -> Bytes {
         KeyBuilder(.share, zone: zone).adding(name).bytes
     }
 }
 
-/// Somebody who asked for access, or who may not ask.
+/// A user who asked for access, or who may not ask.
 package struct StoredPerson: Hashable, Sendable {
+    /// The user.
     package var user: UserID
-    /// What owner and administrators are shown.
+    /// The address that owner and administrators are shown.
     package var email: String?
 
+    /// Creates a value with the given properties.
     package init(user: UserID, email: String? = nil) {
         self.user = user
         self.email = email
@@ -74,16 +86,23 @@ package struct StoredPerson: Hashable, Sendable {
 
 /// One participant as stored.
 package struct StoredParticipant: Hashable, Sendable {
+    /// The id of the participant.
     package var id: String
+    /// The role.
     package var role: ParticipantRole
-    /// What was granted; a public user takes the share's public permission instead.
+    /// The permission that was granted; a public user takes the share's public permission instead.
     package var permission: ParticipantPermission
+    /// The state of the invitation.
     package var acceptance: ParticipantAcceptance
-    /// nil: nobody has proved the address yet, or opened the one-time link.
+    /// The user; nil while the address is not proved, or the one-time link not opened.
     package var user: UserID?
+    /// The email address of the invitation; nil if there is none.
     package var email: String?
+    /// The phone number of the invitation; nil if there is none.
     package var phone: String?
+    /// The short GUID of a one-time link; nil if there is none.
     package var oneTimeGUID: String?
+    /// Whether the participant requested access and was let in.
     package var isApprovedRequester = false
     /// Milliseconds since 1970.
     package var added: Int64
@@ -94,6 +113,7 @@ package struct StoredParticipant: Hashable, Sendable {
     /// The newest key epoch in which the owner stored a wrap for them as an administrator; 0: none.
     package var grantEpoch: UInt32 = 0
 
+    /// Creates a value with the given properties.
     package init(
         id: String, role: ParticipantRole, permission: ParticipantPermission, acceptance: ParticipantAcceptance,
         user: UserID? = nil, email: String? = nil, phone: String? = nil, oneTimeGUID: String? = nil, added: Int64
@@ -114,6 +134,7 @@ extension StoredShare {
     /// 2: with `grantEpoch`. 3: with `keyIdentity`.
     private static let format: UInt8 = 3
 
+    /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 128 + participants.count * 128)
         value.add(byte: Self.format)
@@ -137,6 +158,7 @@ extension StoredShare {
         return value.bytes
     }
 
+    /// Reads the stored form.
     package init(name: String, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .share)
         let format = try value.byte()
@@ -213,6 +235,7 @@ extension ValueReader {
 }
 
 extension Reading {
+    /// Returns a share; nil if there is none.
     package func share(zone: UInt32, name: String) async throws -> StoredShare? {
         try await shares(zone: zone, names: [name])[0]
     }
@@ -241,6 +264,7 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes a share.
     package mutating func set(_ share: StoredShare, zone: UInt32) {
         set(StoredShare.key(zone: zone, name: share.name), share.encoded)
         if share.root == nil { set(KeyBuilder(.zoneShareGUID, zone: zone).bytes, Bytes(share.shortGUID.utf8)) }

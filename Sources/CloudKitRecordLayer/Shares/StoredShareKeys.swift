@@ -1,8 +1,9 @@
 import OrderedStore
 
-/// Opaque key bytes of a share, by epoch: what is for all, the link's wrap, and one wrap a participant, each under its own
-/// key, so that nobody's answer has to read the others'.
+/// Opaque key bytes of a share, by epoch: bytes for all, the link's wrap, and one wrap a participant, each under its own
+/// key, so that an answer to one participant does not read the others'.
 package struct ShareKeyName: Hashable, Sendable {
+    /// The parts of an epoch's keys.
     package enum Part: Hashable, Sendable {
         case blob, link
         case wrap(participantID: String)
@@ -16,10 +17,14 @@ package struct ShareKeyName: Hashable, Sendable {
         }
     }
 
+    /// The number of the share.
     package var share: UInt64
+    /// The epoch.
     package var epoch: UInt32
+    /// The part of the epoch's keys.
     package var part: Part
 
+    /// Creates a value with the given properties.
     package init(share: UInt64, epoch: UInt32, part: Part) {
         self.share = share
         self.epoch = epoch
@@ -36,16 +41,19 @@ package struct ShareKeyName: Hashable, Sendable {
 }
 
 extension Reading {
+    /// Returns the bytes of keys in their order; nil where there are none.
     package func shareKeys(zone: UInt32, _ names: [ShareKeyName]) async throws -> [Bytes?] {
         try await get(names.map { $0.key(zone: zone) })
     }
 }
 
 extension WriteTransaction {
+    /// Writes the bytes of a key.
     package mutating func set(_ name: ShareKeyName, zone: UInt32, to bytes: Bytes) {
         set(name.key(zone: zone), bytes)
     }
 
+    /// Removes a key.
     package mutating func clear(_ name: ShareKeyName, zone: UInt32) { clear(name.key(zone: zone)) }
 
     /// Clears the keys of all epochs of a share.

@@ -2,10 +2,15 @@ import OrderedStore
 
 /// The ordered store as the rules see it. They name these words only, so that no engine's module is ever theirs.
 package typealias Storage = any OrderedStore
+/// Keys and values.
 package typealias StorageBytes = Bytes
+/// A unit of locking: one user's private data, a slice of the public data, a registry.
 package typealias StoragePartition = Partition
+/// A transaction that reads.
 package typealias StorageReader = ReadTransaction
+/// A transaction that reads and writes.
 package typealias StorageWriter = WriteTransaction
 /// Reads of either kind of transaction.
 package typealias StorageView = Reading
+/// A failure of the store.
 package typealias StorageError = StoreError

@@ -98,12 +98,14 @@ extension KeyBuilder {
         append(Int64(zone))
     }
 
+    /// Returns the builder with a text appended.
     package func adding(_ text: String) -> KeyBuilder {
         var copy = self
         copy.append(text)
         return copy
     }
 
+    /// Returns the builder with a version appended.
     package func adding(_ version: UInt64) -> KeyBuilder {
         var copy = self
         copy.append(Int64(clamping: version))
@@ -112,7 +114,7 @@ extension KeyBuilder {
 }
 
 extension KeyReader {
-    /// Reads a key of `subspace`, the byte of which is passed over.
+    /// Reads a key of `subspace`, the byte of which is skipped.
     init(_ key: Bytes, in subspace: Subspace) { self.init(key, after: 1) }
 
     /// A version, as `KeyBuilder.adding(_:)` wrote it.

@@ -2,22 +2,28 @@ import OrderedStore
 
 /// A stored value that does not read as what its key promises: the store was damaged or written by a later version.
 package struct DamagedValue: Error, Hashable, Sendable {
+    /// The kind of the value.
     package let subspace: Subspace
 
+    /// Creates the error for a value of a kind.
     package init(_ subspace: Subspace) { self.subspace = subspace }
 }
 
 /// Builds a stored value: little-endian numbers, texts and byte strings with their length in front.
 package struct ValueWriter: Sendable {
+    /// The value so far.
     package private(set) var bytes: Bytes
 
+    /// Creates an empty value; `capacity` is its expected size in bytes.
     package init(capacity: Int = 64) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
+    /// Appends a byte.
     package mutating func add(byte: UInt8) { bytes.append(byte) }
 
+    /// Appends a number in little-endian order.
     package mutating func add<Number: FixedWidthInteger & Sendable>(_ number: Number) {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
@@ -34,32 +40,39 @@ package struct ValueWriter: Sendable {
         bytes.append(contentsOf: text)
     }
 
+    /// Appends a byte string with its length in front.
     package mutating func add(_ string: some Collection<UInt8>) {
         add(UInt32(string.count))
         bytes.append(contentsOf: string)
     }
 
+    /// Appends bytes without their length.
     package mutating func append(_ raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
 }
 
 /// Reads a stored value back; any read beyond its end is `DamagedValue`.
 package struct ValueReader: Sendable {
+    /// The stored value.
     package let bytes: Bytes
+    /// The offset of the next read.
     package private(set) var position: Int
     private let subspace: Subspace
 
+    /// Creates a reader of a value that is stored in `subspace`.
     package init(_ bytes: Bytes, of subspace: Subspace, from position: Int = 0) {
         self.bytes = bytes
         self.subspace = subspace
         self.position = position
     }
 
+    /// Reads a byte.
     package mutating func byte() throws -> UInt8 {
         guard position < bytes.count else { throw DamagedValue(subspace) }
         defer { position += 1 }
         return bytes[position]
     }
 
+    /// Reads a number in little-endian order.
     package mutating func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws -> Number {
         let size = MemoryLayout<Number>.size
         guard position + size <= bytes.count else { throw DamagedValue(subspace) }
@@ -69,17 +82,20 @@ package struct ValueReader: Sendable {
         }
     }
 
+    /// Reads a text.
     package mutating func text() throws -> String {
         guard let text = try optionalText() else { throw DamagedValue(subspace) }
         return text
     }
 
+    /// Reads a text that may be nil.
     package mutating func optionalText() throws -> String? {
         let length = try number(UInt16.self)
         guard length != UInt16.max else { return nil }
         return String(decoding: try slice(Int(length)), as: UTF8.self)
     }
 
+    /// Reads a byte string.
     package mutating func string() throws -> Bytes {
         Bytes(try slice(Int(try number(UInt32.self))))
     }
@@ -91,10 +107,12 @@ package struct ValueReader: Sendable {
         return bytes[position..<position + length]
     }
 
+    /// Skips bytes.
     package mutating func skip(_ length: Int) throws {
         guard position + length <= bytes.count else { throw DamagedValue(subspace) }
         position += length
     }
 
+    /// Whether the value was read as a whole.
     package var isAtEnd: Bool { position == bytes.count }
 }

@@ -5,6 +5,7 @@ import OrderedStore
 extension Subscription {
     private static let format: UInt8 = 1
 
+    /// Returns the key of a subscription.
     package static func key(_ id: String, of user: UserID, in scope: DatabaseScope) -> Bytes {
         keys(of: user, in: scope).adding(id).bytes
     }

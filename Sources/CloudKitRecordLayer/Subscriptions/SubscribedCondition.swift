@@ -1,9 +1,9 @@
 import CloudKitModel
 
-/// The condition of a query subscription, ready to be asked of records as they change.
+/// The condition of a query subscription, ready to be checked on records as they change.
 ///
-/// What a query refuses is refused here: comparators that do not fit, fields without the index (B-SUB-01, B-QRY-15).
-/// A subscription needs no index to be evaluated, but then it could not be saved on the live service.
+/// Conditions that a query refuses are refused here: comparators that do not fit, fields without the index (B-SUB-01,
+/// B-QRY-15). A subscription needs no index to be evaluated, but then it could not be saved on the live service.
 package struct SubscribedCondition: Hashable, Sendable {
     private let recordType: String
     private let conditions: [QueryCondition]

@@ -3,9 +3,12 @@ import OrderedStore
 
 /// A subscription and whose it is.
 package struct OwnedSubscription: Hashable, Sendable {
+    /// The user.
     package var user: UserID
+    /// The subscription.
     package var subscription: Subscription
 
+    /// Creates a value with the given properties.
     package init(user: UserID, subscription: Subscription) {
         self.user = user
         self.subscription = subscription
@@ -31,7 +34,7 @@ extension Reading {
         return try zip(ids, values).map { id, bytes in try bytes.map { try Subscription(id: id, decoding: $0) } }
     }
 
-    /// Everybody's subscriptions to records of a type, in the public database.
+    /// Returns all users' subscriptions to records of a type, in the public database.
     package func subscriptions(toRecordsOfType recordType: String) async throws -> [OwnedSubscription] {
         let range = KeyBuilder(.subscribedType).adding(recordType).range
         return try await scan(range, limit: .max).map { entry in
@@ -57,6 +60,7 @@ extension WriteTransaction {
         if let key = subscription.typeKey(of: user, in: scope) { set(key, value) }
     }
 
+    /// Removes a subscription.
     package mutating func clear(_ subscription: Subscription, of user: UserID, in scope: DatabaseScope) {
         clear(Subscription.key(subscription.id, of: user, in: scope))
         if let key = subscription.typeKey(of: user, in: scope) { clear(key) }

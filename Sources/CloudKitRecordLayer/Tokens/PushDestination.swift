@@ -1,13 +1,13 @@
 import OrderedStore
 
-/// Where a push service finds a device. A token with one is served by that service; without, the device asks by itself (the web
-/// courier).
+/// The address of a device at a push service. A token with one is served by that service; without, the device asks by
+/// itself (by long polls).
 package struct PushDestination: Hashable, Sendable {
     /// The name of the push service.
     package var service: String
     /// The service's address of the device, sealed.
     package var address: Bytes
-    /// The same for the same address, which it does not tell.
+    /// Equal for equal addresses, without disclosing them.
     package var addressID: Bytes
     /// The session in which it was registered: it is good no longer than that; empty: made without one.
     package var sessionID: String
@@ -16,6 +16,7 @@ package struct PushDestination: Hashable, Sendable {
     /// Since when nothing gets through; nil: the last message did.
     package var failures: PushFailures?
 
+    /// Creates a value with the given properties.
     package init(
         service: String, address: Bytes, addressID: Bytes, sessionID: String, takesSilent: Bool,
         failures: PushFailures? = nil
@@ -58,10 +59,12 @@ package struct PushDestination: Hashable, Sendable {
 package struct PushFailures: Hashable, Sendable {
     /// The first of them.
     package var since: Int64
+    /// The number of attempts.
     package var count: UInt32
     /// When to try next.
     package var again: Int64
 
+    /// Creates a value with the given properties.
     package init(since: Int64, count: UInt32, again: Int64) {
         self.since = since
         self.count = count

@@ -15,9 +15,10 @@ package struct PushToken: Hashable, Sendable {
     package var seen: Int64
     /// Up to where the device has read the queue.
     package var position: UInt64
-    /// Where notifications are sent to; nil: the device asks for them.
+    /// The destination of notifications; nil when the device asks for them.
     package var destination: PushDestination?
 
+    /// Creates a value with the given properties.
     package init(
         hash: Bytes, clientID: String, device: String?, service: String, seen: Int64, position: UInt64,
         destination: PushDestination? = nil
@@ -70,6 +71,7 @@ package struct PushToken: Hashable, Sendable {
 }
 
 extension Reading {
+    /// Returns the push token of a hash; nil if there is none.
     package func pushToken(_ hash: Bytes) async throws -> PushToken? {
         try await get(PushToken.key(hash)).map { try PushToken(hash: hash, decoding: $0) }
     }
@@ -84,6 +86,8 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes a push token.
     package mutating func set(_ token: PushToken) { set(PushToken.key(token.hash), token.value) }
+    /// Removes a push token.
     package mutating func clear(_ token: PushToken) { clear(PushToken.key(token.hash)) }
 }

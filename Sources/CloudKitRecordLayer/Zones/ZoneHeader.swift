@@ -3,6 +3,7 @@ import OrderedStore
 
 /// One incarnation of a zone: its number, its state and what its feed needs.
 package struct ZoneHeader: Hashable, Sendable {
+    /// The states of a zone.
     package enum State: Hashable, Sendable {
         case live
         /// Gone; kept so that the database feed can say so (B-ZN-08). Records in it: zone not found (B-ZN-07).
@@ -13,15 +14,17 @@ package struct ZoneHeader: Hashable, Sendable {
         case keysReset
     }
 
+    /// The name of the zone.
     package var name: String
     /// Interned, different in every incarnation.
     package var number: UInt32
+    /// The state of the zone.
     package var state: State
     /// When the state began, in milliseconds since 1970.
     package var since: Int64
     /// The version of the newest entry of the zone's feed.
     package var latestVersion: UInt64
-    /// Where the zone stands in the database feed; 0 for the default zone, which never appears there (B-CHG-04).
+    /// The zone's position in the database feed; 0 for the default zone, which never appears there (B-CHG-04).
     package var feedVersion: UInt64
     /// Tokens of the zone's feed before this version miss deletions that were forgotten (B-BKD-12).
     package var horizon: UInt64
@@ -29,16 +32,20 @@ package struct ZoneHeader: Hashable, Sendable {
     package var memberHorizon: UInt64
     /// The feed up to this version holds no deletions that compaction would have to look at.
     package var compacted: UInt64
+    /// The number of records in the zone.
     package var recordCount: UInt64
+    /// The bytes of the zone's records.
     package var recordBytes: UInt64
-    /// What the last save sent along (B-BAT-11).
+    /// The client change token of the last save (B-BAT-11).
     package var clientChangeToken: Bytes?
-    /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made anew.
+    /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made again.
     package var keyEpoch: UInt32
+    /// The way in which the zone is shared.
     package var sharing = ZoneSharing.none
     /// Fixed for the incarnation (B-ZN-16).
     package let encryptionScope: ZoneEncryptionScope
 
+    /// Creates a value with the given properties.
     package init(
         name: String, number: UInt32, since: Int64, feedVersion: UInt64 = 0,
         encryptionScope: ZoneEncryptionScope = .perRecord
@@ -63,6 +70,7 @@ package struct ZoneHeader: Hashable, Sendable {
     package static let implicitDefault = ZoneHeader(
         name: ZoneID.defaultZoneName, number: DatabaseHeader.defaultZone, since: 0)
 
+    /// Whether the zone is the default zone.
     package var isDefaultZone: Bool { number == DatabaseHeader.defaultZone }
 
     /// Custom zones keep a feed with tombstones and apply batches as a whole (B-ZN-04); the others do neither
@@ -71,12 +79,13 @@ package struct ZoneHeader: Hashable, Sendable {
 
     /// From now on values have to be sealed under another key (B-TM-05).
     ///
-    /// After 4,294,967,295 epochs, more than a zone sees in its life, the last one stays: what is decided besides it is not refused,
-    /// and numbers of epochs that devices have keys of are never used again.
+    /// After 4,294,967,295 epochs, more than a zone sees in its life, the last one stays: what is decided besides it is
+    /// not refused, and numbers of epochs that devices have keys of are never used again.
     package mutating func beginKeyEpoch() {
         if keyEpoch < .max { keyEpoch += 1 }
     }
 
+    /// Returns the key of a zone's header.
     package static func key(named name: String) -> Bytes { KeyBuilder(.zone).adding(name).bytes }
 }
 
@@ -104,7 +113,7 @@ extension ZoneHeader.State {
         }
     }
 
-    /// Why the zone is gone; nil while it lives.
+    /// The reason why the zone was deleted; nil while it lives.
     package var deletionReason: ZoneDeletionReason? {
         switch self {
         case .live: nil
@@ -119,6 +128,7 @@ extension ZoneHeader {
     /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted. 3: without encryption scope.
     private static let format: UInt8 = 4
 
+    /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 96)
         value.add(byte: Self.format)
@@ -140,6 +150,7 @@ extension ZoneHeader {
         return value.bytes
     }
 
+    /// Reads the stored form.
     package init(name: String, decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .zone)
         let format = try value.byte()
@@ -167,6 +178,14 @@ extension ZoneHeader {
 }
 
 extension Reading {
+    /// Returns the header of the partition's database and that of one of its zones, read together.
+    package func headers(zoneNamed name: String) async throws -> (database: DatabaseHeader, zone: ZoneHeader?) {
+        let values = try await get([DatabaseHeader.key, ZoneHeader.key(named: name)])
+        let database = try values[0].map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
+        if let bytes = values[1] { return (database, try ZoneHeader(name: name, decoding: bytes)) }
+        return (database, name == ZoneID.defaultZoneName ? .implicitDefault : nil)
+    }
+
     /// The zone under a name, in whatever state; nil if there never was one. The default zone is always there.
     package func zone(named name: String) async throws -> ZoneHeader? {
         try await zones(named: [name])[0]
@@ -193,8 +212,10 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Writes the header of a zone.
     package mutating func set(_ zone: ZoneHeader) { set(ZoneHeader.key(named: zone.name), zone.encoded) }
 
+    /// Removes the header of a zone.
     package mutating func clearZone(named name: String) { clear(ZoneHeader.key(named: name)) }
 
     /// Clears everything a zone's incarnation holds: records, feed, references, indexes.

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// How one field of a record that is being saved agrees with the schema.
+/// The agreement of one field of a record that is being saved with the schema.
 package enum FieldFit: Hashable, Sendable {
     /// It can be stored; a guessed type has become the schema's.
     case fits(Field)

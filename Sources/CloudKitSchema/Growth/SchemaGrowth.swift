@@ -1,9 +1,9 @@
 import CloudKitModel
 
-/// What the records of a batch add to a schema: in development types and fields come with the first record that has
+/// The types and fields that the records of a batch add to a schema: in development they come with the first record that has
 /// them (B-SCH-01); in production nothing is added (B-SCH-02).
 ///
-/// Records are admitted one after the other, so that the second record of a batch meets what the first one defined.
+/// Records are admitted one after the other, so that the second record of a batch meets the definitions of the first.
 package struct SchemaGrowth: Sendable {
     /// The schema with what was admitted so far.
     package private(set) var schema: Schema

@@ -2,8 +2,10 @@ import CloudKitModel
 
 /// Which questions a field can answer (B-QRY-14).
 package struct FieldIndexes: OptionSet, Hashable, Sendable {
+    /// The value as it is stored and sent.
     package let rawValue: UInt8
 
+    /// Creates the value from its stored form.
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Equality, membership, list tests.
@@ -16,11 +18,14 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
 
 /// A field of a record type: what it holds and how it can be asked for.
 package struct FieldDefinition: Hashable, Sendable {
+    /// The type of the field's values.
     package var type: FieldType
+    /// The indexes on the field.
     package var indexes: FieldIndexes
-    /// Those of `indexes` that do not cover older records yet (B-SCH-07).
+    /// The members of `indexes` that do not cover older records yet (B-SCH-07).
     package var building: FieldIndexes
 
+    /// Creates a value with the given properties.
     package init(type: FieldType, indexes: FieldIndexes = [], building: FieldIndexes = []) {
         self.type = type.definite
         self.indexes = indexes

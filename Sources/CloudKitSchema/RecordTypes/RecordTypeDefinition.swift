@@ -2,15 +2,18 @@ import CloudKitModel
 
 /// One record type of a container: its fields, the indexes on records' own attributes, and who may do what.
 package struct RecordTypeDefinition: Hashable, Sendable {
+    /// The name of the record type.
     package var name: String
+    /// The fields, by name.
     package var fields: [String: FieldDefinition]
     /// Indexes on the record's name, times and users; none unless an operator adds them (B-SCH-06).
     package var systemIndexes: [QueryKey.SystemField: FieldIndexes]
-    /// Those of `systemIndexes` that do not cover older records yet (B-SCH-07).
+    /// The members of `systemIndexes` that do not cover older records yet (B-SCH-07).
     package var systemBuilding: [QueryKey.SystemField: FieldIndexes] = [:]
     /// Public database only.
     package var grants: Set<Grant>
 
+    /// Creates a value with the given properties.
     package init(
         name: String, fields: [String: FieldDefinition] = [:],
         systemIndexes: [QueryKey.SystemField: FieldIndexes] = [:], grants: Set<Grant> = Grant.defaults
@@ -24,6 +27,7 @@ package struct RecordTypeDefinition: Hashable, Sendable {
     /// The type of user records; every container has it (B-USR-02).
     package static let usersName = "Users"
 
+    /// The record type of users, which every container has.
     package static let users = RecordTypeDefinition(
         name: usersName, fields: ["roles": FieldDefinition(type: FieldType.int64.list)], grants: Grant.userDefaults)
 
@@ -54,14 +58,17 @@ extension QueryKey.SystemField {
 package struct Schema: Hashable, Sendable {
     /// Raised by every change.
     package var version: UInt64
+    /// The record types, by name.
     package var types: [String: RecordTypeDefinition]
 
+    /// Creates a value with the given properties.
     package init(version: UInt64 = 0, types: [String: RecordTypeDefinition] = [:]) {
         self.version = version
         self.types = types
         for type in RecordTypeDefinition.ofTheSystem where self.types[type.name] == nil { self.types[type.name] = type }
     }
 
+    /// Returns the record type of a name; nil if there is none.
     package subscript(name: String) -> RecordTypeDefinition? { types[name] }
 
     /// Whether records may hold what devices sealed: encrypted fields, and assets outside the public database.

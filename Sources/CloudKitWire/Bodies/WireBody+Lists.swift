@@ -3,7 +3,7 @@ import JSONBytes
 
 /// Bodies that are one list under one key, as most are: `{"zones": […]}`.
 extension WireBody {
-    /// Reads a request; other keys are passed over.
+    /// Reads a request; other keys are skipped.
     static func requestList<Item>(
         _ key: StaticString, _ bytes: [UInt8], limits: WireLimits, read: (inout JSONReader) throws -> Item
     ) throws(RequestFailure) -> [Item] {
@@ -17,7 +17,7 @@ extension WireBody {
         }
     }
 
-    /// Reads an answer; other keys are passed over.
+    /// Reads an answer; other keys are skipped.
     static func answerList<Item>(
         _ key: StaticString, _ bytes: [UInt8], read: (inout JSONReader) throws -> Item
     ) throws(RequestFailure) -> [Item] {

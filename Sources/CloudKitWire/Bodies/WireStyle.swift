@@ -1,7 +1,8 @@
 import CloudKitModel
 
-/// How an answer is printed, and for whom.
+/// The form in which an answer is printed, and its receiver.
 package struct WireStyle: Sendable {
+    /// The kinds of clients, by the form of their bodies.
     package enum Surface: Hashable, Sendable {
         /// Documented web services, nothing else.
         case web
@@ -9,8 +10,9 @@ package struct WireStyle: Sendable {
         case native
     }
 
+    /// The kind of the client.
     package var surface: Surface
-    /// Who asks; nil: nobody, or it does not matter.
+    /// The user who asks; nil if there is none or it does not matter.
     package var caller: UserID?
     /// The UUID of the request, for error items and error objects.
     package var requestUUID: String
@@ -18,9 +20,10 @@ package struct WireStyle: Sendable {
     package var numbersAsStrings: Bool
     /// The fields to print; nil: all, empty: none.
     package var desiredKeys: [String]?
-    /// Where an asset can be downloaded; nil: nowhere.
+    /// Returns the URL from which an asset can be downloaded; nil if there is none.
     package var downloadURL: (@Sendable (AssetValue) -> String?)?
 
+    /// Creates a value with the given properties.
     package init(
         surface: Surface, caller: UserID?, requestUUID: String, numbersAsStrings: Bool = false,
         desiredKeys: [String]? = nil
@@ -32,15 +35,16 @@ package struct WireStyle: Sendable {
         self.desiredKeys = desiredKeys
     }
 
+    /// Whether the client is our own, which reads the additions to web services.
     package var isNative: Bool { surface == .native }
 
-    /// How a zone's owner is named. Web services name the public default zone's owner `_defaultOwner`.
+    /// Returns the name of a zone's owner. Web services name the public default zone's owner `_defaultOwner`.
     func name(ofOwner owner: UserID) -> String {
         if isNative { return owner.isCaller || owner == caller ? UserID.caller.recordName : owner.recordName }
         return owner == .caller ? (caller ?? owner).recordName : owner.recordName
     }
 
-    /// How a user is named who created or modified something.
+    /// Returns the name of a user who created or modified a record.
     func name(ofUser user: UserID) -> String {
         if isNative { return user == caller ? UserID.caller.recordName : user.recordName }
         return user == .caller ? (caller ?? user).recordName : user.recordName

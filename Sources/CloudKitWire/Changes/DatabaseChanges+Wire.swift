@@ -19,7 +19,7 @@ extension DatabaseChangesRequest {
         }
     }
 
-    /// Reads the body of the old `zones/changes`: its token is `metaSyncToken`, a `syncToken` is passed over.
+    /// Reads the body of the old `zones/changes`: its token is `metaSyncToken`, a `syncToken` is skipped.
     ///
     /// - Throws: `badRequest`; `sizeLimitExceeded` beyond `limits`.
     package init(legacyWire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

@@ -3,12 +3,14 @@ import JSONBytes
 
 /// The error object that answers a whole request (web-services.md §5.1).
 package struct WireError: Hashable, Sendable {
+    /// The failure that the error reports.
     package var failure: RequestFailure
     /// The UUID of the request, for the operator's log.
     package var uuid: String?
-    /// Where to sign in, with `authenticationRequired`.
+    /// The page for signing in, with `authenticationRequired`.
     package var redirectURL: String?
 
+    /// Creates a value with the given properties.
     package init(failure: RequestFailure, uuid: String? = nil, redirectURL: String? = nil) {
         self.failure = failure
         self.uuid = uuid

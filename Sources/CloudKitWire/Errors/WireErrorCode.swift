@@ -58,7 +58,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What a word stands for where an answer says no more: the failure that is most often meant.
+    /// The failure that a code most often stands for, where an answer says no more.
     var likelyCode: RequestFailure.Code {
         switch self {
         case .accessDenied: .accessDenied

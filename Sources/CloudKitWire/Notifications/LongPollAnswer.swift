@@ -1,18 +1,20 @@
 import CloudKitModel
 import JSONBytes
 
-/// What the courier answers our own SDK: everything that waits, and how to confirm it.
+/// The answer of a long poll to our own SDK: all waiting notifications, and the position that confirms them.
 package struct LongPollAnswer: Hashable, Sendable {
     /// One JSON object each (web-services.md §12.3), oldest first.
     package var payloads: [[UInt8]]
     /// Opaque; sent back once the notifications are in the app's hands.
     package var position: String
 
+    /// Creates a value with the given properties.
     package init(payloads: [[UInt8]], position: String) {
         self.payloads = payloads
         self.position = position
     }
 
+    /// Returns the body in the form of web services.
     package func wire() -> [UInt8] {
         var writer = JSONWriter(capacity: 64 + payloads.reduce(0) { $0 + $1.count + 1 })
         writer.beginObject()

@@ -1,13 +1,13 @@
 import CloudKitModel
 import JSONBytes
 
-/// What a device asks for and gets by `tokens/create` (web-services.md §12.1).
+/// The body and answer of `tokens/create` (web-services.md §12.1).
 package struct PushTokenAnswer: Hashable, Sendable {
     /// Base 64.
     package var token: String
-    /// Whoever has it may read the device's notifications.
+    /// The URL of the long poll. It is a secret: it suffices for reading the device's notifications.
     package var courierURL: String
-    /// What the device confirms at first; our own addition.
+    /// The position that the device confirms at first; our own addition.
     package var position: String?
 
     /// Prints the body of the request.
@@ -45,16 +45,20 @@ package struct PushTokenAnswer: Hashable, Sendable {
     }
 }
 
-/// What `tokens/create`, `tokens/register` and `tokens/delete` are asked (web-services.md §12.1, docs/web-push.md).
+/// The body of `tokens/create`, `tokens/register` and `tokens/delete` (web-services.md §12.1, docs/web-push.md).
 package struct PushTokenRequest: Hashable, Sendable {
     /// `development` or `production`.
     package var service: String?
+    /// The push token; nil if none was sent.
     package var token: [UInt8]?
+    /// The id of the client; nil if none was sent.
     package var clientID: String?
+    /// The push service; nil for none.
     package var push: Push?
 
     /// Which push service is to send the notifications; our own addition.
     package struct Push: Hashable, Sendable {
+        /// The name of the push service.
         package var service: String
         /// JSON, as the client has it from its platform.
         package var subscription: [UInt8]

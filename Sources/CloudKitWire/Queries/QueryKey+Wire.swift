@@ -24,8 +24,9 @@ extension QueryKey {
 }
 
 extension QueryKey.SystemField {
-    /// What an attribute is compared with, out of all the forms that clients send: bare, as a reference, or wrapped in an
-    /// object under the attribute's own name. Record names become strings, users and parents references, times times.
+    /// Returns the value that an attribute is compared with, out of all the forms that clients send: bare, as a reference,
+    /// or wrapped in an object under the attribute's own name. Record names become strings, users and parents references,
+    /// times times.
     func value(_ value: JSONValue) throws -> FieldValue {
         guard value.kind == .array else { return try single(value) }
         var values: [FieldValue] = []

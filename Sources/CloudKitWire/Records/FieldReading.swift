@@ -42,7 +42,7 @@ extension JSONReader {
         return .set(try Field(name: name, tag: tag.type, value: value).encrypted(tag.isEncrypted))
     }
 
-    /// What stands beside a value.
+    /// The keys beside a value.
     struct Tag {
         var type: FieldType?
         var isEncrypted = false

@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// An item of an answer's `records`: a record, a tombstone or an error; which one, its keys tell.
+/// An item of an answer's `records`: a record, a tombstone or an error, by its keys.
 struct RecordItem {
     private var recordName: String?
     private var recordType: String?

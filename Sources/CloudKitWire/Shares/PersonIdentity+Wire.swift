@@ -94,8 +94,10 @@ extension JSONReader {
 
 /// The requests of `users/lookup/participants`.
 package struct LookupParticipantsRequest: Hashable, Sendable {
+    /// The attributes by which users are looked up.
     package var lookupInfos: [LookupInfo]
 
+    /// Creates a request for these users.
     package init(_ lookupInfos: [LookupInfo]) { self.lookupInfos = lookupInfos }
 
     /// Reads `{"lookupInfos": […]}`.
@@ -115,6 +117,7 @@ package struct LookupParticipantsRequest: Hashable, Sendable {
         self.init(infos)
     }
 
+    /// Returns the body in the form of web services.
     package func wire() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// What a request says of a share, among the keys of its record (web-services.md §10.1).
+/// The keys of a share in a request, among the keys of its record (web-services.md §10.1).
 ///
 /// The native surface adds `allowsAccessRequests`, `deniedRequesters`, `blockedIdentities`, `unblockedIdentities` (arrays of
 /// user record names), `shareKeys`, and to participants `oneTime`.
@@ -108,7 +108,7 @@ extension ShareChange.Root {
 }
 
 extension ParticipantChange {
-    /// nil for the owner's entry, which a share always has and nobody changes.
+    /// Reads a participant; nil for the owner's entry, which a share always has and which cannot be changed.
     fileprivate init?(reading reader: inout JSONReader) throws {
         self.init()
         try reader.object { reader, key in

@@ -13,6 +13,7 @@ extension Array where Element == ShareInvitationRequest {
         }
     }
 
+    /// Returns the body in the form of web services.
     package func wire() -> [UInt8] {
         WireBody.list("shortGUIDs", self) { $0.write(to: &$1) }
     }

@@ -140,6 +140,7 @@ extension ShareKeysRequest {
         }
     }
 
+    /// Returns the body in the form of web services.
     package func wire() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -170,6 +171,7 @@ extension StoreShareKeysRequest {
         }
     }
 
+    /// Returns the body in the form of web services.
     package func wire() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

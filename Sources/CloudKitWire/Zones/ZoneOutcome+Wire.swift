@@ -71,7 +71,7 @@ extension ZoneOutcome {
             default: if try !error.read(key, &reader, zoneID: zone.id) { try reader.skipValue() }
             }
         }
-        // Without our own key, as from another server, `atomic` tells a custom zone.
+        // Without our own key, as from another server, `atomic` marks a custom zone.
         zone.capabilities =
             capabilities.map(ZoneCapabilities.init(rawValue:)) ?? (isAtomic ? .custom(zone.encryptionScope) : [])
         if let failure = error.failure {

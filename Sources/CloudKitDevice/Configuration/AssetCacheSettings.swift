@@ -1,20 +1,24 @@
 import Foundation
 
-/// Where fetched files lie on this machine, and how long.
+/// The place of fetched files on this machine, and their lifetime.
 ///
 /// From the process environment: `CLOUDKIT_ASSET_CACHE` (the folder; else `$XDG_CACHE_HOME/welkin/assets`, else
 /// `~/.cache/welkin/assets`), `CLOUDKIT_ASSET_CACHE_MEGABYTES` and `CLOUDKIT_ASSET_CACHE_DAYS`. Below the folder each profile
 /// has its own.
 package struct AssetCacheSettings: Hashable, Sendable {
+    /// The folder of the files.
     package var folder: String
-    /// What the files may take together, bytes; the files that were used longest ago go first.
+    /// The limit on all files together, in bytes; the files that were used longest ago are removed first.
     package var bytesMax: Int64
     /// Seconds after its last use for which a file stays.
     package var ageMax: Int64
 
+    /// The limit on all files together, in bytes, unless another is set: 1 GB.
     package static let bytesMaxDefault: Int64 = 1 << 30
+    /// The time for which a file stays after its last use, in seconds, unless another is set: 30 days.
     package static let ageMaxDefault: Int64 = 30 * 86_400
 
+    /// Creates a value with the given properties.
     package init(folder: String, bytesMax: Int64 = bytesMaxDefault, ageMax: Int64 = ageMaxDefault) {
         self.folder = folder
         self.bytesMax = bytesMax

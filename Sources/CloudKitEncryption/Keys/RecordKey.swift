@@ -1,8 +1,11 @@
-/// Where a record lies; part of every associated data of what is sealed in it.
+/// The identity of a record; part of every associated data of the values that are sealed in it.
 package struct RecordPlace: Hashable, Codable, Sendable {
+    /// The zone of the record.
     package var zone: ZonePlace
+    /// The name of the record.
     package var name: String
 
+    /// Creates a value with the given properties.
     package init(zone: ZonePlace, name: String) {
         self.zone = zone
         self.name = name
@@ -17,16 +20,19 @@ package struct RecordPlace: Hashable, Codable, Sendable {
 
 /// The key of one record in one epoch: seals its fields and asset keys, and wraps the keys of its children.
 package struct RecordKey: Equatable, Sendable {
-    /// Where a record's key comes from.
+    /// The source of a record's key.
     package enum Origin: UInt8, Hashable, Sendable {
-        /// From the zone's key: whoever has that needs nothing else.
+        /// The zone's key, from which the record's key is derived.
         case derived = 0
         /// Random, by a member of a share who does not have the zone's key: opened through the share or the parent.
         case made = 1
     }
 
+    /// The record.
     package let place: RecordPlace
+    /// The epoch of the key.
     package let epoch: UInt32
+    /// The source of the key.
     package let origin: Origin
     let material: KeyMaterial
 

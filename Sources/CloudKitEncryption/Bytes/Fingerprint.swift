@@ -30,7 +30,7 @@ package struct Fingerprint: Hashable, Sendable {
 }
 
 extension Fingerprint: CustomStringConvertible {
-    /// What people compare: the first 128 bits, in eight groups of four digits.
+    /// The first 128 bits in eight groups of four digits, for comparison by users.
     package var description: String {
         let digits = Array(hex.prefix(32))
         return stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<$0 + 4]) }.joined(separator: " ")
@@ -38,6 +38,7 @@ extension Fingerprint: CustomStringConvertible {
 }
 
 extension Fingerprint: Codable {
+    /// Creates the value from its encoded form; throws when the data does not describe one.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard text.utf8.count == 64, text.allSatisfy({ $0.isHexDigit && !$0.isUppercase }) else {
@@ -46,6 +47,7 @@ extension Fingerprint: Codable {
         hex = text
     }
 
+    /// Encodes the value in the form that `init(from:)` reads.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(hex)

@@ -2,7 +2,9 @@
 ///
 /// Its owner derives it; members of a zone that is shared as a whole get it under the share's key.
 package struct ZoneKey: Equatable, Sendable {
+    /// The zone.
     package let place: ZonePlace
+    /// The epoch of the key.
     package let epoch: UInt32
     let material: KeyMaterial
 

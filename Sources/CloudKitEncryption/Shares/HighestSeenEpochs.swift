@@ -6,9 +6,9 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
         var highest: UInt32
         /// The highest that the owner began or invited in.
         var ofOwner: UInt32
-        /// Former administrators, whose rights of that epoch others ended; nil: nobody.
+        /// Former administrators, whose rights of that epoch others ended; nil if there are none.
         var ended: Set<Fingerprint>?
-        /// Everybody whom this device, one of an administrator's, has seen as administrator since; nil: nobody.
+        /// All whom this device, one of an administrator's, has seen as administrators since; nil if there are none.
         var administrators: Set<Fingerprint>?
 
         mutating func begin(_ epoch: UInt32) {
@@ -23,6 +23,7 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     private var highest: [ZonePlace: UInt32] = [:]
     private var shares: [RecordPlace: ShareEpochs] = [:]
 
+    /// Creates a value for a device that saw nothing yet.
     package init() {}
 
     /// Remembers an epoch that the cloud says a zone has now.
@@ -36,8 +37,10 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
         return seen != epoch
     }
 
+    /// Returns the highest epoch seen of a zone; nil if none was.
     package func epoch(of zone: ZonePlace) -> UInt32? { highest[zone] }
 
+    /// Returns the highest epoch seen of a share; nil if none was.
     package func epoch(ofShare share: RecordPlace) -> UInt32? { shares[share]?.highest }
 
     /// For a zone that was deleted: a new one of the same name begins at 0.
@@ -68,7 +71,8 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     }
 
     /// Remembers an invitation whose signatures were verified.
-    /// - Throws: `epochWentBack` for a lower epoch than one seen, and for an administrator whose right is older than the owner's
+    /// - Throws: `epochWentBack` for a lower epoch than one seen, and for an administrator whose right is older than the
+    ///   owner's
     ///   latest epoch; `rightEnded` for one whose right another administrator ended.
     mutating func see(_ invitation: SealedShareInvitation) throws(EncryptionError) {
         let item = EncryptionError.Item.invitation(share: invitation.share.name)
@@ -92,7 +96,7 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
 
     // MARK: Rights that end
 
-    /// Whose rights have ended since the owner's latest epoch; in a fixed order.
+    /// Returns the fingerprints whose rights have ended since the owner's latest epoch; in a fixed order.
     package func endedRights(ofShare share: RecordPlace) -> [Fingerprint] {
         (shares[share]?.ended ?? []).sorted { $0.hex < $1.hex }
     }
@@ -105,9 +109,9 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
         shares[share] = seen
     }
 
-    /// Ends the rights of everybody whom this device knew as administrator and who is none now.
+    /// Ends the rights of all whom this device knew as administrators and who are none now.
     ///
-    /// - Parameter administrators: Those who are.
+    /// - Parameter administrators: The present administrators.
     package mutating func endRights(ofShare share: RecordPlace, except administrators: Set<Fingerprint>) {
         guard var seen = shares[share], let known = seen.administrators else { return }
         let former = known.subtracting(administrators)

@@ -1,46 +1,31 @@
 import Foundation
 import TextEncodings
 
-/// A link to a share, as somebody opens it on this device.
+/// A link to a share that is being opened on this device.
 package struct LinkedShare: Hashable, Sendable {
-    /// With what stands behind the `#`; that is sent to nobody.
+    /// The link with the part behind the `#`, which is never sent.
     package var link: String
+    /// The container.
     package var container: String
+    /// The environment.
     package var environment: String
+    /// The title of the share; nil if it has none or it is sealed.
     package var title: String?
     /// The owner's name, or else their record name.
     package var owner: String?
     /// `READ_ONLY` or `READ_WRITE`.
     package var permission: String
+    /// Whether the user has accepted the share.
     package var isAccepted: Bool
+    /// Whether the user owns the share.
     package var isOwner: Bool
     fileprivate var shortGUID: String
 }
 
-/// Why a link cannot be opened.
-package enum LinkError: Error, Hashable, Sendable, CustomStringConvertible {
-    case notALink(String)
-    case otherCloud(String)
-    case unknown
-    /// More than one profile could open it.
-    case severalProfiles([String])
-
-    package var description: String {
-        switch self {
-        case .notALink(let text): "'\(text)' is no link to a share"
-        case .otherCloud(let endpoint):
-            "the link leads to the cloud at \(endpoint): give that with --endpoint, or sign in there"
-        case .unknown: "the link leads nowhere, or you were not invited with this account"
-        case .severalProfiles(let names):
-            "several profiles are signed in there (\(names.joined(separator: ", "))): choose one with --profile"
-        }
-    }
-}
-
 extension SignIn {
-    /// What is behind a link, for the account of this device.
+    /// Returns the share behind a link, for the account of this device.
     ///
-    /// - Throws: `LinkError`, `SignInError`, and what sending throws.
+    /// - Throws: `LinkError`, `SignInError`, and the errors of sending.
     package func linkedShare(_ link: String) async throws -> LinkedShare {
         let address = try ShareAddress(link)
         guard address.endpoint == configuration.endpoint else { throw LinkError.otherCloud(address.endpoint) }
@@ -63,13 +48,14 @@ extension SignIn {
         return share
     }
 
-    /// Takes part in the share for somebody who has no app for it; one that comes later finds the link, with its secret.
+    /// Takes part in the share for a user without an app for it; an app that is installed later finds the link, with its
+    /// secret.
     package func accept(_ share: LinkedShare) async throws {
         if !share.isOwner { _ = try await invitation("accept", share) }
         try handOver(share)
     }
 
-    /// Leaves the link for the app that it belongs to, which is told and accepts by itself (B-ACP-01).
+    /// Leaves the link for the app that it belongs to, which is notified and accepts by itself (B-ACP-01).
     package func handOver(_ share: LinkedShare) throws {
         try OpenedShares(profileFolder: configuration.deviceProfile.folder).put(
             OpenedShares.Entry(link: share.link, container: share.container, environment: share.environment))

@@ -1,6 +1,6 @@
 import OrderedStore
 
-/// How a zone is shared: by trees or as a whole, never both (B-SHR-06).
+/// The way in which a zone is shared: by trees or as a whole, never both (B-SHR-06).
 package enum ZoneSharing: Hashable, Sendable {
     case none
     /// So many trees of it.
@@ -17,7 +17,9 @@ package enum ZoneSharing: Hashable, Sendable {
         return self
     }
 
+    /// The number of shared trees.
     package var treeCount: UInt32 { if case .trees(let count) = self { count } else { 0 } }
+    /// The number of the share of the whole zone; nil if there is none.
     package var wholeShare: UInt64? { if case .whole(let number) = self { number } else { nil } }
 
     func encode(into value: inout ValueWriter) {

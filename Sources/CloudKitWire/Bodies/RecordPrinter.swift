@@ -115,7 +115,7 @@ struct RecordPrinter {
         writer.endObject()
     }
 
-    /// Writes what became of a record of a request.
+    /// Writes the outcome of a record of a request.
     mutating func write(_ outcome: RecordOutcome, to writer: inout JSONWriter) {
         switch outcome {
         case .record(let record): write(record, to: &writer)

@@ -1,6 +1,8 @@
 /// The root of the keys of everything one account owns in one container and environment.
 package struct ContainerRoot: Equatable, Sendable {
+    /// The container.
     package let container: String
+    /// The environment.
     package let environment: String
     let material: KeyMaterial
 

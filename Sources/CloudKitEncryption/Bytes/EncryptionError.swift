@@ -1,9 +1,9 @@
-/// Why something sealed could not be made, read or trusted.
+/// The reason why something sealed could not be made, read or trusted.
 ///
 /// A value that does not open is always one of these, never nil and never garbage (B-TM-12). No case holds a secret or a
 /// field's value.
 package enum EncryptionError: Error, Hashable, Sendable {
-    /// What an error speaks of.
+    /// The thing that an error is about.
     package enum Item: Hashable, Sendable {
         case accountSecret, password, recoveryKey, identity, identityPins
         case field(String)
@@ -17,8 +17,8 @@ package enum EncryptionError: Error, Hashable, Sendable {
         case link
     }
 
-    /// The key is another one, the bytes were changed, or they lie in a place where they were not sealed; which of these it
-    /// is cannot be told.
+    /// The key is another one, the bytes were changed, or they were sealed for another place; these cases cannot be
+    /// distinguished.
     case doesNotOpen(Item)
     /// Sealed by a newer client, or not sealed at all.
     case unknownVersion(Item, UInt8)
@@ -43,6 +43,7 @@ package enum EncryptionError: Error, Hashable, Sendable {
 }
 
 extension EncryptionError: CustomStringConvertible {
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .doesNotOpen(let item): "\(item) does not open: the key is another one, or the bytes were changed or moved"
@@ -66,6 +67,7 @@ extension EncryptionError: CustomStringConvertible {
 }
 
 extension EncryptionError.Item: CustomStringConvertible {
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .accountSecret: "the account secret"

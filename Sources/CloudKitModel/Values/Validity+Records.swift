@@ -1,4 +1,4 @@
-/// The rules for names and sizes, each a function that throws if a value breaks it (docs/rules/LIM.md).
+/// The rules for names and sizes, each a function that throws the violation (docs/rules/LIM.md).
 package enum Validity {
     /// Characters of record and zone names (B-LIM-11), field names (B-LIM-12) and record types.
     package static let nameLengthMax = 255

@@ -1,10 +1,13 @@
 /// One share asked for by its short GUID (web-services.md §10.2).
 package struct ShareInvitationRequest: Hashable, Sendable {
+    /// The short GUID of the link.
     package var shortGUID: String
+    /// Whether the root record is to be returned.
     package var shouldFetchRootRecord: Bool
     /// nil: all fields.
     package var rootRecordDesiredKeys: [String]?
 
+    /// Creates a value with the given properties.
     package init(shortGUID: String, shouldFetchRootRecord: Bool = false, rootRecordDesiredKeys: [String]? = nil) {
         self.shortGUID = shortGUID
         self.shouldFetchRootRecord = shouldFetchRootRecord
@@ -12,22 +15,30 @@ package struct ShareInvitationRequest: Hashable, Sendable {
     }
 }
 
-/// What the holder of a link learns of the share behind it: `CKShare.Metadata` (B-ACP-01).
+/// The share behind a link, as the holder of the link sees it: `CKShare.Metadata` (B-ACP-01).
 package struct ShareInvitation: Hashable, Sendable {
+    /// The container.
     package var container: ContainerID
+    /// The environment.
     package var environment: Environment
-    /// `private` for the owner, `shared` for everybody else.
+    /// `private` for the owner, `shared` for all others.
     package var scope: DatabaseScope
+    /// The record of the share.
     package var share: Record
     /// nil for a zone-wide share.
     package var rootRecordName: String?
+    /// The root record; nil if it was not asked for or may not be seen.
     package var rootRecord: Record?
-    /// What the caller is to the share, or would be by accepting.
+    /// The role of the caller in the share, now or after accepting.
     package var role: ParticipantRole
+    /// The permission of the user.
     package var permission: ParticipantPermission
+    /// The state of the user's invitation.
     package var acceptance: ParticipantAcceptance
+    /// The owner of the share.
     package var owner: PersonIdentity
 
+    /// Creates a value with the given properties.
     package init(
         container: ContainerID, environment: Environment, scope: DatabaseScope, share: Record,
         rootRecordName: String?, rootRecord: Record?, role: ParticipantRole, permission: ParticipantPermission,
@@ -45,10 +56,11 @@ package struct ShareInvitation: Hashable, Sendable {
         self.owner = owner
     }
 
+    /// The zone of the share.
     package var zoneID: ZoneID { share.id.zoneID }
 }
 
-/// What became of one share of a `records/resolve` or `records/accept` request.
+/// The outcome of one share of a `records/resolve` or `records/accept` request.
 package enum ShareInvitationOutcome: Hashable, Sendable {
     case invitation(ShareInvitation)
     case failed(RequestFailure)

@@ -92,7 +92,7 @@ extension Field {
     /// are doubles or timestamps, base64 strings are bytes, digits in a string are numbers.
     package func coerced(to target: FieldType) -> Field? {
         if target.isEncrypted { return sealed(as: target) }
-        // What is marked as encrypted cannot become plain.
+        // A field that is marked as encrypted cannot become plain.
         guard !type.isEncrypted, type.isList == target.isList else { return nil }
         var target = target
         target.isGuess = false
@@ -103,7 +103,7 @@ extension Field {
         }
     }
 
-    /// Whether this is a list without elements, whose type nobody can tell from its JSON.
+    /// Whether this is a list without elements, whose type cannot be seen in its JSON.
     package var isEmptyList: Bool { type.isList && (type.isEncrypted ? type.base == .unknown : json.count == 2) }
 
     private func canTry(_ target: FieldType.Base) -> Bool {

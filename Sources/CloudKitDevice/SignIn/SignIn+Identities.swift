@@ -2,17 +2,19 @@ import CloudKitEncryption
 import Foundation
 import TextEncodings
 
-/// Somebody's public identity as the cloud says it now, beside the one that this profile knows (B-TM-08).
+/// A user's public identity as the cloud presents it now, beside the one that this profile has pinned (B-TM-08).
 package struct MetIdentity: Hashable, Sendable {
+    /// The email address of the user.
     package var email: String
     fileprivate var name: String
     fileprivate var identity: PublicIdentity
     fileprivate var pinned: Fingerprint?
 
-    /// What people compare, in eight groups of four digits.
+    /// The fingerprint in eight groups of four digits, for comparison by users.
     package var fingerprint: String { identity.fingerprint.description }
     /// nil: the profile never met this user.
     package var knownFingerprint: String? { pinned?.description }
+    /// Whether this device has pinned this identity.
     package var isKnown: Bool { pinned == identity.fingerprint }
 
     /// Whether a text is the fingerprint, however it is grouped.
@@ -21,11 +23,12 @@ package struct MetIdentity: Hashable, Sendable {
     }
 }
 
-/// Why somebody's identity cannot be compared.
+/// The reason why a user's identity cannot be compared.
 package enum IdentityError: Error, Hashable, Sendable, CustomStringConvertible {
     /// No account of that address uses the container, or it has no keys yet.
     case unknown(String)
 
+    /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .unknown(let email): "nobody with the address \(email) has keys in this container"
@@ -34,9 +37,9 @@ package enum IdentityError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SignIn {
-    /// The identity of somebody with whom shares of a container are shared.
+    /// Returns the identity of a user with whom shares of a container are shared.
     ///
-    /// - Throws: `IdentityError`, `SignInError`, `EncryptionError` for an identity that is none, and what sending throws.
+    /// - Throws: `IdentityError`, `SignInError`, `EncryptionError` for an identity that is none, and the errors of sending.
     package func identity(ofAddress email: String, container: String) async throws -> MetIdentity {
         let address = try AccountAddress(email)
         guard let entry = try await open(container: container) else { throw SignInError.notSignedIn }
@@ -85,7 +88,7 @@ extension SignIn {
 }
 
 extension DeviceProfile {
-    /// Whose public identities the profile knows; apps read and write it, too.
+    /// The file of the public identities that the profile has pinned; apps read and write it, too.
     package static let knownIdentitiesFile = "known-identities.json"
 }
 

@@ -2,8 +2,9 @@
 ///
 /// Its owner derives it; members get it by an invitation or a link.
 package struct ShareKey: Equatable, Sendable {
-    /// Where the share's record lies.
+    /// The share's record.
     package let place: RecordPlace
+    /// The epoch of the key.
     package let epoch: UInt32
     let material: KeyMaterial
 
@@ -20,8 +21,8 @@ package struct ShareKey: Equatable, Sendable {
 }
 
 extension ContainerRoot {
-    /// The key of one of the account's own shares. Every device of the owner derives the same, so that nothing has to be kept and
-    /// no two devices race; and what members sealed opens for the owner when the share has ended.
+    /// The key of one of the account's own shares. Every device of the owner derives the same, so that nothing has to be
+    /// kept and no two devices race; and what members sealed opens for the owner when the share has ended.
     package func shareKey(of share: RecordPlace, epoch: UInt32) -> ShareKey {
         var info = Frame("welkin share key 1")
         info.append(share.frame)
