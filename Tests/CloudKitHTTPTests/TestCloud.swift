@@ -24,11 +24,14 @@ struct TestCloud: Sendable {
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
         rounds: Int = 600_000, memoryLifetime: Int64 = 0,
         filesBytesMax: Int64 = 1 << 40, pushServices: [any PushService] = [],
+        random: @escaping @Sendable (Int) -> [UInt8] = ServerEnvironment.systemRandom,
+        rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
         let log = CapturedLog()
-        let serverEnvironment = ServerEnvironment(secret: [UInt8](repeating: 7, count: 32), now: { clock.now })
+        let serverEnvironment = ServerEnvironment(
+            secret: [UInt8](repeating: 7, count: 32), now: { clock.now }, random: random, rest: rest)
         let files = MemoryFileStore(bytesMax: filesBytesMax, now: { clock.now })
         var limits = Limits()
         limits.freeBytesMin = 0
@@ -73,6 +76,20 @@ struct TestCloud: Sendable {
             container: ContainerID(Self.container), environment: .development, name: "", allowedOrigins: origins,
             callback: callback)
         return Tokens(api: made.token)
+    }
+
+    func operatorToken(name: String = "tests") async throws -> String {
+        try await accountStore.operatorTokens.create(name: name).token
+    }
+
+    /// Registers a server-to-server key.
+    ///
+    /// - Parameter publicKey: PEM.
+    /// - Returns: The key's id.
+    func serverKey(_ publicKey: String) async throws -> String {
+        try await accountStore.serverKeys.add(
+            publicKey: publicKey, container: ContainerID(Self.container), environment: .development, name: "tests"
+        ).id
     }
 
     /// Makes an account and signs it in over HTTP.
