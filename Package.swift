@@ -81,10 +81,15 @@ let package = Package(
             name: "CloudKitServer",
             dependencies: ["CloudKitModel", "CloudKitSchema", "CloudKitRecordLayer", crypto], swiftSettings: staying),
         .target(
+            name: "CloudKitClient",
+            dependencies: [
+                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "HTTPTransfer", crypto,
+            ], swiftSettings: strict),
+        .target(
             name: "CloudKit",
             dependencies: [
-                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", "HTTPTransfer",
-                crypto,
+                "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
+                "CoreLocation",
             ], swiftSettings: strict),
 
         // Floor 4: the cloud over HTTP.
@@ -117,8 +122,8 @@ let package = Package(
         .target(
             name: "CloudKitTesting",
             dependencies: [
-                "CloudKit", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "OrderedStore",
-                "FileStore", lifecycle, logging,
+                "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer",
+                "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
         .executableTarget(name: "sync-demo", dependencies: ["CloudKit"], swiftSettings: strict),
@@ -127,7 +132,8 @@ let package = Package(
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
         .target(
-            name: "FaultyNetwork", dependencies: ["CloudKit", nioCore, nioPosix, nioSSL], path: "Tests/FaultyNetwork",
+            name: "FaultyNetwork", dependencies: ["CloudKitClient", nioCore, nioPosix, nioSSL],
+            path: "Tests/FaultyNetwork",
             swiftSettings: strict),
         .testTarget(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
@@ -177,7 +183,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption",
+                "CloudKitModel",
                 "CloudKitWire", "CoreLocation", "JSONBytes",
             ],
             swiftSettings: strict),
@@ -192,14 +199,16 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKit", "CloudKitEncryption", "CloudKitModel", "CloudKitServer",
+                "AccessTable", "SeededChance", "CloudKit", "CloudKitClient", "CloudKitEncryption", "CloudKitModel",
+                "CloudKitServer",
                 "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption",
+                "CloudKitModel",
                 "CloudKitServer", "CloudKitTesting", "FileStore",
             ], swiftSettings: strict),
         .executableTarget(
@@ -215,7 +224,9 @@ let package = Package(
         .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),
         .testTarget(
             name: "BlindnessTests",
-            dependencies: ["CloudUnderTest", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "welkin"],
+            dependencies: [
+                "CloudUnderTest", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption", "welkin",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "WelkinTests",
