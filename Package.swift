@@ -95,11 +95,17 @@ let package = Package(
             ],
             swiftSettings: staying),
         .target(
+            name: "CloudKitClient",
+            dependencies: [
+                "TextEncodings", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
+                "HTTPTransfer", crypto,
+            ], swiftSettings: strict),
+        .target(
             name: "CloudKit",
             dependencies: [
-                "AsyncLocks", "TextEncodings",
-                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation", "HTTPTransfer",
-                crypto,
+                "AsyncLocks", "TextEncodings", "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption",
+                "CloudKitDevice",
+                "CoreLocation",
             ], swiftSettings: strict),
 
         // Floor 4: the cloud over HTTP.
@@ -138,7 +144,8 @@ let package = Package(
         .target(
             name: "CloudKitTesting",
             dependencies: [
-                "CloudKit", "CloudKitAccounts", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer",
+                "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP",
+                "CloudKitModel", "CloudKitServer",
                 "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
@@ -152,7 +159,8 @@ let package = Package(
             name: "TestEnvironment", dependencies: ["CloudKitAccounts", "SeededChance"], path: "Tests/TestEnvironment",
             swiftSettings: strict),
         .target(
-            name: "FaultyNetwork", dependencies: ["CloudKit", nioCore, nioPosix, nioSSL], path: "Tests/FaultyNetwork",
+            name: "FaultyNetwork", dependencies: ["CloudKitClient", nioCore, nioPosix, nioSSL],
+            path: "Tests/FaultyNetwork",
             swiftSettings: strict),
         .testTarget(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
@@ -163,7 +171,8 @@ let package = Package(
         .testTarget(
             name: "WebPushTests",
             dependencies: [
-                "SeededChance", "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitAccounts", "CloudKitModel",
+                "SeededChance", "WebPush", "PushReceiver", "FaultyNetwork", "CloudKitAccounts",
+                "CloudKitModel",
                 "CloudKitServer", "HTTPTransfer", crypto,
             ],
             swiftSettings: strict),
@@ -210,7 +219,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption",
+                "CloudKitModel",
                 "CloudKitWire", "CoreLocation", "JSONBytes",
             ],
             swiftSettings: strict),
@@ -225,16 +235,19 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKit", "CloudKitAccounts", "CloudKitEncryption", "CloudKitModel",
-                "CloudKitServer", "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
+                "CloudKitAccounts", "AccessTable", "SeededChance", "CloudKit", "CloudKitClient", "CloudKitEncryption",
+                "CloudKitModel",
+                "CloudKitServer",
+                "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitAccounts", "CloudKitDevice",
-                "CloudKitEncryption", "CloudKitModel", "CloudKitServer", "CloudKitTesting", "FileStore",
-                "OrderedStore",
+                "CloudKitAccounts", "OrderedStore", "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient",
+                "CloudKitDevice", "CloudKitEncryption",
+                "CloudKitModel",
+                "CloudKitServer", "CloudKitTesting", "FileStore",
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),
@@ -246,10 +259,14 @@ let package = Package(
             name: "NotesTests", dependencies: ["Notes", "CloudKit", "CloudKitTesting"], path: "Examples/Notes/Tests",
             swiftSettings: strict),
         // A cloud in a process of its own, spoken to in plain HTTP.
-        .target(name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict),
+        .target(
+            name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict
+        ),
         .testTarget(
             name: "BlindnessTests",
-            dependencies: ["CloudUnderTest", "CloudKit", "CloudKitDevice", "CloudKitEncryption", "welkin"],
+            dependencies: [
+                "CloudUnderTest", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption", "welkin",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "WelkinTests",

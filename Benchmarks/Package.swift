@@ -48,11 +48,16 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
         .target(
+            name: "CloudKitClient",
+            dependencies: [
+                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "HTTPTransfer",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ], swiftSettings: strict),
+        .target(
             name: "CloudKit",
             dependencies: [
-                "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "CoreLocation",
-                "HTTPTransfer",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
+                "CoreLocation",
             ], exclude: ["CloudKit.docc"], swiftSettings: strict),
         .executableTarget(
             name: "welkin-bench",

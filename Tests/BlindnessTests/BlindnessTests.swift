@@ -119,7 +119,7 @@ import Testing
 
     /// Every key that a device uses for a record.
     private func keyNeedles(_ device: People.Person, _ record: CKRecord) throws -> [Needle] {
-        let secret = try device.container.connection.account.secret()
+        let secret = try device.container.connection.cloud.account.secret()
         let owner = try #require(device.userRecordName)
         let root = secret.root(container: Self.container, environment: "development")
         let zone = root.zoneKey(owner: owner, zone: record.recordID.zoneID.zoneName, epoch: 0)

@@ -3,6 +3,7 @@ import CloudUnderTest
 import Foundation
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Devices with profiles of their own, which reach the cloud by way of a tap.
 struct People {

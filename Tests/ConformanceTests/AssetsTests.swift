@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Files of records, from one device to another through a running cloud.
 @Suite struct AssetsTests {
@@ -112,7 +113,7 @@ import Testing
         try await ThrowawayCloud.run { cloud in
             let files = try TestFiles()
             let user = try await cloud.addUser("ada")
-            let clock = Timekeeping(now: { .zero }, sleep: { _ in }, random: { 0.5 })
+            let clock = ClientClock(now: { .zero }, sleep: { _ in }, random: { 0.5 })
             let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock)
             let count = Mutex(0)
             network.decide { request in

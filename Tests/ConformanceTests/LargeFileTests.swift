@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// What a large file costs. Takes a minute and some GiB of disk, so it runs only where `WELKIN_LARGE_FILE_MEGABYTES` asks
 /// for it; `script/test` does not.

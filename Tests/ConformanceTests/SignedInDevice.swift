@@ -3,6 +3,7 @@ import CloudKitEncryption
 import Synchronization
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// The credentials of a device, kept in memory.
 final class SignedInDevice: DeviceAccount {

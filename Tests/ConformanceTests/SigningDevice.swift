@@ -5,6 +5,7 @@ import Foundation
 import Synchronization
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A device with a profile folder of its own, signed in as people do it: with a password, over HTTP.
 final class SigningDevice: Sendable {
@@ -22,7 +23,7 @@ final class SigningDevice: Sendable {
     /// - Parameter network: What the container's requests travel by; sign-in goes its own, good way.
     init(
         _ cloud: ThrowawayCloud, _ name: String = "device", over network: any Transport = HTTPTransport.shared,
-        timekeeping: Timekeeping = .system
+        timekeeping: ClientClock = .system
     ) {
         folder = FileManager.default.temporaryDirectory.appending(path: "welkin-device-" + UUID().uuidString).path()
         configuration = cloud.configuration(profile: name, in: folder)
@@ -83,7 +84,7 @@ final class SigningDevice: Sendable {
     }
 
     /// The account's secret, as the framework gets it.
-    var secret: AccountSecret { get throws { try container.connection.account.secret() } }
+    var secret: AccountSecret { get throws { try container.connection.cloud.account.secret() } }
 
     var keychainFile: String {
         get throws {

@@ -9,6 +9,7 @@ import Foundation
 import OrderedStore
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A whole cloud inside the test process, on a port of the system's choosing, gone when the test ends.
 struct ThrowawayCloud: Sendable {
@@ -62,7 +63,7 @@ struct ThrowawayCloud: Sendable {
     /// - Parameter endpoint: Where the device finds the cloud; nil: where it is.
     func device(
         of user: User, named name: String = "device", over transport: any Transport = HTTPTransport.shared,
-        at endpoint: String? = nil, timekeeping: Timekeeping = .system, keys: Keys = .own, pieceBytes: Int? = nil
+        at endpoint: String? = nil, timekeeping: ClientClock = .system, keys: Keys = .own, pieceBytes: Int? = nil
     ) async throws -> CKContainer {
         CKContainer(
             identifier: container, endpoint: endpoint ?? self.endpoint,

@@ -1,4 +1,5 @@
-import CloudKit
+import CloudKitClient
+import Foundation
 import NIOCore
 import Synchronization
 
@@ -9,11 +10,11 @@ package final class FaultyProxy: Sendable {
     package typealias Decision = @Sendable (RawMessage) -> NetworkFault?
 
     private let cloud: Int
-    private let timekeeping: Timekeeping
+    private let timekeeping: ClientClock
     private let decision: Decision
     private let faults = Mutex<[NetworkFault]>([])
 
-    private init(cloud: Int, timekeeping: Timekeeping, decision: @escaping Decision) {
+    private init(cloud: Int, timekeeping: ClientClock, decision: @escaping Decision) {
         self.cloud = cloud
         self.timekeeping = timekeeping
         self.decision = decision
@@ -26,7 +27,7 @@ package final class FaultyProxy: Sendable {
     ///   - decide: The fate of each request; nil lets it through.
     ///   - body: Gets the proxy and the address at which devices find it.
     package static func run<Value: Sendable>(
-        before cloud: Int, timekeeping: Timekeeping, decide: @escaping Decision,
+        before cloud: Int, timekeeping: ClientClock, decide: @escaping Decision,
         _ body: @escaping @Sendable (FaultyProxy, String) async throws -> Value
     ) async throws -> Value {
         let proxy = FaultyProxy(cloud: cloud, timekeeping: timekeeping, decision: decide)

@@ -1,4 +1,5 @@
-import CloudKit
+import CloudKitClient
+import Foundation
 import Synchronization
 
 /// What happens to one request on its way.
@@ -28,13 +29,13 @@ package final class FaultyTransport: Transport {
     package typealias Decision = @Sendable (TransportRequest) -> NetworkFault?
 
     private let base: any Transport
-    private let timekeeping: Timekeeping
+    private let timekeeping: ClientClock
     private let decision: Mutex<Decision>
     private let faults = Mutex<[NetworkFault]>([])
 
     /// - Parameter decide: The fate of each request; nil lets it through.
     package init(
-        over base: any Transport, timekeeping: Timekeeping, decide: @escaping Decision = { _ in nil }
+        over base: any Transport, timekeeping: ClientClock, decide: @escaping Decision = { _ in nil }
     ) {
         self.base = base
         self.timekeeping = timekeeping

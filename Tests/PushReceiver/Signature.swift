@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TextEncodings
 
 /// What a push service reads from `Authorization: vapid …` (RFC 8292).
 package struct Signature: Hashable, Sendable {

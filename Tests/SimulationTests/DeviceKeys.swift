@@ -2,6 +2,7 @@ import CloudKitEncryption
 import CloudKitModel
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// What a device keeps in files about keys: it survives its processes.
 final class DeviceFiles {
@@ -28,7 +29,7 @@ struct DeviceKeys {
         self.spy = spy
     }
 
-    var access: ShareAccess { spy.access }
+    var access: ShareKeyAccess { spy.access }
 
     /// What came through shares of a zone, as it is in memory.
     func memory(of zone: ZonePlace) -> SharedKeys? { shared[zone] }

@@ -2,6 +2,7 @@ import CloudKitEncryption
 import CloudKitModel
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 // MARK: Keys of zones
 
@@ -76,7 +77,7 @@ extension Simulation {
             let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
             guard epoch > 0 else { return }
             try await sync(on: index)
-            let mending = TreeMending(root: root, records: devices[index].records(in: place), epoch: epoch)
+            let mending = TreeRekeying(root: root, records: devices[index].records(in: place), epoch: epoch)
             for name in mending.stale.sorted() {
                 var edit = edit(name, .update, in: place, on: index)
                 guard try await sealForMove(&edit, on: index) else { continue }
@@ -266,7 +267,7 @@ extension Simulation {
     func tend(_ record: Record, in place: Place, on index: Int) async throws {
         learnSeats(of: record, in: place, on: index)
         guard let sharing = record.sharing,
-            let duty = ShareDuty(
+            let duty = ShareKeyMaintenance(
                 sharing, of: RecordPlace(zone: zonePlace(place), name: record.id.recordName),
                 by: try keys(of: place, on: index))
         else { return }

@@ -2,6 +2,7 @@ import CloudKitEncryption
 import CloudKitModel
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Keys of a share that the cloud holds, as a host handed them in.
 struct HeldKeys {
@@ -14,7 +15,7 @@ struct HeldKeys {
 /// Who begins anew with other keys leaves one behind that goes on with the old ones.
 final class Spy {
     let person: Int
-    let access: ShareAccess
+    let access: ShareKeyAccess
     /// Whether the person has other keys by now.
     private(set) var isFormer = false
 
@@ -27,7 +28,7 @@ final class Spy {
 
     init(_ secret: AccountSecret, person: Int, user: UserID) {
         self.person = person
-        access = ShareAccess(
+        access = ShareKeyAccess(
             root: secret.root(container: SimulatedCloud.container.name, environment: "development"), secret: secret,
             user: user.recordName)
     }

@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitDevice
 import CloudKitModel
 import Foundation
@@ -61,7 +62,7 @@ public final class CKAsset: NSObject, Sendable {
     }
 
     /// What the server holds of this asset, if the file is still the one it was sent from; nil: it has to be sent.
-    var kept: KeptAsset? {
+    package var kept: KeptAsset? {
         let memory = memory.withLock { $0 }
         guard let sent = memory.sent else { return memory.kept }
         return fileURL.flatMap { FileStamp(path: $0.path) } == sent ? memory.kept : nil
@@ -71,7 +72,7 @@ public final class CKAsset: NSObject, Sendable {
     var lastKept: KeptAsset? { memory.withLock { $0.kept } }
 
     /// Notes that the app's file is on its way.
-    func note(sending stamp: FileStamp) {
+    package func note(sending stamp: FileStamp) {
         memory.withLock { $0.sending = stamp }
     }
 

@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 
@@ -5,16 +6,16 @@ extension CKContainer {
     /// Whether somebody is signed in on this device. Asks nobody but the device.
     nonisolated(nonsending) public func accountStatus() async throws -> CKAccountStatus {
         _ = try place()
-        return CKAccountStatus(connection.account.state)
+        return CKAccountStatus(connection.cloud.account.state)
     }
 
     /// Whether somebody is signed in on this device.
     @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
-        connection.operations.addOperation { [self] in
+        operations.addOperation { [self] in
             do {
                 _ = try place()
-                completionHandler(CKAccountStatus(connection.account.state), nil)
+                completionHandler(CKAccountStatus(connection.cloud.account.state), nil)
             } catch {
                 completionHandler(.couldNotDetermine, error)
             }
@@ -23,7 +24,7 @@ extension CKContainer {
 
     private func place() throws -> ContainerPlace {
         do {
-            return try connection.place.get()
+            return try connection.cloud.place.get()
         } catch {
             throw CKError(error)
         }

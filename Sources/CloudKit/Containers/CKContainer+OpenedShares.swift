@@ -37,7 +37,7 @@ extension CKContainer {
 
     /// Takes what was opened since the last time.
     func takeOpenedShares() async -> [CKShare.Metadata] {
-        guard let folder = connection.folder, let place = try? connection.place.get() else { return [] }
+        guard let folder = connection.folder, let place = try? connection.cloud.place.get() else { return [] }
         let box = OpenedShares(profileFolder: folder)
         let entries = try? box.take(container: place.container.name, environment: place.environment.rawValue)
         var metadatas: [CKShare.Metadata] = []

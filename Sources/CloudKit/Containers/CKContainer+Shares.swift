@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 
@@ -19,7 +20,7 @@ extension CKContainer {
         try await publicCloudDatabase.failing {
             let results = try await publicCloudDatabase.requests().shareMetadata(
                 urls, withRoot: false, desiredKeys: nil)
-            return Dictionary(results.map { ($0.link, $0.result.asError(.other)) }) { first, _ in first }
+            return Dictionary(results.map { ($0.link, $0.result.asMetadata()) }) { first, _ in first }
         }
     }
 
@@ -36,8 +37,8 @@ extension CKContainer {
         _ metadatas: [CKShare.Metadata]
     ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
         try await publicCloudDatabase.failing {
-            let results = try await publicCloudDatabase.requests().acceptShares(metadatas)
-            return Dictionary(results.map { ($0.metadata, $0.result.asShare()) }) { first, _ in first }
+            let results = try await publicCloudDatabase.requests().acceptShares(metadatas.map(\.offer))
+            return Dictionary(zip(metadatas, results.map { $0.asShare() })) { first, _ in first }
         }
     }
 
@@ -109,22 +110,6 @@ extension CKContainer {
         try await publicCloudDatabase.failing {
             let results = try await publicCloudDatabase.requests().requestAccess(urls)
             return Dictionary(results.map { ($0.link, $0.result.asError(.other)) }) { first, _ in first }
-        }
-    }
-}
-
-extension Result where Success == OpenedRecord, Failure == CallFailure {
-    /// The share as the app sees it.
-    func asShare() -> Result<CKShare, any Error> {
-        do {
-            guard let share = try CKRecord.answered(try get()) as? CKShare else {
-                throw CallFailure.answerMalformed(status: 200)
-            }
-            return .success(share)
-        } catch let failure as CallFailure {
-            return .failure(CKError(failure))
-        } catch {
-            return .failure(error)
         }
     }
 }

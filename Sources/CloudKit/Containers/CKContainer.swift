@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitDevice
 import CloudKitModel
 import Foundation
@@ -19,18 +20,27 @@ public final class CKContainer: NSObject, Sendable {
     public let sharedCloudDatabase: CKDatabase
 
     let connection: ContainerConnection
+    /// Runs the operations that are added to the container or its databases.
+    let operations: OperationQueue
 
-    init(connection: ContainerConnection, defaults: CallDefaults = CallDefaults()) {
+    init(
+        connection: ContainerConnection, operations: OperationQueue = OperationQueue(),
+        defaults: CallDefaults = CallDefaults()
+    ) {
         self.connection = connection
-        privateCloudDatabase = CKDatabase(connection: connection, scope: .private, defaults: defaults)
-        publicCloudDatabase = CKDatabase(connection: connection, scope: .public, defaults: defaults)
-        sharedCloudDatabase = CKDatabase(connection: connection, scope: .shared, defaults: defaults)
+        self.operations = operations
+        privateCloudDatabase = CKDatabase(
+            connection: connection, operations: operations, scope: .private, defaults: defaults)
+        publicCloudDatabase = CKDatabase(
+            connection: connection, operations: operations, scope: .public, defaults: defaults)
+        sharedCloudDatabase = CKDatabase(
+            connection: connection, operations: operations, scope: .shared, defaults: defaults)
         super.init()
     }
 
     /// The container with this name, such as `iCloud.com.example.app`.
     public convenience init(identifier containerIdentifier: String) {
-        self.init(connection: .configured(identifier: containerIdentifier, profile: nil))
+        self.init(connection: Self.configuredConnection(containerIdentifier, profile: nil))
     }
 
     /// A container as another profile of this machine sees it, so that several devices and users live in one process.
@@ -39,7 +49,7 @@ public final class CKContainer: NSObject, Sendable {
     ///
     /// - Parameter profile: The profile's name; nil for the configured one.
     public convenience init(identifier containerIdentifier: String, profile: String?) {
-        self.init(connection: .configured(identifier: containerIdentifier, profile: profile))
+        self.init(connection: Self.configuredConnection(containerIdentifier, profile: profile))
     }
 
     /// A container with everything it needs given, for tests and tools.
@@ -52,7 +62,7 @@ public final class CKContainer: NSObject, Sendable {
     ///   - pieceBytes: Bytes of a file that are sent or fetched at a time; nil: some MiB.
     package convenience init(
         identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
-        account: any DeviceAccount, transport: any Transport, timekeeping: Timekeeping = .system,
+        account: any DeviceAccount, transport: any Transport, timekeeping: ClientClock = .system,
         epochs: EpochBook = EpochBook(), operationsFolder: String? = nil, assetCache: AssetCacheSettings? = nil,
         pieceBytes: Int? = nil
     ) {
@@ -63,7 +73,7 @@ public final class CKContainer: NSObject, Sendable {
                 identifier: identifier, place: .success(place), account: account, transport: transport,
                 timekeeping: timekeeping, longLivedStore: operationsFolder.map { LongLivedStore(folder: $0) },
                 epochs: epochs, assets: assetCache.map(AssetCache.init) ?? AssetCache(),
-                pieceBytes: pieceBytes ?? TransferPace.pieceBytesDefault))
+                pieceBytes: pieceBytes ?? PieceSizing.pieceBytesDefault))
     }
 
     /// A container by an explicit configuration instead of the process's own.
@@ -71,18 +81,25 @@ public final class CKContainer: NSObject, Sendable {
     /// - Parameter identifier: nil: the configuration's container.
     package convenience init(
         identifier: String? = nil, configuration: DeviceConfiguration,
-        transport: any Transport = HTTPTransport.shared, timekeeping: Timekeeping = .system
+        transport: any Transport = HTTPTransport.shared, timekeeping: ClientClock = .system
     ) {
         self.init(
             connection: ContainerConnection(
-                configuration, identifier: identifier, transport: transport, timekeeping: timekeeping))
+                configuration, identifier: identifier, transport: transport, timekeeping: timekeeping,
+                accountChanged: Self.postAccountChanged))
     }
+
+    private static func configuredConnection(_ identifier: String?, profile: String?) -> ContainerConnection {
+        .configured(identifier: identifier, profile: profile, accountChanged: postAccountChanged)
+    }
+
+    static func postAccountChanged() { NotificationCenter.default.post(name: .CKAccountChanged, object: nil) }
 
     public override var description: String {
         "<CKContainer: \(addressText(of: self)); containerIdentifier=\(containerIdentifier ?? "(null)")>"
     }
 
-    private static let configured = CKContainer(connection: .configured(identifier: nil, profile: nil))
+    private static let configured = CKContainer(connection: configuredConnection(nil, profile: nil))
 
     /// What `default()` means in a task instead of the configured container.
     @TaskLocal package static var standIn: CKContainer?
@@ -101,7 +118,7 @@ public final class CKContainer: NSObject, Sendable {
 
     /// Starts an operation. A database operation without a database works on this container's private one (B-DB-15).
     public func add(_ operation: CKOperation) {
-        operation.enqueue(on: connection.operations) { operation.adopt(self) }
+        operation.enqueue(on: operations) { operation.adopt(self) }
     }
 
     /// Hands out a container whose convenience functions use this configuration and group.
@@ -110,7 +127,9 @@ public final class CKContainer: NSObject, Sendable {
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: (CKContainer) throws -> R
     ) rethrows -> R {
-        try body(CKContainer(connection: connection, defaults: CallDefaults(configuration, group)))
+        try body(
+            CKContainer(
+                connection: connection, operations: operations, defaults: CallDefaults(configuration, group)))
     }
 
     /// Hands out a container whose convenience functions use this configuration and group.
@@ -119,6 +138,8 @@ public final class CKContainer: NSObject, Sendable {
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: nonisolated(nonsending) (CKContainer) async throws -> R
     ) async rethrows -> R {
-        try await body(CKContainer(connection: connection, defaults: CallDefaults(configuration, group)))
+        try await body(
+            CKContainer(
+                connection: connection, operations: operations, defaults: CallDefaults(configuration, group)))
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 

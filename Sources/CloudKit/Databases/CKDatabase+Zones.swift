@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 
@@ -54,7 +55,7 @@ extension CKDatabase {
     ) {
         try await failing {
             let plan = try ZoneModification(
-                saving: recordZonesToSave, deleting: recordZoneIDsToDelete, scope: scope)
+                saving: recordZonesToSave, deleting: recordZoneIDsToDelete)
             var saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
             var deleteResults: [CKRecordZone.ID: Result<Void, any Error>] = [:]
             for outcome in try await requests().modify(plan) {

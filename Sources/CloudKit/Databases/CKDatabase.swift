@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 
@@ -13,11 +14,16 @@ public final class CKDatabase: NSObject, Sendable {
     }
 
     let connection: ContainerConnection
+    /// The container's queue.
+    private let operations: OperationQueue
     let scope: DatabaseScope
     private let defaults: CallDefaults
 
-    init(connection: ContainerConnection, scope: DatabaseScope, defaults: CallDefaults) {
+    init(
+        connection: ContainerConnection, operations: OperationQueue, scope: DatabaseScope, defaults: CallDefaults
+    ) {
         self.connection = connection
+        self.operations = operations
         self.scope = scope
         self.defaults = defaults
         super.init()
@@ -40,7 +46,7 @@ public final class CKDatabase: NSObject, Sendable {
     ///
     /// Operations are single-use: adding one a second time has no effect (B-OPS-03).
     public func add(_ operation: CKDatabaseOperation) {
-        operation.enqueue(on: connection.operations) { operation.database = self }
+        operation.enqueue(on: operations) { operation.database = self }
     }
 
     /// Hands out a database whose convenience functions use this configuration and group.
@@ -49,7 +55,10 @@ public final class CKDatabase: NSObject, Sendable {
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: (CKDatabase) throws -> R
     ) rethrows -> R {
-        try body(CKDatabase(connection: connection, scope: scope, defaults: CallDefaults(configuration, group)))
+        try body(
+            CKDatabase(
+                connection: connection, operations: operations, scope: scope,
+                defaults: CallDefaults(configuration, group)))
     }
 
     /// Hands out a database whose convenience functions use this configuration and group.
@@ -58,7 +67,10 @@ public final class CKDatabase: NSObject, Sendable {
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: nonisolated(nonsending) (CKDatabase) async throws -> R
     ) async rethrows -> R {
-        try await body(CKDatabase(connection: connection, scope: scope, defaults: CallDefaults(configuration, group)))
+        try await body(
+            CKDatabase(
+                connection: connection, operations: operations, scope: scope,
+                defaults: CallDefaults(configuration, group)))
     }
 
     /// The way to the cloud for one convenience call.

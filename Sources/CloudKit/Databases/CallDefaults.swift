@@ -1,3 +1,4 @@
+import CloudKitClient
 import Foundation
 
 /// What `configuredWith` gives the convenience functions of a container or database.
@@ -12,7 +13,7 @@ struct CallDefaults: Sendable {
 
     /// The settings of one convenience call, which is user-initiated unless someone said otherwise (B-OPS-04).
     func settings() -> CallSettings {
-        let chosen = (configuration?.chosen ?? ChosenSettings()).over(group?.defaultConfiguration.chosen)
+        let chosen = (configuration?.chosen ?? OperationSettings()).over(group?.defaultConfiguration.chosen)
         return chosen.settings(
             operationID: UUID().uuidString, group: group, qualityOfServiceDefault: .userInitiated)
     }

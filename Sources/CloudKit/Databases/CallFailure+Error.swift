@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitDevice
 import CloudKitModel
 import Foundation
@@ -38,7 +39,7 @@ extension CKError {
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason,
                 remedy: "Keep what is cached and wait for CKAccountChanged.")
-        case .heldBack(let remaining):
+        case .rateLimited(let remaining):
             self = .failure(
                 .requestRateLimited, reason: "The server asked for fewer requests", subcode: 2061,
                 remedy: "Try again when the time is over.", retryAfter: remaining / .seconds(1))

@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 
 extension QueryRecordsRequest {
@@ -36,4 +37,9 @@ extension QueryPage {
         return CKQueryCursor(
             marker: continuationMarker, query: asked, zoneID: cursor == nil ? zoneID : cursor?.zoneID)
     }
+}
+
+extension Int {
+    /// 0 and below: no limit of the app's own.
+    var asLimit: Int? { self > 0 ? self : nil }
 }

@@ -1,3 +1,4 @@
+import CloudKitClient
 import Foundation
 
 /// Every notification for the user of this device, as it arrives: `for await notification in container.remoteNotifications`.
@@ -11,19 +12,21 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     let hub: NotificationHub
-    let connection: ContainerConnection
+    let cloud: CloudAccess
 
-    public func makeAsyncIterator() -> Iterator { Iterator(listener: hub.listen(through: connection)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(listener: hub.listen(through: cloud)) }
 
     /// Listens from the moment it is made to the moment it is let go.
     public struct Iterator: AsyncIteratorProtocol {
         let listener: NotificationListener
 
         /// The next notification; nil when the task is cancelled.
-        public mutating func next() async -> RemoteNotification? { await listener.next() }
+        public mutating func next() async -> RemoteNotification? {
+            await listener.next().map { RemoteNotification($0) }
+        }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> RemoteNotification? {
-            await listener.next()
+            await listener.next().map { RemoteNotification($0) }
         }
     }
 }
@@ -43,7 +46,7 @@ public final class RemoteNotificationObservation: Sendable {
 extension CKContainer {
     /// Notifications for the user of this device, as they arrive. Welkin's own: how they reach an app on Linux.
     public var remoteNotifications: RemoteNotifications {
-        RemoteNotifications(hub: connection.notifications, connection: connection)
+        RemoteNotifications(hub: connection.notifications, cloud: connection.cloud)
     }
 
     /// Calls a closure with each notification for the user of this device. Welkin's own.

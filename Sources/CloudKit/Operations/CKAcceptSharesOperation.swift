@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 
@@ -27,8 +28,10 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         let requests = containerRequests()
         let metadatas = shareMetadatas ?? []
         return {
-            let results = try await requests.acceptShares(metadatas)
-            await self.deliver { for (metadata, result) in results { self.report(metadata, result.asShare()) } }
+            let results = try await requests.acceptShares(metadatas.map(\.offer))
+            await self.deliver {
+                for (metadata, result) in zip(metadatas, results) { self.report(metadata, result.asShare()) }
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+import CloudKitClient
 import Foundation
 
 /// The base of the operations that work on one database.

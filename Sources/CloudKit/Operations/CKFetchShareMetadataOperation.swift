@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 
@@ -31,7 +32,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         let (urls, withRoot, desiredKeys) = (shareURLs ?? [], shouldFetchRootRecord, rootRecordDesiredKeys)
         return {
             let results = try await requests.shareMetadata(urls, withRoot: withRoot, desiredKeys: desiredKeys)
-            await self.deliver { for (link, result) in results { self.report(link, result.asError(.other)) } }
+            await self.deliver { for (link, result) in results { self.report(link, result.asMetadata()) } }
         }
     }
 

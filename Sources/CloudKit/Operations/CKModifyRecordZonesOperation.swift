@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 
@@ -36,7 +37,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let plan = try ZoneModification(
-            saving: recordZonesToSave ?? [], deleting: recordZoneIDsToDelete ?? [], scope: requests.scope)
+            saving: recordZonesToSave ?? [], deleting: recordZoneIDsToDelete ?? [])
         return {
             let outcomes = try await requests.modify(plan)
             await self.deliver { for outcome in outcomes { self.report(outcome) } }

@@ -1,3 +1,4 @@
+import CloudKitClient
 import Foundation
 import Synchronization
 
@@ -5,17 +6,17 @@ import Synchronization
 ///
 /// What is not set here falls to the group's default configuration, then to the system's defaults (B-OPS-05).
 public final class CKOperationConfiguration: NSObject, Sendable {
-    private let state: Mutex<ChosenSettings>
+    private let state: Mutex<OperationSettings>
 
-    public override convenience init() { self.init(ChosenSettings()) }
+    public override convenience init() { self.init(OperationSettings()) }
 
-    init(_ chosen: ChosenSettings) {
+    init(_ chosen: OperationSettings) {
         state = Mutex(chosen)
         super.init()
     }
 
     /// What was set explicitly.
-    var chosen: ChosenSettings { state.withLock { $0 } }
+    var chosen: OperationSettings { state.withLock { $0 } }
 
     /// A copy that later changes do not reach.
     func snapshot() -> CKOperationConfiguration { CKOperationConfiguration(chosen) }
@@ -48,13 +49,13 @@ public final class CKOperationConfiguration: NSObject, Sendable {
 
     /// Seconds without data after which a request fails. Default: 60.
     public var timeoutIntervalForRequest: TimeInterval {
-        get { state.withLock { $0.requestTimeout } ?? ChosenSettings.requestTimeoutDefault }
+        get { state.withLock { $0.requestTimeout } ?? CallSettings.requestTimeoutDefault }
         set { state.withLock { $0.requestTimeout = newValue } }
     }
 
     /// Seconds that the whole operation may take. Default: 7 days.
     public var timeoutIntervalForResource: TimeInterval {
-        get { state.withLock { $0.resourceTimeout } ?? ChosenSettings.resourceTimeoutDefault }
+        get { state.withLock { $0.resourceTimeout } ?? CallSettings.resourceTimeoutDefault }
         set { state.withLock { $0.resourceTimeout = newValue } }
     }
 }
@@ -65,7 +66,7 @@ extension CKOperation {
 }
 
 /// The settings that someone set, each nil where nobody did.
-struct ChosenSettings: Sendable {
+struct OperationSettings: Sendable {
     var container: CKContainer?
     var qualityOfService: QualityOfService?
     var allowsCellularAccess: Bool?
@@ -73,13 +74,10 @@ struct ChosenSettings: Sendable {
     var requestTimeout: TimeInterval?
     var resourceTimeout: TimeInterval?
 
-    static let requestTimeoutDefault: TimeInterval = 60
-    static let resourceTimeoutDefault: TimeInterval = 7 * 24 * 3600
-
     /// These settings, with what they leave open taken from others (B-OPS-05).
-    func over(_ others: ChosenSettings?) -> ChosenSettings {
+    func over(_ others: OperationSettings?) -> OperationSettings {
         guard let others else { return self }
-        return ChosenSettings(
+        return OperationSettings(
             container: container ?? others.container,
             qualityOfService: qualityOfService ?? others.qualityOfService,
             allowsCellularAccess: allowsCellularAccess ?? others.allowsCellularAccess,
@@ -95,8 +93,8 @@ struct ChosenSettings: Sendable {
         return CallSettings(
             operationID: operationID, group: group?.stamp,
             isDiscretionary: level != .userInitiated && level != .userInteractive,
-            requestTimeout: requestTimeout ?? Self.requestTimeoutDefault,
-            resourceTimeout: resourceTimeout ?? Self.resourceTimeoutDefault,
+            requestTimeout: requestTimeout ?? CallSettings.requestTimeoutDefault,
+            resourceTimeout: resourceTimeout ?? CallSettings.resourceTimeoutDefault,
             allowsCellularAccess: allowsCellularAccess ?? true)
     }
 }

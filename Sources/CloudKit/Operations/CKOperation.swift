@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import Dispatch
 import Foundation
@@ -13,7 +14,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let phase = Mutex(OperationPhase.ready)
     private let work = Mutex<Task<Void, Never>?>(nil)
     private let callbacks: DispatchQueue
-    private let life = Mutex<LongLife?>(nil)
+    private let life = Mutex<LongLivedProgress?>(nil)
     private var ownIdentifier = UUID().uuidString
     private var ownConfiguration = Configuration()
 
@@ -102,10 +103,10 @@ open class CKOperation: Operation, @unchecked Sendable {
     var longLivedPlace: (connection: ContainerConnection, scope: CKDatabase.Scope)? { nil }
 
     /// What the operation has learned in earlier processes, and keeps for later ones.
-    final var longLife: LongLife? { life.withLock { $0 } }
+    final var longLife: LongLivedProgress? { life.withLock { $0 } }
 
     /// Takes up what an earlier process has left.
-    final func resume(_ kept: LongLivedOperation, _ life: LongLife) {
+    final func resume(_ kept: LongLivedOperation<LongLivedArguments>, _ life: LongLivedProgress) {
         ownIdentifier = kept.id
         ownConfiguration = Configuration(kept.settings)
         group = kept.group.flatMap { data in LongLivedArchive.read(data) { CKOperationGroup(coder: $0) } }
@@ -117,7 +118,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         chosenSettings.settings(operationID: operationID, group: group, qualityOfServiceDefault: super.qualityOfService)
     }
 
-    final var chosenSettings: ChosenSettings { ownConfiguration.chosen.over(group?.defaultConfiguration.chosen) }
+    final var chosenSettings: OperationSettings { ownConfiguration.chosen.over(group?.defaultConfiguration.chosen) }
 
     /// Runs blocks of single items on the operation's queue and waits for them.
     final func deliver(_ body: @escaping @Sendable () -> Void) async {
@@ -211,14 +212,14 @@ open class CKOperation: Operation, @unchecked Sendable {
     private func beginLongLife() -> Bool {
         guard longLife == nil, chosenSettings.isLongLived == true, let place = longLivedPlace,
             let arguments = longLivedArguments, let store = place.connection.longLivedStore,
-            let account = place.connection.account.state.longLivedOwner
+            let account = place.connection.cloud.account.state.longLivedOwner
         else { return false }
         let operation = LongLivedOperation(
             id: operationID, account: account, scope: place.scope.rawValue, arguments: arguments, chosenSettings,
             group: group.map { group in LongLivedArchive.write { group.encode(with: $0) } }, started: Date())
         // Those that nobody came back for go when the next one comes.
         _ = store.ids(of: account, at: Date())
-        guard let life = try? LongLife(starting: operation, in: store) else { return false }
+        guard let life = try? LongLivedProgress(starting: operation, in: store) else { return false }
         self.life.withLock { $0 = life }
         LongLivedOperations.note(self)
         return true

@@ -32,12 +32,12 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
 
     /// - Note: An archive without a descriptor in it gives one by an empty key, which a query refuses.
     public convenience init(coder aDecoder: NSCoder) {
-        let term = Archive.decode(SortTerm.self, from: aDecoder)
+        let term = Archive.decode(QuerySortTerm.self, from: aDecoder)
         self.init(
             key: term?.key ?? "", relativeLocation: term?.relativeLocation ?? CLLocation(latitude: 0, longitude: 0))
     }
 
     public func encode(with coder: NSCoder) {
-        Archive.encode(SortTerm(self), into: coder)
+        Archive.encode(QuerySortTerm(self), into: coder)
     }
 }

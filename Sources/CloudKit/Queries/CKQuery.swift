@@ -7,7 +7,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let recordType: CKRecord.RecordType
     /// What the predicate says; objects would not be safe to share between threads.
     let tree: PredicateTree
-    private let order: Mutex<[SortTerm]?>
+    private let order: Mutex<[QuerySortTerm]?>
 
     /// - Parameters:
     ///   - recordType: An empty one is a bug of the caller and ends the process, where Apple's framework raises.
@@ -18,7 +18,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
         self.init(recordType: recordType, tree: PredicateTree(predicate), order: nil)
     }
 
-    init(recordType: String, tree: PredicateTree, order: [SortTerm]?) {
+    init(recordType: String, tree: PredicateTree, order: [QuerySortTerm]?) {
         self.recordType = recordType
         self.tree = tree
         self.order = Mutex(order)
@@ -32,12 +32,12 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
     public var sortDescriptors: [NSSortDescriptor]? {
         get { sortTerms?.map(\.descriptor) }
         set {
-            let terms = newValue?.map { SortTerm($0) }
+            let terms = newValue?.map { QuerySortTerm($0) }
             order.withLock { $0 = terms }
         }
     }
 
-    var sortTerms: [SortTerm]? { order.withLock { $0 } }
+    var sortTerms: [QuerySortTerm]? { order.withLock { $0 } }
 
     public func copy(with zone: NSZone? = nil) -> Any {
         CKQuery(recordType: recordType, tree: tree, order: sortTerms)
@@ -54,7 +54,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
     private struct Content: Codable {
         var recordType: String
         var predicate: PredicateTree
-        var order: [SortTerm]?
+        var order: [QuerySortTerm]?
     }
 
     /// - Note: An archive without a query in it gives one that matches nothing.

@@ -37,7 +37,7 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
         var marker: String
         var recordType: String
         var predicate: PredicateTree
-        var order: [SortTerm]?
+        var order: [QuerySortTerm]?
         var zoneID: CKRecordZoneID.Content?
     }
 

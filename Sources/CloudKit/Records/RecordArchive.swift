@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitEncryption
 import CloudKitModel
 import CoreLocation

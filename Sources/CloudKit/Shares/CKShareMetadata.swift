@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitModel
 import CloudKitWire
 import Foundation
@@ -25,6 +26,10 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
         openedRoot = root
         self.opened = opened
         super.init()
+    }
+
+    convenience init(_ resolved: ResolvedShare) {
+        self.init(resolved.invitation, share: resolved.share, root: resolved.root, opened: resolved.link)
     }
 
     public var containerIdentifier: String { invitation.container.name }
@@ -129,6 +134,32 @@ extension CKShare {
         } catch {
             readable.record.fields = []
             self.init(state: RecordState(RecordSystemFields(readable.record)), sharing: sharing)
+        }
+    }
+}
+
+extension CKShareMetadata {
+    /// The participant slot that the link offers, as accepting asks for it.
+    var offer: (container: String, link: ShareLink) { (containerIdentifier, opened) }
+}
+
+extension Result where Success == ResolvedShare, Failure == CallFailure {
+    /// The metadata that an app sees.
+    func asMetadata() -> Result<CKShareMetadata, any Error> { map { CKShareMetadata($0) }.asError(.other) }
+}
+
+extension Result where Success == OpenedRecord, Failure == CallFailure {
+    /// The share as the app sees it.
+    func asShare() -> Result<CKShare, any Error> {
+        do {
+            guard let share = try CKRecord.answered(try get()) as? CKShare else {
+                throw CallFailure.answerMalformed(status: 200)
+            }
+            return .success(share)
+        } catch let failure as CallFailure {
+            return .failure(CKError(failure))
+        } catch {
+            return .failure(error)
         }
     }
 }

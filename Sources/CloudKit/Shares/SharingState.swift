@@ -1,24 +1,7 @@
+import CloudKitClient
 import CloudKitModel
 import Foundation
 import TextEncodings
-
-/// Where a share's links lead, as far as this device knows.
-struct ShareLink: Hashable, Codable, Sendable {
-    /// Scheme, host and port of the cloud.
-    var endpoint: String
-    var shortGUID: String
-    /// The secret that stands behind the `#`; nil: there is none, or this device does not know it (B-TM-07).
-    var fragment: String?
-    /// The same for one-time links, by participant; on devices of the owner.
-    var seats: [String: String] = [:]
-
-    var url: URL? { url(to: shortGUID, fragment) }
-
-    func url(to guid: String, _ fragment: String?) -> URL? {
-        let secret = fragment.map { "#" + $0 } ?? ""
-        return URL(string: endpoint + "/share/" + guid.percentEncoded + secret)
-    }
-}
 
 /// What a share says besides its fields: as the cloud answered it, and what the app has changed since.
 struct SharingState {

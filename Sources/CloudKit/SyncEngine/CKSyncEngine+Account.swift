@@ -58,7 +58,7 @@ extension CKSyncEngine {
     ///
     /// - Throws: `notAuthenticated` when nobody is signed in; what kept the engine from finding out who is.
     func checkAccount() async throws {
-        let stamp = database.connection.account.state
+        let stamp = database.connection.cloud.account.state
         guard verifiedAccount.withLock({ $0 != stamp }) else { return }
         let user = stamp == .noAccount ? nil : try await currentUser()
         let transition = AccountTransition(previous: state.value.user, current: user)

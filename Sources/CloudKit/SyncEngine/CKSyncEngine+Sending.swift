@@ -1,3 +1,4 @@
+import CloudKitClient
 import Foundation
 
 extension CKSyncEngine {

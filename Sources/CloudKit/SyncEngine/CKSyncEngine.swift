@@ -31,7 +31,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
         subscriptionID = configuration.subscriptionID
         automation =
             configuration.automaticallySync && configuration.database.scope != .public
-            ? SyncAutomation(configuration.database.connection.timekeeping) : nil
+            ? SyncAutomation(configuration.database.connection.cloud.timekeeping) : nil
         state.observe { [weak self] change in self?.stateChanged(change) }
         automation?.start(self)
     }

@@ -1,3 +1,5 @@
+import CloudKitClient
+
 /// What becomes of a change that was not sent.
 enum SendFate: Hashable, Sendable {
     /// It stays pending; the engine tries again by itself (B-SYN-08).

@@ -1,3 +1,4 @@
+import CloudKitClient
 import Foundation
 import Synchronization
 
@@ -6,14 +7,14 @@ import Synchronization
 /// Time, waiting and chance come from the connection, so that a test's clock decides when anything happens (B-SYN-11).
 final class SyncAutomation: Sendable {
     private let schedule = Mutex(SyncSchedule())
-    private let timekeeping: Timekeeping
+    private let timekeeping: ClientClock
     private let bell: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
     private let running = Mutex<Task<Void, Never>?>(nil)
     private let listening = Mutex<Task<Void, Never>?>(nil)
     private let accountObserver = Mutex<AccountObserver?>(nil)
 
-    init(_ timekeeping: Timekeeping) {
+    init(_ timekeeping: ClientClock) {
         self.timekeeping = timekeeping
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -28,7 +29,7 @@ final class SyncAutomation: Sendable {
         let observer = AccountObserver { [weak self] in self?.accountChanged() }
         accountObserver.withLock { $0 = observer }
         let connection = engine.database.connection
-        let notifications = RemoteNotifications(hub: connection.notifications, connection: connection)
+        let notifications = RemoteNotifications(hub: connection.notifications, cloud: connection.cloud)
         let engine = WeakEngine(value: engine)
         let listener = Task.detached(priority: .utility) {
             for await remote in notifications {

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitClient
 import Foundation
 import Synchronization
 

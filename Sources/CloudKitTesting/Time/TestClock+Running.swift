@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitClient
 
 // For tests of the framework itself, which let time pass by itself as fast as everybody sleeps.
 extension TestClock {

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitClient
 import Foundation
 import Synchronization
 
@@ -72,8 +73,8 @@ public final class TestClock: Sendable {
     /// Milliseconds since 1970, as the cloud counts.
     package var milliseconds: Int64 { Int64((now.timeIntervalSince1970 * 1000).rounded()) }
 
-    package var timekeeping: Timekeeping {
-        Timekeeping(
+    package var timekeeping: ClientClock {
+        ClientClock(
             now: { self.elapsed }, sleep: { try await self.sleep($0) },
             // An operation's own patience is measured on the real clock, as the answers it waits for are.
             timeout: { try await ContinuousClock().sleep(for: $0) }, random: { 0.5 })

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct AssetCacheTests {
     private func folder() -> String {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct AssetTransferTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName)
@@ -539,7 +540,7 @@ import Testing
 
     @Test func `Files go to addresses that nobody on the way can read`() async throws {
         let requests = AssetRequests(
-            connection: CKContainer.scripted(ScriptedTransport()).connection,
+            cloud: CKContainer.scripted(ScriptedTransport()).connection.cloud,
             settings: CallDefaults().settings())
         for bad in ["http://files.example.com/x", "ftp://files.example.com/x", "file:///etc/passwd", ""] {
             #expect(throws: CallFailure.self) { try requests.url(bad) }

@@ -6,6 +6,7 @@ import Foundation
 import Synchronization
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A cloud that keeps records and files in memory, and breaks where its test says.
 final class ScriptedAssetCloud: Transport {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct ContainerTests {
     private func container(_ configuration: DeviceConfiguration, identifier: String? = nil) -> CKContainer {
@@ -94,7 +95,7 @@ import Testing
                 endpoint: "https://cloud.test", container: "iCloud.a", profilesFolder: folder)
             let account = ProfileAccount(
                 configuration: configuration, container: "iCloud.a", transport: ScriptedTransport())
-            let watch = AccountWatch(account, interval: .milliseconds(20))
+            let watch = AccountWatch(account, interval: .milliseconds(20), changed: CKContainer.postAccountChanged)
             let (posts, post) = AsyncStream.makeStream(of: Void.self)
             let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
                 _ in post.yield()
@@ -121,7 +122,7 @@ import Testing
             let account = ProfileAccount(
                 configuration: configuration, container: "iCloud.a", transport: ScriptedTransport())
             #expect(CKAccountStatus(account.state) == .available)
-            let watch = AccountWatch(account, interval: .milliseconds(20))
+            let watch = AccountWatch(account, interval: .milliseconds(20), changed: CKContainer.postAccountChanged)
             let (posts, post) = AsyncStream.makeStream(of: Void.self)
             let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
                 _ in post.yield()

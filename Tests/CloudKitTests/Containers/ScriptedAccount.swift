@@ -3,6 +3,7 @@ import CloudKitEncryption
 import Synchronization
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A device on which somebody is signed in, or nobody.
 final class ScriptedAccount: DeviceAccount {
@@ -59,8 +60,8 @@ final class ScriptedClock: Sendable {
 
     func advance(by duration: Duration) { state.withLock { $0.now += duration } }
 
-    var timekeeping: Timekeeping {
-        Timekeeping(
+    var timekeeping: ClientClock {
+        ClientClock(
             now: { self.state.withLock { $0.now } },
             sleep: { duration in
                 self.state.withLock { state in

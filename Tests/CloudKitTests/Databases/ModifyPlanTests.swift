@@ -2,6 +2,7 @@ import CloudKitModel
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct ModifyPlanTests {
     private let zone = ZoneID(zoneName: "Z")

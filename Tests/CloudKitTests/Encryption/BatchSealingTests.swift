@@ -2,6 +2,7 @@ import CloudKitModel
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// What is sent, and sent again, when keys change under a batch.
 struct BatchSealingTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 struct EpochBookTests {
     private let zone = SampleKeys.zone().place

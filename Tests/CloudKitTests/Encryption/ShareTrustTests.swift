@@ -3,6 +3,7 @@ import CloudKitModel
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// What a device believes of the keys that a cloud offers for a share, and what it does for one.
 struct ShareTrustTests {
@@ -13,7 +14,7 @@ struct ShareTrustTests {
         container: "iCloud.com.example.app", environment: "development", owner: "_me", zone: "Z")
     private var share: RecordPlace { RecordPlace(zone: place, name: "S") }
     private var root: ContainerRoot { owner.root(container: place.container, environment: place.environment) }
-    private var access: ShareAccess { ShareAccess(root: root, secret: owner, user: "_me") }
+    private var access: ShareKeyAccess { ShareKeyAccess(root: root, secret: owner, user: "_me") }
 
     private func ring(of secret: AccountSecret) -> KeyRing {
         KeyRing(account: ScriptedAccount(secret: secret), place: nil, epochs: EpochBook())
@@ -96,7 +97,7 @@ struct ShareTrustTests {
                 ShareKey(madeFor: share, epoch: epoch), to: seat, identity: secret.identity().publicIdentity,
                 by: "_bob", with: bobs, authority: authority)
         }
-        let cats = ShareAccess(
+        let cats = ShareKeyAccess(
             root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
         let catsRing = ring(of: cat)
         // As long as Bob has the right, Cat and the owner believe in his epoch.
@@ -128,7 +129,7 @@ struct ShareTrustTests {
             ShareKey(madeFor: share, epoch: 2), to: "p-cat", identity: cat.identity().publicIdentity, by: "_bob",
             with: bobs, authority: toBob.authority(for: bobs.publicIdentity))
         let catsRing = ring(of: cat)
-        let cats = ShareAccess(
+        let cats = ShareKeyAccess(
             root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
         var shared = SharedKeys(place)
         var shown = record([ShareKeyEpoch(epoch: 2, wrap: toCat.bytes)], newest: 2)
@@ -153,14 +154,14 @@ struct ShareTrustTests {
         #expect(try adas.cipher(opening: note).open(field).json == Array("\"s\"".utf8))
         // Somebody else with the record does not open it.
         var others = ZoneKeys(
-            ShareAccess(root: cats.root, secret: mallory, user: "_other"), place: place, epoch: 5,
+            ShareKeyAccess(root: cats.root, secret: mallory, user: "_other"), place: place, epoch: 5,
             shared: SharedKeys(place))
         others.learn([note])
         #expect(throws: EncryptionError.self) { try others.cipher(opening: note) }
     }
 
     @Test func `B-TM-05, B-TM-06 who has to do what for a share`() throws {
-        func duty(_ role: ParticipantRole, _ change: (inout Share) -> Void = { _ in }) -> ShareDuty? {
+        func duty(_ role: ParticipantRole, _ change: (inout Share) -> Void = { _ in }) -> ShareKeyMaintenance? {
             var sharing = Share(root: "R")
             sharing.participants = [
                 ShareParticipant(id: "o", role: .owner, permission: .readWrite, acceptance: .accepted),
@@ -174,8 +175,8 @@ struct ShareTrustTests {
             change(&sharing)
             let user = role == .owner ? "_me" : "_a"
             let zone = ZoneKeys(
-                ShareAccess(root: root, secret: owner, user: user), place: place, epoch: 2, shared: SharedKeys(place))
-            return ShareDuty(sharing, of: share, by: zone)
+                ShareKeyAccess(root: root, secret: owner, user: user), place: place, epoch: 2, shared: SharedKeys(place))
+            return ShareKeyMaintenance(sharing, of: share, by: zone)
         }
         for role in [ParticipantRole.owner, .administrator, .privateUser] { #expect(duty(role) == nil) }
         let gone: (inout Share) -> Void = { share in share.keys?.needsNewEpoch = true }

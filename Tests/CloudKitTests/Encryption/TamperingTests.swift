@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A cloud that serves something else than was saved: whatever it does within a record is found out and told.
 struct TamperingTests {

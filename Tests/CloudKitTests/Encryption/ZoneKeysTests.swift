@@ -3,6 +3,7 @@ import CloudKitModel
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// What two devices of one account know without speaking to each other.
 struct SampleKeys {
@@ -15,7 +16,7 @@ struct SampleKeys {
             container: "iCloud.com.example.app", environment: "development", owner: owner, zone: name)
         let root = secret.root(container: place.container, environment: place.environment)
         return ZoneKeys(
-            ShareAccess(root: root, secret: secret, user: "_me"), place: place, epoch: epoch, shared: SharedKeys(place))
+            ShareKeyAccess(root: root, secret: secret, user: "_me"), place: place, epoch: epoch, shared: SharedKeys(place))
     }
 
     /// A record as the cloud would hold it.

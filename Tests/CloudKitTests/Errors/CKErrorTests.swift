@@ -2,6 +2,7 @@ import CloudKitModel
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct CKErrorTests {
     private func throwing(_ error: any Error) throws { throw error }

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Operations that outlive their process. A process that ends is a container that is made anew over the same folder, and an
 /// operation of which nobody hears any more.
@@ -118,7 +119,7 @@ import Testing
         try await withFolder { (folder: String) async throws in
             let lost = CKModifyRecordsOperation(recordsToSave: [record("a")])
             longLived(lost)
-            let ticket = AnswerTicket(endpoint: Endpoint.modifyRecords.path, number: 0)
+            let ticket = AnswerTicket(endpoint: CloudEndpoint.modifyRecords.path, number: 0)
             let answer = TransportResponse.records([.record(.stored("a", tag: "7"))])
             let id = try leaveBehind(lost, in: folder, answers: [(ticket, answer)], finished: Date())
             let transport = ScriptedTransport(ScriptedTransport.isNotThere)
@@ -144,7 +145,7 @@ import Testing
             longLived(lost)
             let first = TransportResponse.changes(
                 .page(.init(zoneID: zone.model, events: [.changed(.stored("a"))], syncToken: "1", moreComing: true)))
-            let ticket = AnswerTicket(endpoint: Endpoint.zoneChanges.path, number: 0)
+            let ticket = AnswerTicket(endpoint: CloudEndpoint.zoneChanges.path, number: 0)
             let id = try leaveBehind(lost, in: folder, answers: [(ticket, first)])
             let transport = ScriptedTransport { request in
                 let token = try request.zoneChanges().first?.syncToken

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct SettingsTests {
     @Test func `B-OPS-05 what the operation sets wins over its group, and that over the systems defaults`() {

@@ -2,6 +2,7 @@ import CloudKitModel
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct ArchiveTests {
     private let zone = CKRecordZone.ID(zoneName: "z", ownerName: "_abc")

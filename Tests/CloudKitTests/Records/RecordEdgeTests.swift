@@ -3,6 +3,7 @@ import SeededChance
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct RecordEdgeTests {
     private let zone = CKRecordZone.ID(zoneName: "z")

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A courier that gives what its test puts in.
 private final class ScriptedCourier: Transport {
@@ -75,8 +76,8 @@ private final class ScriptedCourier: Transport {
 
 @Suite struct RemoteNotificationTests {
     private static func container(_ courier: ScriptedCourier) -> CKContainer {
-        let time = Timekeeping(
-            now: Timekeeping.system.now, sleep: { _ in await Task.yield() }, random: { 0 })
+        let time = ClientClock(
+            now: ClientClock.system.now, sleep: { _ in await Task.yield() }, random: { 0 })
         return CKContainer(
             identifier: "iCloud.a", endpoint: "http://x", account: ScriptedAccount(), transport: courier,
             timekeeping: time)
@@ -110,10 +111,10 @@ private final class ScriptedCourier: Transport {
         let courier = ScriptedCourier()
         let container = Self.container(courier)
         let hub = container.connection.notifications
-        let slow = hub.listen(through: container.connection)
-        let fast = hub.listen(through: container.connection)
+        let slow = hub.listen(through: container.connection.cloud)
+        let fast = hub.listen(through: container.connection.cloud)
         hub.registrations.store(CourierRegistration(account: "d", courierURL: "u", position: "p0"))
-        let note = RemoteNotification(.null)
+        let note = PayloadValue.null
         hub.receive([note], position: "p1")
         _ = await fast.next()
         #expect(hub.registrations.load()?.position == "p0")

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct CloudCallTests {
     @Test func `A request goes to the databases address with escaped tokens and the SDKs headers`() async throws {

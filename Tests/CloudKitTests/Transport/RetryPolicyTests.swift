@@ -2,6 +2,7 @@ import CloudKitModel
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 @Suite struct RetryPolicyTests {
     private let busy = CallFailure.refused(RequestFailure(.zoneBusy, "busy"))

@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A cloud that says what its test tells it to.
 final class ScriptedTransport: Transport {

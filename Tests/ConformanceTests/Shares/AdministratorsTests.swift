@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Administrators hand keys out and begin epochs as the owner does, without waiting for a device of the owner's.
 @Suite struct AdministratorsTests {

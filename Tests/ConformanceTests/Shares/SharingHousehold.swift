@@ -2,6 +2,7 @@ import CloudKitModel
 import Foundation
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Three people with devices of one cloud: Ada owns, Ben and Cat are invited.
 struct SharingHousehold: Sendable {
@@ -35,7 +36,7 @@ struct SharingHousehold: Sendable {
 
     /// Another device of somebody.
     func device(
-        of name: String, over network: any Transport = HTTPTransport.shared, timekeeping: Timekeeping = .system
+        of name: String, over network: any Transport = HTTPTransport.shared, timekeeping: ClientClock = .system
     ) async throws -> SigningDevice {
         let device = SigningDevice(cloud, name + "-2", over: network, timekeeping: timekeeping)
         try await device.enter(Self.password, as: name + "@example.com")

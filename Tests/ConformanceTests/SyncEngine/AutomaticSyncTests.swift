@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Engines that sync by themselves, on clocks that their tests move.
 @Suite struct AutomaticSyncTests {

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitClient
 import CloudKitTesting
 import FaultyNetwork
 import SeededChance

@@ -1,3 +1,4 @@
+import CloudKitClient
 import CloudKitDevice
 import CloudKitModel
 import Foundation
@@ -27,7 +28,7 @@ extension CKContainer {
         }
         if let running = LongLivedOperations.find(operationID) { return running }
         guard let operation = kept.arguments.operation(), let scope = CKDatabase.Scope(rawValue: kept.scope),
-            let life = LongLife(resuming: kept, in: store)
+            let life = LongLivedProgress(resuming: kept, in: store)
         else { return nil }
         operation.resume(kept, life)
         operation.database = database(with: scope)
@@ -67,20 +68,13 @@ extension CKContainer {
     /// Where the operations lie, and whose they are; nil: nobody is signed in, or this device keeps none.
     private func longLived() throws -> (LongLivedStore, String)? {
         do {
-            _ = try connection.place.get()
+            _ = try connection.cloud.place.get()
         } catch {
             throw CKError(error)
         }
-        guard let store = connection.longLivedStore, let account = connection.account.state.longLivedOwner else {
+        guard let store = connection.longLivedStore, let account = connection.cloud.account.state.longLivedOwner else {
             return nil
         }
         return (store, account)
-    }
-}
-
-extension AccountState {
-    /// Whose long-lived operations the device may run; nil: nobody's.
-    var longLivedOwner: String? {
-        if case .available(let email, _) = self { email } else { nil }
     }
 }

@@ -1,0 +1,44 @@
+import CloudKitClient
+import Foundation
+
+extension CKAsset: OutgoingAsset {}
+
+extension AssetField {
+    /// nil: the value is no asset and no list of nothing but assets.
+    init?(_ name: String, _ value: Any) {
+        guard let assets = CKAsset.assets(in: value) else { return nil }
+        self.init(name: name, isList: value is NSArray, assets: assets)
+    }
+}
+
+extension CKAsset {
+    /// The assets of a field; nil: the value is no asset and no list of nothing but assets.
+    fileprivate static func assets(in value: Any) -> [CKAsset]? {
+        switch value {
+        case let asset as CKAsset: return [asset]
+        case let list as NSArray:
+            let assets = list.compactMap { $0 as? CKAsset }
+            return assets.isEmpty || assets.count != list.count ? nil : assets
+        default: return nil
+        }
+    }
+}
+
+extension RecordAssets {
+    init(_ record: CKRecord, allKeys: Bool) {
+        self.init(fields: record.assetFields(allKeys: allKeys))
+        guard !fields.isEmpty else { return }
+        held = record.fields.original.sorted { $0.key < $1.key }.flatMap { _, value in
+            CKAsset.assets(in: value)?.compactMap(\.lastKept) ?? []
+        }
+    }
+}
+
+extension RecordFields {
+    /// The asset at a place.
+    func asset(at slot: AssetSlot) -> CKAsset? {
+        guard let position = slot.position else { return values[slot.field] as? CKAsset }
+        guard let list = values[slot.field] as? NSArray, list.count > position else { return nil }
+        return list[position] as? CKAsset
+    }
+}

@@ -1,0 +1,32 @@
+import CloudKitDevice
+
+/// Looks every other second whether someone signed in or out, in this process or another; and every other minute whether a
+/// disabled account was enabled again, which nobody but the cloud knows.
+package final class AccountWatch: Sendable {
+    private let watching: Task<Void, Never>
+
+    /// - Parameter changed: Called after each change, on an arbitrary thread.
+    init(
+        _ account: any DeviceAccount, interval: Duration = .seconds(2), changed: @escaping @Sendable () -> Void
+    ) {
+        let start = account.state
+        watching = Task.detached(priority: .utility) {
+            var known = start
+            var looks = 0
+            while (try? await Task.sleep(for: interval, tolerance: .milliseconds(500))) != nil {
+                looks += 1
+                if case .restricted = known, looks.isMultiple(of: Self.looksBetweenQuestions) {
+                    await account.verify()
+                }
+                let state = account.state
+                guard state != known else { continue }
+                known = state
+                changed()
+            }
+        }
+    }
+
+    private static let looksBetweenQuestions = 60
+
+    deinit { watching.cancel() }
+}

@@ -1,0 +1,53 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// Where in a record an asset stands.
+package struct AssetSlot: Hashable, Sendable {
+    package var field: String
+    /// The place in a list, from 0; nil for a single value.
+    package var position: Int?
+
+    package init(field: String, position: Int? = nil) {
+        self.field = field
+        self.position = position
+    }
+}
+
+/// Where an asset stands in the world.
+package struct AssetPlace: Hashable, Sendable {
+    /// nil: the database in which its record is used, which is all that an archive knows.
+    package var address: DatabaseAddress?
+    package var record: RecordID
+    package var recordType: String
+    package var slot: AssetSlot
+
+    package init(address: DatabaseAddress? = nil, record: RecordID, recordType: String, slot: AssetSlot) {
+        self.address = address
+        self.record = record
+        self.recordType = recordType
+        self.slot = slot
+    }
+}
+
+/// An asset that the server holds, and where.
+package struct KeptAsset: Hashable, Sendable {
+    package var value: AssetValue
+    package var place: AssetPlace
+    /// What its file is sealed with; nil: the file is plain.
+    package var secret: AssetSecret?
+
+    package init(value: AssetValue, place: AssetPlace, secret: AssetSecret? = nil) {
+        self.value = value
+        self.place = place
+        self.secret = secret
+    }
+}
+
+extension AssetValue {
+    /// The asset as a change sends it: what the server needs to find the file, and nothing that ages.
+    package var sent: AssetValue {
+        var value = self
+        value.downloadURL = nil
+        return value
+    }
+}

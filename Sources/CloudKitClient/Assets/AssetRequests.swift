@@ -1,0 +1,46 @@
+import CloudKitDevice
+import CloudKitModel
+import CloudKitWire
+import Foundation
+
+/// Requests about the bytes of files, at the addresses that the cloud gave for them.
+///
+/// Such an address is a permission by itself: no token of this device travels along.
+struct AssetRequests: Sendable {
+    let cloud: CloudAccess
+    let settings: CallSettings
+
+    /// Sends one request and waits for its answer.
+    ///
+    /// - Throws: `CallFailure`, also for an answer that is no success.
+    func send(
+        _ method: TransportRequest.Method, _ url: URL, headers: [String: String], body: [UInt8] = []
+    ) async throws(CallFailure) -> TransportResponse {
+        if let remaining = cloud.gate.remaining(at: cloud.timekeeping.now()) { throw .rateLimited(remaining) }
+        let response: TransportResponse
+        do {
+            try Task.checkCancellation()
+            response = try await cloud.transport.send(
+                TransportRequest(
+                    method: method, url: url, headers: settings.headers.merging(headers) { $1 }, body: body,
+                    timeout: settings.requestTimeout, allowsCellularAccess: settings.allowsCellularAccess))
+        } catch {
+            throw Task.isCancelled ? .cancelled : CallFailure(error)
+        }
+        guard !(200..<300).contains(response.status) else { return response }
+        throw .refused(cloud.refusal(of: response))
+    }
+
+    /// The address in an answer of the cloud.
+    ///
+    /// - Throws: `CallFailure.assetNotAvailable` for one to which nothing may be sent: not of the web, or not encrypted
+    ///   although it leads away from this machine.
+    func url(_ text: String) throws(CallFailure) -> URL {
+        let base = (try? cloud.place.get().endpoint).flatMap(URL.init(string:))
+        // `${f}` stands for a file name of the client's choice (web-services.md §7).
+        guard let url = URL(string: text.replacing("${f}", with: "file"), relativeTo: base)?.absoluteURL,
+            DeviceConfiguration.isEncryptedOrLocal(url)
+        else { throw .assetNotAvailable("The cloud gave no address for the file that this device may use") }
+        return url
+    }
+}

@@ -1,0 +1,134 @@
+import CloudKitDevice
+import CloudKitEncryption
+import CloudKitModel
+import Foundation
+
+/// Fetches one file in pieces; a broken connection goes on with what is missing, also in another process.
+///
+/// Each piece is `GET` with `Range`. What arrives is opened and written piece by piece; whoever calls puts the file in its
+/// place only when all of it came and is what was saved.
+struct PiecewiseDownload: Sendable {
+    let requests: AssetRequests
+    /// Bytes of the file as the cloud holds it.
+    let length: Int64
+    /// What it was sealed with; nil: it is plain.
+    let secret: AssetSecret?
+    /// What the contents have to come to.
+    let digest: AssetDigest
+    var pieceBytes = PieceSizing.pieceBytesDefault
+
+    /// - Parameters:
+    ///   - url: Where the file is.
+    ///   - renewed: Another address when that one is not good any more; nil: there is none.
+    ///   - received: Gets how many bytes of the file have come.
+    func run(
+        into file: PartialFile, from url: URL, renewed: () async throws(CallFailure) -> URL?,
+        received: (Int64) async -> Void
+    ) async throws(CallFailure) {
+        var transfer = try resume(file)
+        let hasLeftover = transfer.bytes.received > 0
+        var url = url
+        var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
+        var isRenewed = false
+        while transfer.bytes.received < length {
+            do throws(CallFailure) {
+                let range = transfer.bytes.received..<min(transfer.bytes.received + Int64(pace.pieceBytes), length)
+                let piece = try await fetch(range, from: url)
+                try transfer.take(piece, into: file)
+                pace.advanced()
+                await received(transfer.bytes.received)
+            } catch {
+                if case .refused(let refusal) = error, refusal.code.isAboutAddress {
+                    guard !isRenewed, let other = try await renewed() else {
+                        throw .assetNotAvailable("The cloud does not have the file any more: \(refusal.reason)")
+                    }
+                    isRenewed = true
+                    url = other
+                    continue
+                }
+                guard let delay = pace.delay(after: error, random: requests.cloud.timekeeping.random()) else {
+                    throw error
+                }
+                try await requests.pause(delay)
+            }
+        }
+        guard transfer.digest.result != digest else { return }
+        try empty(file)
+        // What an earlier process left may have been damaged on the disk.
+        guard !hasLeftover else { return try await run(into: file, from: url, renewed: renewed, received: received) }
+        throw .assetDamaged("The file that came is not the one that was saved")
+    }
+
+    /// What came so far.
+    private struct Transfer {
+        var bytes: IncomingBytes
+        var digest: AssetDigesting
+
+        mutating func take(_ piece: [UInt8], into file: PartialFile) throws(CallFailure) {
+            let plain: [UInt8]
+            do throws(EncryptionError) {
+                plain = try bytes.open(piece)
+            } catch {
+                file.discard()
+                throw .assetDamaged("The file that came is not the one that was saved: \(error)")
+            }
+            digest.update(plain)
+            do throws(FileFailure) {
+                try file.write(plain)
+            } catch {
+                file.discard()
+                throw .assetCacheUnusable(error)
+            }
+        }
+    }
+
+    /// Begins after what an earlier attempt left.
+    private func resume(_ file: PartialFile) throws(CallFailure) -> Transfer {
+        var digest = AssetDigesting(isSealed: secret != nil)
+        do throws(FileFailure) {
+            let step = secret == nil ? 1 : Int64(AssetLayout.chunkBytes)
+            try file.begin(wholeSteps: step, atMost: self.digest.size) { digest.update($0) }
+        } catch {
+            throw .assetCacheUnusable(error)
+        }
+        do throws(EncryptionError) {
+            return Transfer(
+                bytes: try IncomingBytes(length: length, secret: secret, after: digest.size), digest: digest)
+        } catch {
+            throw .assetDamaged("The file that came is not the one that was saved: \(error)")
+        }
+    }
+
+    private func empty(_ file: PartialFile) throws(CallFailure) {
+        do throws(FileFailure) {
+            try file.empty()
+        } catch {
+            throw .assetCacheUnusable(error)
+        }
+    }
+
+    private func fetch(_ range: Range<Int64>, from url: URL) async throws(CallFailure) -> [UInt8] {
+        let answer = try await requests.send(
+            .get, url, headers: ["Range": "bytes=\(range.lowerBound)-\(range.upperBound - 1)"])
+        // A file that fits into one piece may come as a whole.
+        let isWhole = answer.status == 200 && range == 0..<length
+        let isPiece = answer.headers["content-range"] == "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
+        guard isWhole || (answer.status == 206 && isPiece), answer.body.count <= range.count else {
+            throw .assetDamaged("The cloud sent other bytes of the file than were asked for")
+        }
+        // Cut short on the way.
+        guard answer.body.count == range.count else { throw .transport(.connectionLost) }
+        return answer.body
+    }
+}
+
+extension AssetRequests {
+    /// - Throws: `CallFailure.cancelled`.
+    func pause(_ delay: Duration) async throws(CallFailure) {
+        do {
+            try await cloud.timekeeping.sleep(delay)
+        } catch {
+            throw .cancelled
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import CloudKitModel
+import CloudKitWire
+import Foundation
+
+/// How much of something has been sent or fetched; what it is about and a number from 0 to 1.
+package typealias AssetProgress = @Sendable (Int, Double) async -> Void
+
+/// Sends one file in pieces; a broken connection goes on with what the cloud lacks.
+///
+/// Each piece is `PATCH` with `Upload-Offset`, the place of its first byte, and `Upload-Length`, the length of the whole;
+/// `HEAD` tells how much the cloud has. The piece that completes the file is answered as web-services.md §7 says.
+struct PiecewiseUpload: Sendable {
+    let requests: AssetRequests
+    let url: URL
+    var pieceBytes = PieceSizing.pieceBytesDefault
+
+    /// What an upload came to.
+    enum End: Sendable {
+        case uploaded(AssetValue)
+        /// The cloud has lost what it had, or does not know the address any more: begin anew.
+        case lost(CallFailure)
+    }
+
+    /// - Parameter sent: Gets the bytes that the cloud has.
+    func run(_ bytes: OutgoingBytes, sent: (Int64) async -> Void) async throws(CallFailure) -> End {
+        var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
+        var offset: Int64 = 0
+        var piece = try next(bytes, offset, pace)
+        var isInDoubt = false
+        while true {
+            do throws(CallFailure) {
+                if isInDoubt {
+                    // The piece in memory is all that can be sent again.
+                    let held = try await heldByCloud()
+                    guard held >= offset, held <= offset + Int64(piece.count) else {
+                        return .lost(.answerMalformed(status: 200))
+                    }
+                    if held > offset { pace.advanced() }
+                    piece.removeFirst(Int(held - offset))
+                    offset = held
+                    isInDoubt = false
+                }
+                let answer = try await send(piece, at: offset, of: bytes.length)
+                if offset + Int64(piece.count) == bytes.length {
+                    let value = try read(answer)
+                    guard value.size == bytes.length, value.fileChecksum == bytes.checksum else {
+                        return .lost(.assetDamaged("The cloud received other bytes than were sent"))
+                    }
+                    await sent(bytes.length)
+                    return .uploaded(value)
+                }
+                pace.advanced()
+                offset += Int64(piece.count)
+                await sent(offset)
+                piece = try next(bytes, offset, pace)
+            } catch {
+                if case .refused(let refusal) = error, refusal.code.isAboutAddress { return .lost(error) }
+                guard let delay = pace.delay(after: error, random: requests.cloud.timekeeping.random()) else {
+                    throw error
+                }
+                try await requests.pause(delay)
+                isInDoubt = true
+            }
+        }
+    }
+
+    private func next(
+        _ bytes: OutgoingBytes, _ offset: Int64, _ pace: PieceSizing
+    ) throws(CallFailure) -> [UInt8] {
+        let piece = try bytes.next(pace.pieceBytes)
+        let end = offset + Int64(piece.count)
+        guard end <= bytes.length, !piece.isEmpty || end == bytes.length else {
+            throw .assetFileModified("The asset's file changed while it was sent")
+        }
+        if end == bytes.length { try bytes.checkWhole() }
+        return piece
+    }
+
+    private func send(
+        _ piece: [UInt8], at offset: Int64, of length: Int64
+    ) async throws(CallFailure) -> TransportResponse {
+        try await requests.send(
+            .patch, url,
+            headers: [
+                "Content-Type": "application/offset+octet-stream", "Upload-Offset": String(offset),
+                "Upload-Length": String(length),
+            ], body: piece)
+    }
+
+    private func heldByCloud() async throws(CallFailure) -> Int64 {
+        let answer = try await requests.send(.head, url, headers: [:])
+        guard let offset = answer.headers["upload-offset"].flatMap(Int64.init), offset >= 0 else {
+            throw .answerMalformed(status: answer.status)
+        }
+        return offset
+    }
+
+    private func read(_ answer: TransportResponse) throws(CallFailure) -> AssetValue {
+        do {
+            return try AssetValue(wireUploadAnswer: answer.body)
+        } catch {
+            // Cut short on the way, or not the cloud's: it will say again.
+            throw .transport(.answerLost)
+        }
+    }
+}
+
+extension RequestFailure.Code {
+    /// Whether an address for a file is not good any more, so that another one may help.
+    var isAboutAddress: Bool {
+        switch self {
+        case .endpointNotFound, .itemNotFound, .assetNotAvailable, .accessDenied, .authenticationFailed, .conflict:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import CloudKitDevice
+import CloudKitEncryption
+import CloudKitModel
+import Foundation
+
+/// A file of the app that a save sends, unless the server has its contents.
+package protocol OutgoingAsset: Sendable {
+    /// The app's file; nil: it has none on this device.
+    var fileURL: URL? { get }
+    /// The server's copy, if the file is still the one it was sent from; nil: it has to be sent.
+    var kept: KeptAsset? { get }
+    /// Notes that the file is on its way.
+    func note(sending stamp: FileStamp)
+}
+
+/// A field of assets on its way to the server.
+package struct AssetField: Sendable {
+    package var name: String
+    package var isList: Bool
+    package var assets: [any OutgoingAsset]
+
+    package init(name: String, isList: Bool, assets: [any OutgoingAsset]) {
+        self.name = name
+        self.isList = isList
+        self.assets = assets
+    }
+
+    /// Each asset with its place in the record.
+    var slots: [(AssetSlot, any OutgoingAsset)] {
+        assets.enumerated().map { (AssetSlot(field: name, position: isList ? $0 : nil), $1) }
+    }
+}
+
+/// A field of assets whose files the server has.
+struct AssetFieldValue: Hashable, Sendable {
+    struct Element: Hashable, Sendable {
+        var value: AssetValue
+        /// What the file is sealed with; nil: it is plain.
+        var secret: AssetSecret?
+    }
+
+    var name: String
+    var isList: Bool
+    var elements: [Element]
+
+    /// The field as a change sends it: each key sealed for its place.
+    ///
+    /// - Parameter sealer: Of the record; nil where nothing is sealed.
+    /// - Throws: `EncryptionError`, `RequestFailure`.
+    func field(sealedBy sealer: RecordSealer?) throws -> Field {
+        let values = try elements.enumerated().map { position, element in
+            var value = element.value.sent
+            if let secret = element.secret, let sealer {
+                let key = try sealer.seal(secret, field: name, position: isList ? position : nil)
+                value.wrappingKey = Data(key).base64EncodedString()
+            }
+            return FieldValue.asset(value)
+        }
+        guard !isList, let single = values.first else { return try Field(name: name, value: .list(.asset, values)) }
+        return try Field(name: name, value: single)
+    }
+}
+
+/// The assets that a save of one record sends, and those that the server had of it before (B-AST-03).
+package struct RecordAssets: Sendable {
+    package var fields: [AssetField] = []
+    /// As the app last fetched or saved them, with the bytes of the same file among them perhaps.
+    package var held: [KeptAsset] = []
+
+    package init(fields: [AssetField] = [], held: [KeptAsset] = []) {
+        self.fields = fields
+        self.held = held
+    }
+
+}
+
+extension Record {
+    /// What the files of its assets are sealed with.
+    ///
+    /// Beside sealed values a file has a key, too: a cloud that puts a plain file in the place of a sealed one is found out
+    /// where the record holds anything else that is sealed. A record without protection may hold files of web clients,
+    /// which have no keys.
+    ///
+    /// - Throws: `EncryptionError`; `RequestFailure` for a field that cannot be read.
+    func assetSecrets(_ sealer: RecordSealer) throws -> [AssetSlot: AssetSecret] {
+        var secrets: [AssetSlot: AssetSecret] = [:]
+        for (slot, value) in try assets() {
+            guard let key = value.wrappingKey.flatMap({ Data(base64Encoded: $0) }) else {
+                throw EncryptionError.malformed(.assetKey(field: slot.field), reason: "it is missing")
+            }
+            secrets[slot] = try sealer.openAsset(Array(key), field: slot.field, position: slot.position)
+        }
+        return secrets
+    }
+
+    /// Whether there are assets in it.
+    var hasAssets: Bool { fields.contains { $0.type.base == .asset && !$0.type.isEncrypted } }
+
+    /// The assets in the fields, each with its place.
+    ///
+    /// - Throws: `internalError` when a field cannot be read.
+    package func assets() throws(RequestFailure) -> [(slot: AssetSlot, value: AssetValue)] {
+        var assets: [(AssetSlot, AssetValue)] = []
+        for field in fields where field.type.base == .asset && !field.type.isEncrypted {
+            switch try field.value() {
+            case .asset(let value): assets.append((AssetSlot(field: field.name), value))
+            case .list(_, let values):
+                for case (let position, .asset(let value)) in values.enumerated() {
+                    assets.append((AssetSlot(field: field.name, position: position), value))
+                }
+            default: break
+            }
+        }
+        return assets
+    }
+}

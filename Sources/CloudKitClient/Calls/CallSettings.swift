@@ -1,0 +1,78 @@
+import CloudKitDevice
+import Foundation
+import TextEncodings
+
+/// What an operation, its group and its configuration say about each of its requests.
+package struct CallSettings: Hashable, Sendable {
+    /// All requests of one operation carry its identifier (B-OPS-07).
+    package var operationID: String
+    package var group: GroupStamp?
+    var isDiscretionary: Bool
+    /// Seconds without data.
+    package var requestTimeout: TimeInterval
+    /// Seconds for the whole operation.
+    package var resourceTimeout: TimeInterval
+    package var allowsCellularAccess: Bool
+
+    package init(
+        operationID: String, group: GroupStamp? = nil, isDiscretionary: Bool, requestTimeout: TimeInterval,
+        resourceTimeout: TimeInterval, allowsCellularAccess: Bool
+    ) {
+        self.operationID = operationID
+        self.group = group
+        self.isDiscretionary = isDiscretionary
+        self.requestTimeout = requestTimeout
+        self.resourceTimeout = resourceTimeout
+        self.allowsCellularAccess = allowsCellularAccess
+    }
+
+    package static let requestTimeoutDefault: TimeInterval = 60
+    package static let resourceTimeoutDefault: TimeInterval = 7 * 24 * 3600
+
+    /// The defaults of a call that a user waits for.
+    package static func userInitiated() -> CallSettings {
+        CallSettings(
+            operationID: UUID().uuidString, group: nil, isDiscretionary: false, requestTimeout: requestTimeoutDefault,
+            resourceTimeout: resourceTimeoutDefault, allowsCellularAccess: true)
+    }
+
+    var retries: RetryPolicy { isDiscretionary ? .discretionary : .failFast }
+
+    /// What tells the server's log which operation a request belongs to.
+    var headers: [String: String] {
+        var headers = ["X-Welkin-Client": "sdk/1", "X-Welkin-Operation": operationID]
+        if let group { headers.merge(group.headers) { _, new in new } }
+        return headers
+    }
+}
+
+/// The part of an operation group that travels with a request.
+package struct GroupStamp: Hashable, Sendable {
+    var groupID: String
+    package var name: String?
+    package var quantity: Int
+    /// Bytes, the upper end of the expected size; nil when unknown.
+    var expectedSendBytes: Int64?
+    var expectedReceiveBytes: Int64?
+
+    package init(
+        groupID: String, name: String? = nil, quantity: Int, expectedSendBytes: Int64? = nil,
+        expectedReceiveBytes: Int64? = nil
+    ) {
+        self.groupID = groupID
+        self.name = name
+        self.quantity = quantity
+        self.expectedSendBytes = expectedSendBytes
+        self.expectedReceiveBytes = expectedReceiveBytes
+    }
+
+    var headers: [String: String] {
+        var headers = ["X-Welkin-Operation-Group": groupID]
+        // A name is free text; a header line is not.
+        if let name { headers["X-Welkin-Operation-Group-Name"] = name.percentEncoded }
+        if quantity > 0 { headers["X-Welkin-Group-Quantity"] = String(quantity) }
+        if let expectedSendBytes { headers["X-Welkin-Group-Expected-Send"] = String(expectedSendBytes) }
+        if let expectedReceiveBytes { headers["X-Welkin-Group-Expected-Receive"] = String(expectedReceiveBytes) }
+        return headers
+    }
+}

@@ -1,0 +1,183 @@
+import CloudKitDevice
+import CloudKitModel
+import CloudKitWire
+import Foundation
+import TextEncodings
+
+/// One call to one endpoint: signs it, sends it, repeats it where that makes sense, and reads the answer.
+struct CloudCall: Sendable {
+    let cloud: CloudAccess
+    let scope: DatabaseScope
+    let endpoint: CloudEndpoint
+    let body: [UInt8]
+    let settings: CallSettings
+    /// When the operation has to be over, on the connection's clock; nil: whenever it is.
+    let deadline: Duration?
+
+    /// The bytes of a successful answer.
+    ///
+    /// - Parameter needsUser: Whether the call is of no use without a signed-in user; it then is not sent (B-ACC-02).
+    func answer(needsUser: Bool) async throws -> [UInt8] {
+        try await cloud.timekeeping.within(deadline) { try await answerAtLast(needsUser: needsUser) }
+    }
+
+    private func answerAtLast(needsUser: Bool) async throws -> [UInt8] {
+        var attempt = 1
+        while true {
+            do {
+                return try await attemptOnce(needsUser: needsUser)
+            } catch {
+                let failure = Task.isCancelled ? .cancelled : CallFailure(error)
+                let delay = settings.retries.delay(
+                    after: failure, attempt: attempt, isRepeatable: endpoint.isRepeatable,
+                    random: cloud.timekeeping.random())
+                guard let delay else { throw failure }
+                try await cloud.timekeeping.sleep(delay)
+                attempt += 1
+            }
+        }
+    }
+
+    private func attemptOnce(needsUser: Bool) async throws -> [UInt8] {
+        let place = try cloud.place.get()
+        let now = cloud.timekeeping.now()
+        if let remaining = cloud.gate.remaining(at: now) { throw CallFailure.rateLimited(remaining) }
+        let state = cloud.account.state
+        if needsUser { try state.check(cloud.account) }
+        // What needs no user goes on without one (B-ACC-02).
+        let token =
+            needsUser || state.isAvailable
+            ? try await webAuthToken { try await cloud.account.webAuthToken() } : nil
+        do {
+            return try await send(to: place, webAuthToken: token)
+        } catch CallFailure.refused(let refusal) where refusal.code.isAboutAccount {
+            if let trouble = refusal.code.trouble, let device = state.deviceID {
+                cloud.account.remember(trouble, of: device)
+            }
+            guard !needsUser else { throw CallFailure(about: refusal) }
+            return try await send(to: place, webAuthToken: nil)
+        } catch CallFailure.refused(let refusal) where refusal.code.isAboutSignIn {
+            // Somebody may have signed in again meanwhile, or the token may just be too old.
+            guard let token,
+                let other = try await webAuthToken({ try await cloud.account.webAuthToken(insteadOf: token) }),
+                other != token
+            else { throw CallFailure.refused(refusal) }
+            return try await send(to: place, webAuthToken: other)
+        }
+    }
+
+    private func webAuthToken(_ body: () async throws -> String?) async throws -> String? {
+        do {
+            return try await body()
+        } catch let error as SignInError {
+            throw CallFailure(signIn: error)
+        } catch let error as DeviceProfileError {
+            throw CallFailure.accountUnusable(error.description)
+        }
+    }
+
+    private func send(to place: ContainerPlace, webAuthToken: String?) async throws -> [UInt8] {
+        let request = try request(to: place, webAuthToken: webAuthToken)
+        let response = try await cloud.transport.send(request)
+        if webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
+            cloud.account.keep(rotated: rotated)
+        }
+        guard response.status != 200 else { return response.body }
+        throw CallFailure.refused(cloud.refusal(of: response))
+    }
+
+    private func request(to place: ContainerPlace, webAuthToken: String?) throws -> TransportRequest {
+        guard let apiToken = cloud.account.apiToken else {
+            throw CallFailure.misconfigured(SignInError.apiTokenMissing(place.container.name).description)
+        }
+        var text = place.endpoint + endpoint.path(in: place.address(scope))
+        text += "?ckAPIToken=" + apiToken.percentEncoded
+        if let webAuthToken { text += "&ckWebAuthToken=" + webAuthToken.percentEncoded }
+        guard let url = URL(string: text) else {
+            throw CallFailure.misconfigured(DeviceConfigurationError.endpointMalformed(place.endpoint).description)
+        }
+        var headers = settings.headers
+        if endpoint.method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
+        return TransportRequest(
+            method: endpoint.method, url: url, headers: headers, body: body, timeout: settings.requestTimeout,
+            allowsCellularAccess: settings.allowsCellularAccess, isRepeatable: endpoint.isRepeatable)
+    }
+}
+
+extension RequestFailure.Code {
+    /// Whether another token may help.
+    var isAboutSignIn: Bool { self == .authenticationFailed || self == .authenticationRequired }
+
+    /// Whether no token helps, because the account as such cannot be used.
+    var isAboutAccount: Bool { self == .accountRestricted || self == .accountTemporarilyUnavailable }
+
+    var trouble: AccountTrouble? {
+        switch self {
+        case .accountRestricted: .disabled
+        case .accountTemporarilyUnavailable: .keysReset
+        default: nil
+        }
+    }
+}
+
+extension AccountState {
+    var isAvailable: Bool { if case .available = self { true } else { false } }
+
+    /// Stops what needs a user before it is sent (B-ACC-02).
+    ///
+    /// Not for a disabled account: whether it still is, the cloud knows.
+    package func check(_ account: any DeviceAccount) throws(CallFailure) {
+        switch self {
+        case .available, .restricted: break
+        case .noAccount: throw .notSignedIn
+        case .temporarilyUnavailable(let trouble, _, _): throw .accountToBeVerified(trouble.explanation)
+        case .couldNotDetermine:
+            do {
+                _ = try account.secret()
+            } catch {
+                throw .accountUnusable("\(error)")
+            }
+            throw .accountUnusable("The device's account cannot be read")
+        }
+    }
+}
+
+extension CallFailure {
+    /// The cloud did not give this device a token for the container.
+    package init(signIn error: SignInError) {
+        switch error {
+        case .apiTokenMissing, .otherCloud:
+            self = .misconfigured(error.description)
+        case .answerMalformed:
+            self = .answerMalformed(status: 200)
+        case .notSignedIn:
+            self = .notSignedIn
+        case .keysMissing:
+            self = .accountToBeVerified(error.description)
+        case .emailMalformed, .keychainForged, .passwordTooCheap, .filesRemain:
+            self = .accountUnusable(error.description)
+        case .refused(let refusal):
+            switch (refusal.trouble, refusal.status) {
+            case (.disabled?, _): self = .accountUnusable(AccountTrouble.disabled.explanation)
+            case (let trouble?, _): self = .accountToBeVerified(trouble.explanation)
+            case (nil, 401), (nil, 403), (nil, 421): self = .accountUnusable(error.description)
+            case (nil, 429), (nil, 503):
+                let wait = RetryAfter.seconds(body: refusal.retryAfter, headers: [:])
+                self = .refused(RequestFailure(.throttled, error.description, retryAfter: wait))
+            case (nil, let status): self = .answerMalformed(status: status)
+            }
+        }
+    }
+
+    /// The cloud refused the account as such.
+    package init(about refusal: RequestFailure) {
+        guard let trouble = refusal.code.trouble else {
+            self = .refused(refusal)
+            return
+        }
+        switch trouble {
+        case .disabled: self = .accountUnusable(trouble.explanation)
+        default: self = .accountToBeVerified(trouble.explanation)
+        }
+    }
+}

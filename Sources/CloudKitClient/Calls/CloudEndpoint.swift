@@ -1,0 +1,49 @@
+import CloudKitDevice
+import CloudKitModel
+import TextEncodings
+
+/// The endpoints of the cloud that this framework calls (web-services.md §1).
+struct CloudEndpoint: Hashable, Sendable {
+    var path: String
+    var method: TransportRequest.Method
+    /// Whether sending the request twice comes to the same as sending it once.
+    var isRepeatable: Bool
+    /// Whether the endpoint belongs to a container and not to one of its databases.
+    var isOfDevice = false
+
+    static let modifyRecords = CloudEndpoint(path: "records/modify", method: .post, isRepeatable: false)
+    static let lookupRecords = CloudEndpoint(path: "records/lookup", method: .post, isRepeatable: true)
+    static let queryRecords = CloudEndpoint(path: "records/query", method: .post, isRepeatable: true)
+    static let listZones = CloudEndpoint(path: "zones/list", method: .get, isRepeatable: true)
+    static let lookupZones = CloudEndpoint(path: "zones/lookup", method: .post, isRepeatable: true)
+    static let modifyZones = CloudEndpoint(path: "zones/modify", method: .post, isRepeatable: false)
+    static let zoneChanges = CloudEndpoint(path: "changes/zone", method: .post, isRepeatable: true)
+    static let databaseChanges = CloudEndpoint(path: "changes/database", method: .post, isRepeatable: true)
+    static let listSubscriptions = CloudEndpoint(path: "subscriptions/list", method: .get, isRepeatable: true)
+    static let lookupSubscriptions = CloudEndpoint(path: "subscriptions/lookup", method: .post, isRepeatable: true)
+    static let modifySubscriptions = CloudEndpoint(path: "subscriptions/modify", method: .post, isRepeatable: false)
+    static let createPushToken = CloudEndpoint(
+        path: "tokens/create", method: .post, isRepeatable: true, isOfDevice: true)
+    static let uploadAssets = CloudEndpoint(path: "assets/upload", method: .post, isRepeatable: true)
+    static let rereferenceAssets = CloudEndpoint(path: "assets/rereference", method: .post, isRepeatable: true)
+    static let caller = CloudEndpoint(path: "users/caller", method: .get, isRepeatable: true)
+
+    static let discoverUsers = CloudEndpoint(path: "users/discover", method: .post, isRepeatable: true)
+
+    static let resolveShares = CloudEndpoint(path: "records/resolve", method: .post, isRepeatable: true)
+    static let acceptShares = CloudEndpoint(path: "records/accept", method: .post, isRepeatable: true)
+    static let requestShareAccess = CloudEndpoint(path: "shares/requestAccess", method: .post, isRepeatable: true)
+    static let lookupParticipants = CloudEndpoint(path: "users/lookup/participants", method: .post, isRepeatable: true)
+    static let lookupShareKeys = CloudEndpoint(path: "shares/keys/lookup", method: .post, isRepeatable: true)
+    static let storeShareKeys = CloudEndpoint(path: "shares/keys/store", method: .post, isRepeatable: false)
+
+    /// The same endpoint for a body that may be sent twice.
+    var repeatable: CloudEndpoint { CloudEndpoint(path: path, method: method, isRepeatable: true) }
+
+    /// The path of this endpoint in one database or container, percent-escaped, from `/database` or `/device` on.
+    func path(in address: DatabaseAddress) -> String {
+        let container = address.container.name.percentEncoded
+        if isOfDevice { return "/device/1/\(container)/\(address.environment.rawValue)/\(path)" }
+        return "/database/1/\(container)/\(address.environment.rawValue)/\(address.scope.word)/\(path)"
+    }
+}

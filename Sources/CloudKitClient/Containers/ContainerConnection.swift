@@ -1,0 +1,126 @@
+import CloudKitDevice
+import CloudKitEncryption
+import CloudKitModel
+import Foundation
+import TextEncodings
+
+/// The state that the databases of one container share: the way to the cloud, the keys, the files, the notifications.
+package final class ContainerConnection: Sendable {
+    package let identifier: String?
+    /// The profile's; nil: nothing is kept on disk.
+    package let folder: String?
+    package let cloud: CloudAccess
+    /// Opens and seals encrypted values.
+    let keys: KeyRing
+    /// Brings notifications to whoever listens.
+    package let notifications: NotificationHub
+    /// Where fetched files lie.
+    package let assets: AssetCache
+    /// Bytes of a file that are sent or fetched at a time.
+    let pieceBytes: Int
+    /// Where operations lie that outlive their process; nil: nowhere.
+    package let longLivedStore: LongLivedStore?
+    private let accountWatch: AccountWatch?
+
+    package init(
+        identifier: String?, place: Result<ContainerPlace, CallFailure>, account: any DeviceAccount,
+        transport: any Transport, timekeeping: ClientClock = .system, gate: RetryGate = RetryGate(),
+        notifications: NotificationHub = NotificationHub(), longLivedStore: LongLivedStore? = nil,
+        accountWatch: AccountWatch? = nil,
+        epochs: EpochBook = EpochBook(),
+        assets: AssetCache = AssetCache(), pieceBytes: Int = PieceSizing.pieceBytesDefault,
+        folder: String? = nil
+    ) {
+        self.identifier = identifier
+        self.folder = folder
+        cloud = CloudAccess(
+            place: place, account: account, transport: transport, timekeeping: timekeeping, gate: gate)
+        self.notifications = notifications
+        self.longLivedStore = longLivedStore
+        self.accountWatch = accountWatch
+        self.assets = assets
+        self.pieceBytes = pieceBytes
+        keys = KeyRing(account: account, place: try? place.get(), epochs: epochs, folder: folder)
+    }
+
+    /// The connection that this process's configuration describes; without one, every call says what is missing.
+    ///
+    /// - Parameters:
+    ///   - identifier: nil: the configured container.
+    ///   - profile: nil: the configured profile.
+    ///   - accountChanged: Called after each change of the account, on an arbitrary thread.
+    package static func configured(
+        identifier: String?, profile: String?, transport: any Transport = HTTPTransport.shared,
+        accountChanged: @escaping @Sendable () -> Void
+    ) -> ContainerConnection {
+        do throws(DeviceConfigurationError) {
+            var configuration = try DeviceConfiguration.resolve()
+            if let profile {
+                guard DeviceProfile.isValidName(profile) else { throw .profileNameInvalid(profile) }
+                configuration.profile = profile
+            }
+            return ContainerConnection(
+                configuration, identifier: identifier, transport: transport, accountChanged: accountChanged)
+        } catch {
+            return unconfigured(identifier: identifier, reason: error.description, transport: transport)
+        }
+    }
+
+    private static func unconfigured(
+        identifier: String?, reason: String, transport: any Transport
+    ) -> ContainerConnection {
+        ContainerConnection(
+            identifier: identifier, place: .failure(.misconfigured(reason)), account: NoAccount(), transport: transport)
+    }
+
+    package convenience init(
+        _ configuration: DeviceConfiguration, identifier: String?, transport: any Transport,
+        timekeeping: ClientClock = .system, accountChanged: @escaping @Sendable () -> Void
+    ) {
+        let name = identifier ?? configuration.container
+        let environment = CloudKitModel.Environment(rawValue: configuration.environment) ?? .development
+        let place: Result<ContainerPlace, CallFailure> =
+            if let name, !name.isEmpty {
+                .success(
+                    ContainerPlace(
+                        endpoint: configuration.endpoint, container: ContainerID(name), environment: environment))
+            } else {
+                .failure(.misconfigured(Self.containerMissing))
+            }
+        let account = ProfileAccount(configuration: configuration, container: name ?? "", transport: transport)
+        self.init(
+            identifier: name, place: place, account: account, transport: transport, timekeeping: timekeeping,
+            gate: RetryGate.shared(
+                endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
+                profile: configuration.profile),
+            notifications: NotificationHub.shared(
+                NotificationHub.Key(
+                    endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
+                    profile: configuration.profile, folder: configuration.deviceProfile.folder)),
+            longLivedStore: name.map { name in
+                let place = "\(name.percentEncoded)-\(configuration.environment.percentEncoded)"
+                return LongLivedStore(folder: configuration.deviceProfile.folder + "/operations/" + place)
+            },
+            accountWatch: AccountWatch(account, changed: accountChanged),
+            epochs: EpochBook(folder: configuration.deviceProfile.folder),
+            assets: .shared(configuration.assetCache?.folder(of: configuration.profile)),
+            folder: configuration.deviceProfile.folder)
+    }
+
+    private static let containerMissing =
+        "No container is configured. Set CLOUDKIT_CONTAINER, for instance to iCloud.com.example.app, "
+        + "or write it into cloudkit.json as \"container\", or use CKContainer(identifier:)."
+}
+
+/// The account of a device that does not even know its cloud.
+private struct NoAccount: DeviceAccount {
+    var state: AccountState { .couldNotDetermine }
+    var apiToken: String? { nil }
+
+    func webAuthToken() async throws -> String? { nil }
+    func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
+    func webAuthToken(beside apiToken: String) async throws -> String? { nil }
+    func keep(rotated token: String) {}
+    func secret() throws -> AccountSecret { throw CallFailure.notSignedIn }
+    var userRecordName: String? { nil }
+}

@@ -1,0 +1,158 @@
+import CloudKitModel
+import CloudKitWire
+import Foundation
+
+/// The calls of one operation or convenience function to one database: Model values in, Model values out.
+///
+/// Everything throws `CallFailure`.
+package struct DatabaseRequests: Sendable {
+    package let connection: ContainerConnection
+    package let scope: DatabaseScope
+    package let settings: CallSettings
+    /// Answers that came before the process ended, for an operation that outlives it (B-OPS-06).
+    let longLife: LongLivedProgress?
+    /// When the operation has to be over, on the connection's clock; nil: whenever it is.
+    let deadline: Duration?
+
+    package init(
+        connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings,
+        longLife: LongLivedProgress? = nil
+    ) {
+        self.longLife = longLife
+        self.connection = connection
+        self.scope = scope
+        self.settings = settings
+        // The week that is the default is left to whoever runs out of patience first.
+        let isLimited = settings.resourceTimeout < CallSettings.resourceTimeoutDefault
+        deadline = isLimited ? connection.cloud.timekeeping.now() + .seconds(max(0, settings.resourceTimeout)) : nil
+    }
+
+    /// The database; nil when the device does not know its cloud.
+    package var address: DatabaseAddress? { try? connection.cloud.place.get().address(scope) }
+
+    // MARK: Records
+
+    /// Saves and deletes records of one zone as the request says: what has to be sealed is sealed.
+    package func modify(_ request: ModifyRecordsRequest) async throws -> [RecordOutcome] {
+        // What checks no tag comes to the same the second time.
+        let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
+        let outcomes = try await call(
+            isRepeatable ? CloudEndpoint.modifyRecords.repeatable : .modifyRecords, request.wire(), needsUser: true
+        ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
+        return try counted(outcomes, request.operations.count)
+    }
+
+    /// Fetches records of one zone by name, as they come: sealed.
+    package func lookup(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
+        let outcomes = try await call(
+            .lookupRecords, request.wire(), needsUser: scope != .public
+        ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
+        return try counted(outcomes, request.records.count)
+    }
+
+    /// One page of a query's results, as they come: `opened` opens the records.
+    package func query(_ request: QueryRecordsRequest) async throws -> QueryPage {
+        try await call(.queryRecords, request.wire(), needsUser: scope != .public) {
+            try QueryPage(wireAnswer: $0, zoneID: request.zoneID ?? .default)
+        }
+    }
+
+    // MARK: Zones
+
+    func listZones() async throws -> [ZoneOutcome] {
+        try await call(.listZones, [], needsUser: true) { try [ZoneOutcome](wireAnswer: $0) }
+    }
+
+    func lookupZones(_ zones: [ZoneID]) async throws -> [ZoneOutcome] {
+        let outcomes = try await call(.lookupZones, zones.wire(), needsUser: true) { try [ZoneOutcome](wireAnswer: $0) }
+        return try counted(outcomes, zones.count)
+    }
+
+    package func modifyZones(_ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
+        // Saving a zone that exists changes nothing (B-ZN-06); deleting one that is gone is an error.
+        let isRepeatable = operations.allSatisfy { if case .create = $0 { true } else { false } }
+        let endpoint = isRepeatable ? CloudEndpoint.modifyZones.repeatable : .modifyZones
+        let outcomes = try await call(endpoint, operations.wire(), needsUser: true) {
+            try [ZoneOutcome](wireAnswer: $0)
+        }
+        return try counted(outcomes, operations.count)
+    }
+
+    // MARK: Changes
+
+    /// One page of one zone's feed as it comes: sealed.
+    func zonePage(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        let outcomes = try await call(.zoneChanges, [request].wire(), needsUser: true) {
+            try [ZoneChangesOutcome](wireAnswer: $0)
+        }
+        switch outcomes.first {
+        case .page(let page): return page
+        case .failed(_, let refusal): throw CallFailure.refused(refusal)
+        case nil: throw CallFailure.answerMalformed(status: 200)
+        }
+    }
+
+    /// One page of the database's feed.
+    package func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        try await call(.databaseChanges, request.wire(), needsUser: true) { try DatabaseChangesPage(wireAnswer: $0) }
+    }
+
+    // MARK: Subscriptions
+
+    func listSubscriptions() async throws -> [SubscriptionOutcome] {
+        try await call(.listSubscriptions, [], needsUser: true) { try [SubscriptionOutcome](wireAnswer: $0) }
+    }
+
+    func lookupSubscriptions(_ ids: [String]) async throws -> [SubscriptionOutcome] {
+        let outcomes = try await call(.lookupSubscriptions, SubscriptionLookup.wire(ids), needsUser: true) {
+            try [SubscriptionOutcome](wireAnswer: $0)
+        }
+        return try counted(outcomes, ids.count)
+    }
+
+    package func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [SubscriptionOutcome] {
+        // Saving twice comes to the same (B-SUB-05); deleting what is gone is an error.
+        let isRepeatable = operations.allSatisfy { if case .delete = $0 { false } else { true } }
+        let endpoint = isRepeatable ? CloudEndpoint.modifySubscriptions.repeatable : .modifySubscriptions
+        let outcomes = try await call(endpoint, operations.wire(), needsUser: true) {
+            try [SubscriptionOutcome](wireAnswer: $0)
+        }
+        return try counted(outcomes, operations.count)
+    }
+
+    // MARK: Users
+
+    /// The user's record name in this container.
+    package func currentUser() async throws -> UserID {
+        // The endpoint lives in the public database (web-services.md §1.1).
+        let requests = DatabaseRequests(
+            connection: connection, scope: .public, settings: settings, longLife: longLife)
+        return try await requests.call(.caller, [], needsUser: true) { try UserIdentity(wireAnswer: $0).user }
+    }
+
+    // MARK: -
+
+    func call<Answer: Sendable>(
+        _ endpoint: CloudEndpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
+    ) async throws -> Answer {
+        // Files are sent beside one another and answered with receipts that expire: those are asked for anew.
+        let ticket = endpoint.path.hasPrefix("assets/") ? nil : longLife?.ticket(for: endpoint)
+        if let ticket, let kept = longLife?.answer(ticket), let answer = try? read(kept) { return answer }
+        let call = CloudCall(
+            cloud: connection.cloud, scope: scope, endpoint: endpoint, body: body, settings: settings,
+            deadline: deadline)
+        let bytes = try await call.answer(needsUser: needsUser)
+        do {
+            let answer = try read(bytes)
+            if let ticket { longLife?.keep(bytes, ticket) }
+            return answer
+        } catch {
+            throw CallFailure.answerMalformed(status: 200)
+        }
+    }
+
+    func counted<Outcome>(_ outcomes: [Outcome], _ count: Int) throws -> [Outcome] {
+        guard outcomes.count == count else { throw CallFailure.answerMalformed(status: 200) }
+        return outcomes
+    }
+}

@@ -1,0 +1,98 @@
+import CloudKitDevice
+import CloudKitEncryption
+import Foundation
+import Synchronization
+
+/// Which key epochs this device has seen: in memory, and in a file of the profile, so that a cloud that goes back in time is
+/// found out after a restart, too.
+package final class EpochBook: Sendable {
+    private let file: String?
+    private let pins = Mutex<HighestSeenEpochs?>(nil)
+
+    /// - Parameter folder: The profile's; nil: nothing is written.
+    package init(folder: String? = nil) { file = folder.map { $0 + "/key-epochs.json" } }
+
+    /// The epoch under which to seal: the highest seen of the zone, 0 at first.
+    ///
+    /// - Throws: `CallFailure.accountUnusable` when the file cannot be read.
+    package func epoch(of zone: ZonePlace) throws(CallFailure) -> UInt32 { try known.epoch(of: zone) ?? 0 }
+
+    /// Remembers an epoch that the cloud says a zone has now.
+    ///
+    /// - Throws: `CallFailure.tampered` when it is lower than one seen before.
+    func see(_ epoch: UInt32, of zone: ZonePlace) throws(CallFailure) {
+        // Most zones never leave the first epoch; they need no line in the file.
+        if try known.epoch(of: zone) ?? 0 == epoch { return }
+        let failure = pins.withLock { pins -> EncryptionError? in
+            do throws(EncryptionError) {
+                var changed = pins ?? HighestSeenEpochs()
+                try changed.see(epoch, of: zone)
+                pins = changed
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw .tampered(failure.description) }
+        write(epoch, zone)
+    }
+
+    /// Remembers an epoch under which a record was opened; unlike a zone's, it may lie back.
+    func met(_ epoch: UInt32, in zone: ZonePlace) throws(CallFailure) {
+        if epoch > (try self.epoch(of: zone)) { try see(epoch, of: zone) }
+    }
+
+    /// Looks at the epochs seen and perhaps adds to them, for all processes of the profile.
+    package func change<Value>(_ body: (inout HighestSeenEpochs) throws -> Value) throws -> Value {
+        guard let file else {
+            var changed = try known
+            let value = try body(&changed)
+            pins.withLock { $0 = changed }
+            return value
+        }
+        return try FileLock.hold(file + ".lock") {
+            let before = try Self.read(file)
+            var changed = before
+            let value = try body(&changed)
+            if changed != before { try PrivateFile.replace(file, with: Array(JSONEncoder().encode(changed))) }
+            return value
+        }
+    }
+
+    private var known: HighestSeenEpochs {
+        get throws(CallFailure) {
+            if let known = pins.withLock({ $0 }) { return known }
+            let read = try readFile()
+            return pins.withLock { pins in
+                let known = pins ?? read
+                pins = known
+                return known
+            }
+        }
+    }
+
+    private func readFile() throws(CallFailure) -> HighestSeenEpochs {
+        guard let file else { return HighestSeenEpochs() }
+        do {
+            return try Self.read(file)
+        } catch {
+            throw .accountUnusable("The file of key epochs cannot be read (\(file)); it is damaged or not yours")
+        }
+    }
+
+    private static func read(_ file: String) throws -> HighestSeenEpochs {
+        guard let bytes = try PrivateFile.read(file) else { return HighestSeenEpochs() }
+        return try JSONDecoder().decode(HighestSeenEpochs.self, from: Data(bytes))
+    }
+
+    /// A pin that cannot be written, on a full disk say, still holds as long as this process lives.
+    private func write(_ epoch: UInt32, _ zone: ZonePlace) {
+        guard let file else { return }
+        try? FileLock.hold(file + ".lock") {
+            // Other processes may have seen other zones.
+            var pins = try Self.read(file)
+            guard (try? pins.see(epoch, of: zone)) == true else { return }
+            try PrivateFile.replace(file, with: Array(JSONEncoder().encode(pins)))
+        }
+    }
+}

@@ -1,0 +1,288 @@
+import CloudKitDevice
+import CloudKitEncryption
+import CloudKitModel
+import Synchronization
+import TextEncodings
+
+/// The keys of a container's zones on this device, made from the account's secret when they are needed.
+final class KeyRing: Sendable {
+    private let account: any DeviceAccount
+    private let container: String
+    private let environment: String
+    let epochs: EpochBook
+    /// Whose public identity this device knows (B-TM-08).
+    let identities: PinFile<IdentityPins>
+    /// The fragments of links by which the account came to shares, by the places of those.
+    private let links: PinFile<[String: String]>
+    private let root = Mutex<Root?>(nil)
+    /// What came through shares, of the account that `root` is of.
+    private let zones = Mutex<[ZonePlace: SharedKeys]>([:])
+    /// When the trees of zones to be written to were looked at.
+    private let looks = Mutex<[ZonePlace: Look]>([:])
+    /// Shares whose keys this device is bringing up to date.
+    private let tending = Mutex<Set<RecordPlace>>([])
+    /// The epochs of shares that the profile's pins are known to have.
+    private let pinned = Mutex<[RecordPlace: UInt32]>([:])
+    /// Zones with very many records.
+    private let vast = Mutex<Set<ZonePlace>>([])
+    /// What was remembered of the administrators of shares.
+    private let noted = Mutex<[RecordPlace: NotedAdministrators]>([:])
+    private let user = Mutex<(account: AccountState, name: String)?>(nil)
+
+    /// Another account's secret gives another root.
+    private struct Root {
+        var secret: AccountSecret
+        var root: ContainerRoot
+    }
+
+    private struct NotedAdministrators {
+        var epoch: Int
+        var identities: Set<Fingerprint>
+        var isOwnRightEnded: Bool
+    }
+
+    private struct Look {
+        var epoch: UInt32
+        var taken: Duration
+    }
+
+    /// - Parameter folder: The profile's; nil: nothing is written.
+    init(account: any DeviceAccount, place: ContainerPlace?, epochs: EpochBook, folder: String? = nil) {
+        identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
+        links = PinFile(folder: folder, name: "share-links.json", empty: [:])
+        self.account = account
+        container = place?.container.name ?? ""
+        environment = place?.environment.rawValue ?? ""
+        self.epochs = epochs
+    }
+
+    /// The keys of a zone.
+    ///
+    /// - Parameter askUser: Asks the cloud who the user is, for a device that does not know.
+    /// - Throws: `CallFailure.keysMissing` where the device cannot have them; what `askUser` throws.
+    func keys(
+        of zone: ZoneID, in scope: DatabaseScope, askUser: () async throws -> UserID
+    ) async throws -> ZoneKeys {
+        guard scope != .public else {
+            throw CallFailure.keysMissing("The public database has no keys")
+        }
+        let root = try accountRoot()
+        let user = try await userName(askUser)
+        let place = self.place(of: zone, owner: user)
+        let shared = zones.withLock { $0[place] } ?? SharedKeys(place)
+        return ZoneKeys(
+            ShareKeyAccess(root: root.root, secret: root.secret, user: user), place: place,
+            epoch: try epochs.epoch(of: place), shared: shared)
+    }
+
+    /// Keeps what came through shares, for the next time.
+    func keep(_ keys: ZoneKeys) {
+        var shared = keys.shared
+        shared.trim()
+        zones.withLock { $0[keys.place] = shared }
+    }
+
+    // MARK: Shares
+
+    /// Whether the trees of a zone were looked at not long ago, in the same key epoch.
+    func looks(areFresh place: ZonePlace, epoch: UInt32, now: Duration) -> Bool {
+        looks.withLock { looks in looks[place].map { $0.epoch == epoch && now - $0.taken < Self.lookLifetime } ?? false
+        }
+    }
+
+    func noteLook(at place: ZonePlace, epoch: UInt32, now: Duration) {
+        looks.withLock { looks in
+            if let look = looks[place], look.epoch == epoch, now - look.taken < Self.lookLifetime { return }
+            looks[place] = Look(epoch: epoch, taken: now)
+        }
+    }
+
+    /// After a share of the zone was saved, or ended.
+    func forgetLooks(at zone: ZoneID) {
+        guard let owner = zone.owner.isCaller ? knownUserName : zone.owner.recordName else { return }
+        looks.withLock { $0[place(of: zone, owner: owner)] = nil }
+    }
+
+    /// Another device may share a tree, or move one; this one takes note a little later.
+    private static let lookLifetime = Duration.seconds(30)
+
+    /// Whether a zone is known to hold so many records that nobody looks for what lies below one that moves.
+    func exceedsScanLimit(_ zone: ZonePlace) -> Bool { vast.withLock { $0.contains(zone) } }
+
+    func noteExceedsScanLimit(_ zone: ZonePlace) { vast.withLock { _ = $0.insert(zone) } }
+
+    /// - Returns: false: it is being done already.
+    func beginTending(_ share: RecordPlace) -> Bool { tending.withLock { $0.insert(share).inserted } }
+
+    func endTending(_ share: RecordPlace) { tending.withLock { _ = $0.remove(share) } }
+
+    /// Whether an identity is the one that this device knows of a zone's owner.
+    func isOwner(_ identity: PublicIdentity, of zone: ZonePlace) -> Bool {
+        let known = try? identities.known
+        return known?.fingerprint(of: IdentityPins.name(of: zone.owner, in: zone)) == identity.fingerprint
+    }
+
+    /// Remembers an epoch of a share whose key is at hand.
+    ///
+    /// - Parameter isOwn: Whether the account began it, as the share's owner.
+    /// - Throws: `CallFailure.tampered` when it is lower than one seen before: those who are gone have its key.
+    func see(_ epoch: UInt32, of share: RecordPlace, isOwn: Bool) throws(CallFailure) {
+        if pinned.withLock({ $0[share] == epoch }) { return }
+        do {
+            try epochs.change { pins in
+                if isOwn { try pins.began(epoch, ofShare: share) } else { try pins.see(epoch, ofShare: share) }
+            }
+        } catch let error as EncryptionError {
+            throw .tampered(error.description)
+        } catch {
+            throw .accountUnusable("The files of the profile cannot be written")
+        }
+        pinned.withLock { $0[share] = epoch }
+    }
+
+    /// Opens an invitation, and remembers whose keys it is signed with (B-TM-08).
+    ///
+    /// - Throws: `CallFailure.tampered` where somebody's keys are not the ones known, a signature is not theirs, or an epoch lies
+    ///   back.
+    func open(
+        _ invitation: SealedShareInvitation, seat: String, as access: ShareKeyAccess
+    ) throws(CallFailure) -> ShareKey {
+        do {
+            let own = try access.secret.identity()
+            return try identities.change { pins in
+                // One's own identity is never a matter of what the cloud says.
+                pins.replace(
+                    with: own.publicIdentity, of: IdentityPins.name(of: access.user, in: invitation.share.zone))
+                return try epochs.change { epochs in
+                    try invitation.open(as: seat, with: own, pins: &pins, epochs: &epochs)
+                }
+            }
+        } catch let error as EncryptionError {
+            throw .tampered(error.description)
+        } catch let failure as CallFailure {
+            throw failure
+        } catch {
+            throw .accountUnusable("The files of the profile cannot be written")
+        }
+    }
+
+    /// Remembers, on an administrator's device, who the administrators of a share are, so that the right of one who is none any
+    /// more can be ended.
+    ///
+    /// - Parameter epoch: The share's newest.
+    /// - Returns: Whether another administrator has ended the account's own right.
+    func note(
+        administrators: Set<Fingerprint>, of share: RecordPlace, epoch: Int, own: PublicIdentity
+    ) throws(CallFailure) -> Bool {
+        let known = noted.withLock { $0[share] }
+        if let known, known.epoch == epoch, known.identities == administrators { return known.isOwnRightEnded }
+        let isEnded = try pins { pins in
+            pins.note(administrators: administrators, ofShare: share)
+            return pins.endedRights(ofShare: share).contains(own.fingerprint)
+        }
+        noted.withLock {
+            $0[share] = NotedAdministrators(
+                epoch: epoch, identities: administrators, isOwnRightEnded: isEnded)
+        }
+        return isEnded
+    }
+
+    /// Ends the rights of everybody whom this device knew as administrator of a share and who is none now.
+    func endRights(in share: RecordPlace, except administrators: Set<Fingerprint>) throws(CallFailure) {
+        try pins { $0.endRights(ofShare: share, except: administrators) }
+    }
+
+    /// Whose rights in a share have ended without an epoch of the owner's.
+    func endedRights(in share: RecordPlace) throws(CallFailure) -> [Fingerprint] {
+        try pins { $0.endedRights(ofShare: share) }
+    }
+
+    private func pins<Value>(_ body: (inout HighestSeenEpochs) -> Value) throws(CallFailure) -> Value {
+        do {
+            return try epochs.change(body)
+        } catch {
+            throw .accountUnusable("The files of the profile cannot be written")
+        }
+    }
+
+    /// Remembers the secret of a link.
+    func keep(link fragment: String, of share: RecordPlace) {
+        guard (try? ShareLinkSecret(fragment: fragment)) != nil else { return }
+        // A profile that cannot be written leaves the link good for this time only.
+        try? links.change { $0[Self.name(of: share)] = fragment }
+    }
+
+    func link(of share: RecordPlace) -> ShareLinkSecret? {
+        let fragment = try? links.known[Self.name(of: share)]
+        return fragment.flatMap { try? ShareLinkSecret(fragment: $0) }
+    }
+
+    private static func name(of share: RecordPlace) -> String {
+        [share.zone.container, share.zone.environment, share.zone.owner, share.zone.zone, share.name]
+            .map(\.percentEncoded).joined(separator: "/")
+    }
+
+    /// Compares the epochs that the cloud says its zones have with those seen before, and remembers higher ones.
+    ///
+    /// - Throws: `CallFailure.tampered` when one is lower.
+    func see(_ zone: Zone) throws(CallFailure) {
+        guard let owner = zone.id.owner.isCaller ? knownUserName : zone.id.owner.recordName else { return }
+        try epochs.see(zone.keyEpoch, of: place(of: zone.id, owner: owner))
+    }
+
+    private func place(of zone: ZoneID, owner: String) -> ZonePlace {
+        let name = zone.owner.isCaller ? owner : zone.owner.recordName
+        return ZonePlace(container: container, environment: environment, owner: name, zone: zone.zoneName)
+    }
+
+    private func accountRoot() throws -> Root {
+        let secret: AccountSecret
+        do {
+            secret = try account.secret()
+        } catch {
+            throw CallFailure(keychain: error)
+        }
+        return root.withLock { root in
+            if let root, root.secret == secret { return root }
+            let made = Root(secret: secret, root: secret.root(container: container, environment: environment))
+            root = made
+            zones.withLock { $0 = [:] }
+            return made
+        }
+    }
+
+    private func userName(_ askUser: () async throws -> UserID) async throws -> String {
+        if let name = knownUserName { return name }
+        let state = account.state
+        let name = try await askUser().recordName
+        user.withLock { $0 = (state, name) }
+        return name
+    }
+
+    /// What the profile knows, or was asked before for the same account.
+    private var knownUserName: String? {
+        if let name = account.userRecordName { return name }
+        let state = account.state
+        return user.withLock { user in user?.account == state ? user?.name : nil }
+    }
+}
+
+extension CallFailure {
+    /// The account's secret is not to be had.
+    package init(keychain error: any Error) {
+        switch error {
+        case let failure as CallFailure: self = failure
+        case let error as DeviceProfileError: self = .keysMissing(error.description)
+        case let error as SignInError: self = .keysMissing(error.description)
+        default: self = .keysMissing("The keys of this account are not on this device")
+        }
+    }
+
+    /// Something sealed does not open, or cannot be made.
+    package init(_ error: EncryptionError, record: String) {
+        switch error {
+        case .noKey: self = .keysMissing("Record '\(record)': \(error)")
+        default: self = .tampered("Record '\(record)': \(error)")
+        }
+    }
+}

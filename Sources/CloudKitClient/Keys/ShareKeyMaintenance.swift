@@ -1,0 +1,194 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// What a share needs of a device of its owner or of an administrator, decided from what the cloud says of it (B-TM-05, B-TM-06).
+struct ShareKeyMaintenance: Hashable, Sendable {
+    /// The share has no keys at all: a client without keys began it.
+    var isFirstDue = false
+    /// Somebody is gone who had the newest key, or has another identity now than the one that got it; or the newest key is an
+    /// administrator's, which one of the owner's follows.
+    var isNewEpochDue = false
+    /// Participants with a public identity and without the newest key; for the owner, also administrators who were not given
+    /// the right to invite in the newest epoch.
+    var unserved: [ShareParticipant] = []
+    /// One-time links without the newest key, by participant.
+    var seats: [String] = []
+    /// Whether the link that anyone may use does not open the newest epoch.
+    var isLinkMissing = false
+    /// Whether members of the whole zone are not given the zone's newest key.
+    var isRingBehind = false
+
+    /// nil: nothing is to be done, or not by this user.
+    init?(_ sharing: Share, of share: RecordPlace, by zoneKeys: ZoneKeys) {
+        let isOwner = zoneKeys.isOwn
+        guard let user = sharing.currentParticipant, user.role == .owner || user.role == .administrator,
+            user.acceptance == .accepted
+        else { return nil }
+        guard let keys = sharing.keys, keys.epoch > 0 else {
+            guard isOwner else { return nil }
+            isFirstDue = true
+            return
+        }
+        let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
+        let replaced = others.filter(\.hasReplacedIdentity)
+        let without = others.filter {
+            ($0.keyEpoch ?? 0) < keys.epoch || $0.hasReplacedIdentity || $0.hasKeyThroughLinkOnly
+        }
+        let newest = keys.epochs.first { $0.epoch == keys.epoch }
+        if isOwner {
+            isNewEpochDue =
+                keys.needsNewEpoch || newest?.isAdministrators ?? false
+                || replaced.contains { $0.keyEpoch == keys.epoch }
+        } else {
+            // The link's secret opens each epoch of an open share, and only the owner makes its wrap.
+            isNewEpochDue = keys.needsNewEpoch && !sharing.isOpen
+        }
+        let ungranted = others.filter {
+            isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && !without.contains($0)
+        }
+        unserved = (without + ungranted).filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
+        seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
+        isLinkMissing = isOwner && sharing.isOpen && newest?.link == nil
+        let ring = newest?.blob.flatMap { try? ShareKeyring(bytes: $0, share: share) }
+        isRingBehind =
+            isOwner && share.name == Share.zoneWideName && ring.map { !$0.holdsZoneKey(zoneKeys.epoch) } ?? false
+        if !isNewEpochDue && unserved.isEmpty && seats.isEmpty && !isLinkMissing && !isRingBehind { return nil }
+    }
+}
+
+extension Share {
+    /// The identities of its administrators, as far as they have any.
+    var administrators: Set<Fingerprint> {
+        let hosts = participants.filter { $0.role == .administrator && $0.acceptance != .removed }
+        return Set(
+            hosts.compactMap { host in
+                host.identity.publicIdentity.flatMap { try? PublicIdentity(bytes: $0) }?.fingerprint
+            })
+    }
+}
+
+extension ShareParticipant {
+    /// Whether the newest key is sealed to the secret of a one-time link alone: the device that opened the link has it, the
+    /// person's others do not.
+    var hasKeyThroughLinkOnly: Bool { keyIdentity == nil && oneTimeGUID == nil && identity.user != nil }
+
+    /// Whether the newest key was sealed to an identity that the participant has no more, because their keys were reset.
+    var hasReplacedIdentity: Bool {
+        guard let keyIdentity, let bytes = identity.publicIdentity, let identity = try? PublicIdentity(bytes: bytes)
+        else { return false }
+        return identity.fingerprint.hex != keyIdentity
+    }
+}
+
+/// Makes the keys of a share that its host hands in.
+struct ShareKeyMaking {
+    let access: ShareKeyAccess
+    let key: ShareKey
+    /// Whose identity may be trusted: one that was replaced gets nothing (B-TM-08).
+    let isKnown: (PublicIdentity, UserID) -> Bool
+    /// An administrator's right to invite.
+    let authority: ShareAuthority?
+    /// Former administrators, whose rights end by what this one hands out.
+    var ended: [Fingerprint] = []
+
+    private var isOwner: Bool { access.user == key.place.zone.owner }
+    private var link: ShareLinkSecret { access.root.linkSecret(of: key.place) }
+
+    /// The first epoch of a share that begins.
+    ///
+    /// - Parameter zoneKeys: For a share of a whole zone: the zone's keys of all epochs so far.
+    func first(isOpen: Bool, zoneKeys: [ZoneKey]) throws(EncryptionError) -> ShareKeyChange {
+        var change = ShareKeyChange(epoch: Int(key.epoch), begins: true, blob: try ring([], isOpen, zoneKeys).bytes)
+        if isOpen { change.link = try link.wrap(key) }
+        return change
+    }
+
+    /// The epoch after somebody is gone: for those who stay.
+    ///
+    /// - Parameters:
+    ///   - earlier: The keys so far that this device has, of the newest epochs.
+    ///   - zoneKeys: For a share of a whole zone: the zone's newest keys.
+    /// - Throws: `noKey` where an administrator has no right to invite: the owner's next device begins the epoch.
+    func next(
+        _ sharing: Share, earlier: [ShareKey], zoneKeys: [ZoneKey]
+    ) throws(EncryptionError) -> ShareKeyChange {
+        var change = ShareKeyChange(
+            epoch: Int(key.epoch), begins: true, blob: try ring(earlier, sharing.isOpen && isOwner, zoneKeys).bytes)
+        let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
+        let known = others.filter { $0.identity.publicIdentity != nil }
+        if isOwner {
+            if sharing.isOpen { change.link = try link.wrap(key) }
+            change.wraps = wraps(known, seats: others.filter { $0.oneTimeGUID != nil }.map(\.id))
+        } else {
+            change.wraps = [try invitationOfOwner(sharing)] + wraps(known, seats: [])
+        }
+        return change
+    }
+
+    /// The key of an administrator's epoch for the owner, who is whom the administrator's right is from.
+    private func invitationOfOwner(_ sharing: Share) throws(EncryptionError) -> ShareKeyChange.Wrap {
+        guard let authority, let seat = sharing.owner?.id else { throw .noKey(.shareKey(share: key.place.name)) }
+        return try invitation(to: seat, authority.owner, isAdministrator: false)
+    }
+
+    /// What a share of which this device has the newest key still needs.
+    ///
+    /// - Parameters:
+    ///   - held: The ring of that epoch.
+    ///   - zoneKeys: For a ring that is behind.
+    func serving(
+        _ duty: ShareKeyMaintenance, _ sharing: Share, ring held: ShareKeyring?, zoneKeys: [ZoneKey]
+    ) throws(EncryptionError) -> ShareKeyChange {
+        var change = ShareKeyChange(
+            epoch: Int(key.epoch), begins: false, wraps: wraps(duty.unserved, seats: duty.seats))
+        guard duty.isLinkMissing || duty.isRingBehind else { return change }
+        var ring = held ?? ShareKeyring(of: key)
+        for zoneKey in zoneKeys where !ring.holdsZoneKey(zoneKey.epoch) { try ring.add(zoneKey, under: key) }
+        if duty.isLinkMissing {
+            change.link = try link.wrap(key)
+            try ring.add(link, under: key)
+        }
+        change.blob = ring.bytes
+        return change
+    }
+
+    private func ring(
+        _ earlier: [ShareKey], _ isOpen: Bool, _ zoneKeys: [ZoneKey]
+    ) throws(EncryptionError) -> ShareKeyring {
+        var ring = ShareKeyring(of: key)
+        for earlier in earlier { try ring.add(earlier: earlier, under: key) }
+        for zoneKey in zoneKeys { try ring.add(zoneKey, under: key) }
+        if isOpen { try ring.add(link, under: key) }
+        return ring
+    }
+
+    private func wraps(_ participants: [ShareParticipant], seats: [String]) -> [ShareKeyChange.Wrap] {
+        // Who cannot be served now, because their identity is damaged or another one, waits; the others do not wait for them.
+        participants.compactMap { try? invitation($0) } + seats.compactMap { try? seat($0) }
+    }
+
+    private func invitation(_ participant: ShareParticipant) throws -> ShareKeyChange.Wrap? {
+        guard let user = participant.identity.user, let bytes = participant.identity.publicIdentity else { return nil }
+        let identity = try PublicIdentity(bytes: bytes)
+        guard isKnown(identity, user) else { return nil }
+        return try invitation(
+            to: participant.id, identity, isAdministrator: isOwner && participant.role == .administrator)
+    }
+
+    private func invitation(
+        to participant: String, _ identity: PublicIdentity, isAdministrator: Bool
+    ) throws(EncryptionError) -> ShareKeyChange.Wrap {
+        let invitation = try SealedShareInvitation(
+            key, to: participant, identity: identity, by: access.user, with: access.secret.identity(),
+            authority: authority, administrator: isAdministrator,
+            ended: isOwner ? [] : Array(ended.prefix(SealedShareInvitation.endedMax)))
+        return ShareKeyChange.Wrap(
+            participantID: participant, bytes: invitation.bytes, identity: identity.fingerprint.hex)
+    }
+
+    /// The key for a one-time link.
+    private func seat(_ id: String) throws(EncryptionError) -> ShareKeyChange.Wrap {
+        let secret = access.root.linkSecret(of: key.place, participant: id)
+        return ShareKeyChange.Wrap(participantID: id, bytes: try secret.wrap(key, participant: id))
+    }
+}

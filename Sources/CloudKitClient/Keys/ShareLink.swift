@@ -1,0 +1,21 @@
+import CloudKitDevice
+import Foundation
+import TextEncodings
+
+/// Where a share's links lead, as far as this device knows.
+package struct ShareLink: Hashable, Codable, Sendable {
+    /// Scheme, host and port of the cloud.
+    package var endpoint: String
+    package var shortGUID: String
+    /// The secret that stands behind the `#`; nil: there is none, or this device does not know it (B-TM-07).
+    var fragment: String?
+    /// The same for one-time links, by participant; on devices of the owner.
+    package var seats: [String: String] = [:]
+
+    package var url: URL? { url(to: shortGUID, fragment) }
+
+    package func url(to guid: String, _ fragment: String?) -> URL? {
+        let secret = fragment.map { "#" + $0 } ?? ""
+        return URL(string: endpoint + "/share/" + guid.percentEncoded + secret)
+    }
+}

@@ -1,0 +1,304 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// Who opens and hands out keys of shares: the account as one container knows it.
+struct ShareKeyAccess: Sendable {
+    let root: ContainerRoot
+    let secret: AccountSecret
+    /// The account's own record name in the container.
+    let user: String
+}
+
+/// The keys of one zone that come through shares, and what records say about theirs; pure.
+struct SharedKeys: Sendable {
+    /// Where a record lies in its tree.
+    struct Standing: Hashable, Sendable {
+        var parent: String?
+        /// The share of which the record is the root.
+        var share: String?
+    }
+
+    let place: ZonePlace
+    private var tree: TreeKeys
+    private var shareKeys: [String: [UInt32: ShareKey]] = [:]
+    private var zoneKeys: [UInt32: ZoneKey] = [:]
+    private(set) var links: [String: ShareLinkSecret] = [:]
+    /// By what right the account invites others to shares of somebody else.
+    private(set) var authorities: [String: ShareAuthority] = [:]
+    /// Owners of the zone, by shares whose newest key an administrator handed out: what members make under it is wrapped for
+    /// them, too.
+    private(set) var owners: [String: PublicIdentity] = [:]
+    /// Epochs of shares whose keys the owner has derived, for what was sealed under them.
+    private var derived: [String: Set<UInt32>] = [:]
+    /// The newest key epoch of each share, as the cloud says.
+    private(set) var newest: [String: UInt32] = [:]
+    /// The highest epoch that the cloud ever said a share had, also one that has ended: a later share of its name begins above.
+    private var highest: [String: UInt32] = [:]
+    private(set) var protections: [String: RecordProtection] = [:]
+    private(set) var standings: [String: Standing] = [:]
+    /// Why keys that the cloud offered were not taken.
+    var refusal: CallFailure?
+
+    init(_ place: ZonePlace) {
+        self.place = place
+        tree = TreeKeys(zone: place)
+    }
+
+    // MARK: What is at hand
+
+    mutating func add(_ key: ShareKey) {
+        shareKeys[key.place.name, default: [:]][key.epoch] = key
+        newest[key.place.name] = max(newest[key.place.name] ?? 0, key.epoch)
+        tree.add(key)
+    }
+
+    /// The key of an epoch that this device begins as an administrator.
+    mutating func add(_ key: ShareKey, madeFor owner: PublicIdentity) {
+        add(key)
+        owners[key.place.name] = owner
+    }
+
+    /// A key that the owner derives for what was sealed under it, whether there is such a share or not, and whoever began the
+    /// epoch.
+    mutating func addOwn(_ key: ShareKey) {
+        derived[key.place.name, default: []].insert(key.epoch)
+        tree.add(key)
+    }
+
+    /// Another administrator has ended the right to invite others.
+    mutating func forgetAuthority(of share: String) { authorities[share] = nil }
+
+    func hasOwn(_ share: String, epoch: UInt32) -> Bool {
+        derived[share]?.contains(epoch) ?? false || shareKeys[share]?[epoch] != nil
+    }
+
+    /// Opens what members wrapped for the account, which owns the zone.
+    mutating func add(_ owner: AccountIdentity) { tree.add(owner) }
+
+    var hasOwner: Bool { tree.hasOwner }
+
+    mutating func add(_ key: ZoneKey) {
+        zoneKeys[key.epoch] = key
+        tree.add(key)
+    }
+
+    mutating func add(_ link: ShareLinkSecret, of share: String) { links[share] = link }
+
+    func zoneKey(_ epoch: UInt32) -> ZoneKey? { zoneKeys[epoch] }
+
+    func key(of share: String, epoch: UInt32) -> ShareKey? { shareKeys[share]?[epoch] }
+
+    /// The key under which something is wrapped for the members of a share now; nil: it has not been handed out.
+    func newestKey(of share: String) -> ShareKey? { newest[share].flatMap { shareKeys[share]?[$0] } }
+
+    /// The key at hand of the highest epoch: for the owner, of the newest one that they began.
+    func latestKey(of share: String) -> ShareKey? { shareKeys[share]?.max { $0.key < $1.key }?.value }
+
+    /// The share of the whole zone, if there is one with keys.
+    var wholeShare: String? { newest[Share.zoneWideName] == nil ? nil : Share.zoneWideName }
+
+    /// Whether the zone has shares with keys of which the account has none.
+    var isWaiting: Bool { newest.keys.contains { shareKeys[$0] == nil } }
+
+    /// Takes note of the epoch that the cloud says a share has now.
+    ///
+    /// - Throws: `tampered` for one below those seen: what is sealed under its key is open to those who are gone.
+    mutating func see(_ epoch: Int, of share: String) throws(CallFailure) {
+        guard epoch > 0 else { return }
+        let epoch = UInt32(clamping: epoch)
+        if let seen = highest[share], epoch < seen {
+            throw .tampered(
+                EncryptionError.epochWentBack(.shareKey(share: share), offered: epoch, seen: seen).description)
+        }
+        highest[share] = epoch
+        newest[share] = epoch
+    }
+
+    // MARK: Records
+
+    mutating func learn(_ record: Record) {
+        let name = record.id.recordName
+        standings[name] = Standing(parent: record.parent, share: record.share)
+        learn(record.protection.flatMap { try? RecordProtection($0) }, of: name)
+    }
+
+    mutating func learn(_ protection: RecordProtection?, of name: String) {
+        // What is known is not written again: two halves of a page share it while they are opened.
+        if let protection, protections[name] == protection { return }
+        protections[name] = protection
+        tree.learn(protection, of: name)
+    }
+
+    /// There is no such record, or the account does not see it.
+    mutating func learnAbsence(of name: String) {
+        standings[name] = Standing()
+        // Nothing is sealed for a share that has ended.
+        newest[name] = nil
+        learn(nil, of: name)
+    }
+
+    /// Where records lie may have changed.
+    mutating func forgetStandings() { standings = [:] }
+
+    mutating func key(of record: String) throws(EncryptionError) -> TreeKeys.Outcome { try tree.key(of: record) }
+
+    /// The records above one that are known, perhaps as they were before they were shared or sealed anew.
+    func ancestors(of record: String) -> Set<String> {
+        var ancestors: Set<String> = []
+        var name = record
+        while let parent = protections[name]?.parentName, ancestors.insert(parent).inserted { name = parent }
+        return ancestors
+    }
+
+    /// Shares that protections name and whose key is not at hand.
+    var unopenedShares: Set<String> {
+        var names: Set<String> = []
+        for protection in protections.values {
+            for case .share(let share, let epoch) in protection.wraps.map(\.opener)
+            where !hasOwn(share, epoch: epoch) { names.insert(share) }
+        }
+        return names
+    }
+
+    /// Forgets records when there are many of them, those last that lie above others: they can be fetched again.
+    mutating func trim() {
+        guard protections.count + standings.count > Self.recordsMax else { return }
+        var openers = Set(protections.values.compactMap(\.parentName))
+        if openers.count > Self.openersMax { openers = [] }
+        protections = protections.filter { openers.contains($0.key) }
+        standings = standings.filter { openers.contains($0.key) }
+        tree.keep(only: openers)
+    }
+
+    private static let recordsMax = 2000
+    private static let openersMax = 500
+}
+
+extension RecordProtection {
+    /// The record under whose key this one's is wrapped.
+    fileprivate var parentName: String? {
+        for case .parent(let name, _) in wraps.map(\.opener) { return name }
+        return nil
+    }
+}
+
+// MARK: - Opening
+
+extension SharedKeys {
+    /// Opens what the cloud keeps of a share's keys for the account: the newest epoch by an invitation or a link, the earlier
+    /// ones through the rings. The owner derives them.
+    ///
+    /// - Parameters:
+    ///   - trust: Opens an invitation after its signatures were compared with what this device knows.
+    ///   - link: The secret of the link by which the account came, if this device knows one.
+    ///   - isOwner: Whether an identity is the one that this device knows of the zone's owner.
+    package mutating func open(
+        _ record: Record, as access: ShareKeyAccess, link: ShareLinkSecret?, isOwner: (PublicIdentity) -> Bool,
+        trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
+    ) throws(CallFailure) {
+        guard let sharing = record.sharing else { return }
+        let share = RecordPlace(zone: place, name: record.id.recordName)
+        guard let keys = sharing.keys else {
+            // Its owner lost the keys that it had: nothing is sealed under those any more. The owner may be beginning others.
+            if place.owner != access.user { newest[share.name] = nil }
+            return
+        }
+        try see(keys.epoch, of: share.name)
+        if share.zone.owner == access.user { forgetUnbegun(share.name, keys) }
+        let isOutdated = Self.isOutdated(sharing.currentParticipant, access)
+        for epoch in keys.epochs {
+            // Below a key at hand only its ring leads: an older invitation is worth nothing any more.
+            if shareKeys[share.name]?.keys.contains(where: { $0 >= epoch.epoch }) != true {
+                let seat = isOutdated ? nil : sharing.currentParticipantID
+                guard let key = try Self.openedKey(epoch, of: share, seat: seat, as: access, link: link, trust) else {
+                    continue
+                }
+                add(key)
+                if key.epoch == newest[share.name] { noteOwner(of: key, epoch.wrap) }
+            }
+            guard let key = key(of: share.name, epoch: UInt32(clamping: epoch.epoch)), let blob = epoch.blob else {
+                continue
+            }
+            do throws(EncryptionError) {
+                try addRing(try ShareKeyring(bytes: blob, share: share), key)
+            } catch {
+                throw .tampered(error.description)
+            }
+        }
+        noteAuthority(keys.epochs, share, access, isOwner)
+    }
+
+    /// Forgets keys of epochs that the owner meant to begin, where the cloud refused that, or an administrator was faster.
+    private mutating func forgetUnbegun(_ share: String, _ keys: ShareKeys) {
+        let isAdministrators = keys.epochs.contains { $0.epoch == keys.epoch && $0.isAdministrators }
+        let newest = UInt32(clamping: keys.epoch)
+        shareKeys[share] = shareKeys[share]?.filter { $0.key < newest || ($0.key == newest && !isAdministrators) }
+    }
+
+    private mutating func addRing(_ ring: ShareKeyring, _ key: ShareKey) throws(EncryptionError) {
+        guard ring.epoch == key.epoch else { return }
+        for earlier in try ring.earlierKeys(key) { add(earlier) }
+        for zoneKey in try ring.zoneKeys(key) { add(zoneKey) }
+        if let link = try ring.linkSecret(key) { add(link, of: key.place.name) }
+    }
+
+    /// For whom what is made under a share's newest key has to be wrapped, too, since it may not be the owner's.
+    ///
+    /// - Parameter wrap: From which the key was opened.
+    private mutating func noteOwner(of key: ShareKey, _ wrap: [UInt8]?) {
+        let invitation = wrap.flatMap { try? SealedShareInvitation(bytes: $0, share: key.place) }
+        owners[key.place.name] = invitation?.authority?.owner
+    }
+
+    /// The right to invite that the owner's newest invitation gives the account, or does not.
+    private mutating func noteAuthority(
+        _ epochs: [ShareKeyEpoch], _ share: RecordPlace, _ access: ShareKeyAccess,
+        _ isOwner: (PublicIdentity) -> Bool
+    ) {
+        guard share.zone.owner != access.user, let identity = try? access.secret.identity() else { return }
+        for epoch in epochs {
+            guard let wrap = epoch.wrap, !ShareLinkSecret.isLinkWrap(wrap),
+                let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
+                invitation.authority == nil, isOwner(invitation.inviterIdentity)
+            else { continue }
+            authorities[share.name] = invitation.authority(for: identity.publicIdentity)
+            return
+        }
+    }
+
+    /// Whether the account had another identity when the key was sealed to it: it waits for one that it can open.
+    private static func isOutdated(_ participant: ShareParticipant?, _ access: ShareKeyAccess) -> Bool {
+        guard let known = participant?.keyIdentity, let own = try? access.secret.identity() else { return false }
+        return own.publicIdentity.fingerprint.hex != known
+    }
+
+    private static func openedKey(
+        _ epoch: ShareKeyEpoch, of share: RecordPlace, seat: String?, as access: ShareKeyAccess, link: ShareLinkSecret?,
+        _ trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
+    ) throws(CallFailure) -> ShareKey? {
+        if share.zone.owner == access.user {
+            return epoch.isAdministrators
+                ? nil : access.root.shareKey(of: share, epoch: UInt32(clamping: epoch.epoch))
+        }
+        if let wrap = epoch.wrap, let seat {
+            if ShareLinkSecret.isLinkWrap(wrap) {
+                if let key = try? link?.open(wrap, share: share, participant: seat) { return key }
+            } else {
+                let invitation: SealedShareInvitation
+                do throws(EncryptionError) {
+                    invitation = try SealedShareInvitation(bytes: wrap, share: share)
+                } catch {
+                    throw .tampered(error.description)
+                }
+                return try trust(invitation, seat)
+            }
+        }
+        guard let wrapped = epoch.link else { return nil }
+        return try? link?.open(wrapped, share: share)
+    }
+}
+
+extension ShareKeyEpoch {
+    /// As its owner sees it: whether an administrator began the epoch, who then wraps its key for the owner.
+    var isAdministrators: Bool { wrap != nil }
+}

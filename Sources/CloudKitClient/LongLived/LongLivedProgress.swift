@@ -1,0 +1,73 @@
+import CloudKitDevice
+import Foundation
+import Synchronization
+
+/// The long life of one operation in this process: what it has answered already, and the right to run it.
+package final class LongLivedProgress: Sendable {
+    private struct Progress {
+        var asked: [String: Int] = [:]
+        var bytes = 0
+    }
+
+    private let store: LongLivedStore
+    private let id: String
+    /// Writes the operation down as one that has all its answers.
+    private let saveFinished: @Sendable (Date) throws -> Void
+    private let claim: FileClaim
+    private let progress = Mutex(Progress())
+
+    /// - Throws: When the operation cannot be written, or another process runs it.
+    package init(starting operation: LongLivedOperation<some Codable & Sendable>, in store: LongLivedStore) throws {
+        guard let claim = store.claim(operation.id) else { throw CocoaError(.fileWriteUnknown) }
+        try store.save(operation)
+        self.store = store
+        id = operation.id
+        saveFinished = { now in
+            var finished = operation
+            finished.finished = now.timeIntervalSince1970
+            try store.save(finished)
+        }
+        self.claim = claim
+    }
+
+    /// The life of an operation that was found on disk; nil: another process runs it.
+    package init?(resuming operation: LongLivedOperation<some Codable & Sendable>, in store: LongLivedStore) {
+        guard let claim = store.claim(operation.id) else { return nil }
+        self.store = store
+        id = operation.id
+        saveFinished = { now in
+            var finished = operation
+            finished.finished = now.timeIntervalSince1970
+            try store.save(finished)
+        }
+        self.claim = claim
+    }
+
+    /// The place of the next answer of an endpoint: running again asks in the same order.
+    func ticket(for endpoint: CloudEndpoint) -> AnswerTicket {
+        progress.withLock { progress in
+            let number = progress.asked[endpoint.path, default: 0]
+            progress.asked[endpoint.path] = number + 1
+            return AnswerTicket(endpoint: endpoint.path, number: number)
+        }
+    }
+
+    func answer(_ ticket: AnswerTicket) -> [UInt8]? { store.answer(ticket, id) }
+
+    func keep(_ bytes: [UInt8], _ ticket: AnswerTicket) {
+        let fits = progress.withLock { progress in
+            progress.bytes += bytes.count
+            return progress.bytes <= LongLivedStore.answerBytesMax
+        }
+        if fits { store.keep(bytes, ticket, of: id) }
+    }
+
+    /// All answers are there; what is left is the app's to hear.
+    package func finish(at now: Date) {
+        // If this cannot be written the operation counts as running, and runs again from its answers.
+        try? saveFinished(now)
+    }
+
+    /// The app has heard it all, or does not want to.
+    package func end() { store.remove(id) }
+}

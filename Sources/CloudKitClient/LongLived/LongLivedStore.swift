@@ -1,0 +1,132 @@
+import CloudKitDevice
+import Foundation
+
+/// An operation that outlives its process, as it lies on disk (B-OPS-06).
+package struct LongLivedOperation<Arguments: Codable & Sendable>: Codable, Sendable {
+    package static var versionMax: Int { 1 }
+
+    package var version = versionMax
+    package var id: String
+    /// Whose it is: the next user of the profile neither sees nor runs it.
+    package var account: String
+    package var scope: Int
+    /// Whatever makes the operation again.
+    package var arguments: Arguments
+    package var qualityOfService: Int?
+    package var allowsCellularAccess: Bool?
+    package var requestTimeout: Double?
+    package var resourceTimeout: Double?
+    package var group: Data?
+    /// Seconds since 1970 when it was written down; nil in files of earlier versions.
+    var started: Double?
+    /// Seconds since 1970 when all its answers were there; nil: there is more to do.
+    package var finished: Double?
+
+    package init(
+        id: String, account: String, scope: Int, arguments: Arguments, qualityOfService: Int?,
+        allowsCellularAccess: Bool?,
+        requestTimeout: Double?, resourceTimeout: Double?, group: Data?, started: Date? = nil
+    ) {
+        self.started = started?.timeIntervalSince1970
+        self.id = id
+        self.account = account
+        self.scope = scope
+        self.arguments = arguments
+        self.qualityOfService = qualityOfService
+        self.allowsCellularAccess = allowsCellularAccess
+        self.requestTimeout = requestTimeout
+        self.resourceTimeout = resourceTimeout
+        self.group = group
+    }
+
+    /// Whether it has waited long enough: a finished one for its app (B-OPS-06), an unfinished one for somebody to go on with
+    /// it, within the time that it may take as a whole (B-OPS-04).
+    package func isOver(at now: Date) -> Bool {
+        if let finished { return now.timeIntervalSince1970 - finished > LongLivedStore.secondsKept }
+        guard let started else { return false }
+        let patience = resourceTimeout ?? CallSettings.resourceTimeoutDefault
+        return now.timeIntervalSince1970 - started > max(patience, LongLivedStore.secondsKept)
+    }
+}
+
+/// The long-lived operations of one container in one environment: a folder each, readable by its owner only.
+///
+/// A folder holds what makes the operation again and the answers that came so far. Running the operation again uses these
+/// answers before it asks the server, so that all its callbacks come again, and nothing happens twice.
+package struct LongLivedStore: Sendable {
+    /// How long a finished operation waits for its app (B-OPS-06).
+    static let secondsKept = 24.0 * 3600
+    /// Answers beyond this are fetched anew; no modification is as large.
+    static let answerBytesMax = 64 << 20
+
+    package let folder: String
+
+    package init(folder: String) {
+        self.folder = folder
+    }
+
+    private func path(_ id: String) -> String { folder + "/" + id }
+    private func header(_ id: String) -> String { path(id) + "/operation.json" }
+    private func answer(_ ticket: AnswerTicket, of id: String) -> String { path(id) + "/\(ticket.name).answer" }
+
+    /// Writes an operation down; from then on it is found again.
+    package func save(_ operation: LongLivedOperation<some Codable & Sendable>) throws {
+        try PrivateFile.makeFolder(path(operation.id))
+        try PrivateFile.replace(header(operation.id), with: Array(JSONEncoder().encode(operation)))
+    }
+
+    /// The operation of this account with this identifier; nil: there is none, or it cannot be read.
+    package func operation<Arguments>(
+        _ id: String, of account: String, as type: Arguments.Type
+    ) -> LongLivedOperation<Arguments>? {
+        // What an app passes becomes a file's name: nothing but an identifier may.
+        guard UUID(uuidString: id) != nil, let bytes = try? PrivateFile.read(header(id)) ?? nil,
+            let operation = try? JSONDecoder().decode(LongLivedOperation<Arguments>.self, from: Data(bytes)),
+            operation.version <= LongLivedOperation<Arguments>.versionMax, operation.id == id,
+            operation.account == account
+        else { return nil }
+        return operation
+    }
+
+    /// The identifiers of an account's operations. Removes what has waited long enough.
+    package func ids<Arguments: Codable & Sendable>(
+        of account: String, at now: Date, as type: Arguments.Type
+    ) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.sorted().filter { id in
+            guard let operation = operation(id, of: account, as: type) else { return false }
+            guard operation.isOver(at: now) else { return true }
+            remove(id)
+            return false
+        }
+    }
+
+    func keep(_ bytes: [UInt8], _ ticket: AnswerTicket, of id: String) {
+        // An answer that could not be written is fetched anew.
+        try? PrivateFile.replace(answer(ticket, of: id), with: bytes)
+    }
+
+    func answer(_ ticket: AnswerTicket, _ id: String) -> [UInt8]? {
+        (try? PrivateFile.read(answer(ticket, of: id))) ?? nil
+    }
+
+    package func remove(_ id: String) {
+        // Without its header an operation is not there, whatever else of the folder is left behind.
+        try? PrivateFile.remove(header(id))
+        try? FileManager.default.removeItem(atPath: path(id))
+    }
+
+    /// Makes this process the one that runs the operation; nil: another one does.
+    func claim(_ id: String) -> FileClaim? {
+        guard (try? PrivateFile.makeFolder(path(id))) != nil else { return nil }
+        return FileClaim(path(id) + "/claim")
+    }
+}
+
+/// Which of an operation's answers: the how-manieth of one endpoint.
+struct AnswerTicket: Hashable, Sendable {
+    let endpoint: String
+    let number: Int
+
+    var name: String { "\(endpoint.replacingOccurrences(of: "/", with: "-"))-\(number)" }
+}

@@ -1,0 +1,176 @@
+import CloudKitEncryption
+import CloudKitModel
+
+extension DatabaseRequests {
+    /// Opens the encrypted values of records that an answer carried, each record by itself: one that does not open leaves
+    /// the others alone. Records without encrypted values cost nothing.
+    package func opened(_ records: [Record]) async -> [OpenedRecord] {
+        guard scope != .public else { return records.map { OpenedRecord($0) } }
+        let records = await tended(records)
+        var opening = RecordOpening()
+        for zone in Set(records.lazy.filter { $0.isSealed || $0.sharing != nil }.map(\.id.zoneID)) {
+            opening.take(
+                await zoneKeysIfAny(zone, for: records.filter { $0.id.zoneID == zone }), for: zone)
+        }
+        var opened = await opening.opened(all: records)
+        for index in opened.indices where opened[index].record.sharing != nil {
+            let record = opened[index].record
+            opened[index].link = link(of: record, opening.keys[record.id.zoneID])
+        }
+        for (keys, epoch) in opening.newest { try? connection.keys.epochs.met(epoch, in: keys) }
+        return opened
+    }
+
+    /// The zone's keys with what is needed to open these records.
+    private func zoneKeysIfAny(_ zone: ZoneID, for records: [Record]) async -> Result<ZoneKeys, CallFailure> {
+        do {
+            return .success(await completed(try await zoneKeys(zone), for: records, in: zone))
+        } catch {
+            return .failure(CallFailure(error))
+        }
+    }
+
+    /// Fetches what the keys at hand lack to open records: those above them, and the shares that hold them.
+    func completed(_ known: ZoneKeys, for records: [Record], in zone: ZoneID) async -> ZoneKeys {
+        var keys = known
+        keys.shared.refusal = nil
+        take(records, into: &keys)
+        return await completed(keys, toOpen: records.filter(\.isSealed), in: zone)
+    }
+
+    /// The same for records that the keys have learned of.
+    func completed(_ known: ZoneKeys, toOpen sealed: [Record], in zone: ZoneID) async -> ZoneKeys {
+        var keys = known
+        var asked = Set(sealed.map(\.id.recordName))
+        for _ in 0..<TreeKeys.depthMax {
+            let missing = keys.missing(for: sealed).subtracting(asked).sorted().prefix(RequestLimits.itemsMax)
+            if missing.isEmpty { break }
+            asked.formUnion(missing)
+            guard let found = try? await looked(at: missing, in: zone, desiredKeys: []) else { break }
+            take(found, into: &keys)
+            let names = Set(found.map(\.id.recordName))
+            for name in missing where !names.contains(name) { keys.shared.learn(nil, of: name) }
+        }
+        connection.keys.keep(keys)
+        return keys
+    }
+
+    func take(_ records: [Record], into keys: inout ZoneKeys) {
+        for record in records where record.sharing != nil {
+            do throws(CallFailure) {
+                keys = try opened(record, with: keys)
+            } catch {
+                keys.shared.refusal = error
+            }
+        }
+        keys.learn(records)
+    }
+
+    /// One page of one zone's feed, its records opened.
+    package func zoneChanges(_ request: ZoneChangesRequest) async throws -> OpenedChanges {
+        try await opened(try await zonePage(request))
+    }
+
+    /// A page of a feed with its records opened.
+    ///
+    /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: whoever follows a feed must not pass over
+    ///   what could be read later.
+    package func opened(_ page: ZoneChangesPage) async throws -> OpenedChanges {
+        let records = page.events.compactMap { if case .changed(let record) = $0 { record } else { nil } }
+        if records.contains(where: \.isSealed) { _ = try await zoneKeys(page.zoneID) }
+        let opened = await opened(records)
+        if scope == .shared {
+            // Without any key of the zone's shares, everything waits: it opens when a key has been handed out.
+            for case .failure(.waitingForKey(let reason)) in opened.map(\.values)
+            where try await zoneKeys(page.zoneID).shared.isWaiting {
+                throw CallFailure.waitingForKey(reason)
+            }
+        }
+        return OpenedChanges(page, records: opened)
+    }
+
+    /// The keys of a zone.
+    ///
+    /// - Throws: `CallFailure`, `.keysMissing` where this device has none.
+    func zoneKeys(_ zone: ZoneID) async throws -> ZoneKeys {
+        try await connection.keys.keys(of: zone, in: scope) { try await currentUser() }
+    }
+
+    /// A zone as the cloud answered it; one whose key epoch went back is refused: the cloud would have this device seal for
+    /// those who lost access.
+    func verified(_ zone: Zone) -> Result<Zone, CallFailure> {
+        guard scope != .public else { return .success(zone) }
+        do throws(CallFailure) {
+            try connection.keys.see(zone)
+            return .success(zone)
+        } catch {
+            // What is wrong with the profile's own file is told when something has to be sealed.
+            if case .tampered = error { return .failure(error) }
+            return .success(zone)
+        }
+    }
+}
+
+/// Opens the records of one answer.
+private struct RecordOpening {
+    private(set) var keys: [ZoneID: ZoneKeys] = [:]
+    private var failures: [ZoneID: CallFailure] = [:]
+    /// The newest epoch in which a value opened, by zone: somebody with the zone's key has used it.
+    private(set) var newest: [ZonePlace: UInt32] = [:]
+
+    mutating func take(_ result: Result<ZoneKeys, CallFailure>, for zone: ZoneID) {
+        switch result {
+        case .success(let found): keys[zone] = found
+        case .failure(let failure): failures[zone] = failure
+        }
+    }
+
+    /// Opens many: those of a large answer in two halves, side by side.
+    mutating func opened(all records: [Record]) async -> [OpenedRecord] {
+        guard records.count >= Self.partedFrom else { return records.map { opened($0) } }
+        let middle = records.count / 2
+        async let first = part(records[..<middle])
+        async let second = part(records[middle...])
+        let parts = await (first, second)
+        newest.merge(parts.0.newest) { max($0, $1) }
+        newest.merge(parts.1.newest) { max($0, $1) }
+        return parts.0.records + parts.1.records
+    }
+
+    /// Fewer are opened faster than a task begins.
+    private static let partedFrom = 32
+
+    private func part(_ records: ArraySlice<Record>) async -> (records: [OpenedRecord], newest: [ZonePlace: UInt32]) {
+        var opening = self
+        return (records.map { opening.opened($0) }, opening.newest)
+    }
+
+    private mutating func opened(_ record: Record) -> OpenedRecord {
+        guard record.isSealed else { return OpenedRecord(record) }
+        if let failure = failures[record.id.zoneID] { return OpenedRecord(record, values: .failure(failure)) }
+        switch fields(of: record) {
+        case .success(let (values, secrets)):
+            return OpenedRecord(record, values: .success(values), assetSecrets: secrets)
+        case .failure(let failure): return OpenedRecord(record, values: .failure(failure))
+        }
+    }
+
+    private mutating func fields(of record: Record) -> Result<([Field], [AssetSlot: AssetSecret]), CallFailure> {
+        let (zone, name) = (record.id.zoneID, record.id.recordName)
+        do {
+            // In place: the keys of a large tree are not copied for each of its records.
+            guard let cipher = try keys[zone]?.cipher(opening: record), let place = keys[zone]?.place else {
+                throw EncryptionError.noKey(.recordKey(record: name))
+            }
+            var fields: [Field] = []
+            for field in record.fields where field.type.isEncrypted { fields.append(try cipher.open(field)) }
+            let secrets = try record.assetSecrets(cipher.sealer)
+            newest[place] = max(newest[place] ?? 0, cipher.protection.epoch)
+            return .success((fields, secrets))
+        } catch let error as EncryptionError {
+            return .failure(keys[zone]?.failure(error, record: name) ?? CallFailure(error, record: name))
+        } catch {
+            return .failure(CallFailure(error))
+        }
+    }
+}

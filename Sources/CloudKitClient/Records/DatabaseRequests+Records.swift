@@ -1,0 +1,193 @@
+import CloudKitModel
+import Synchronization
+
+/// What became of one item of a modification.
+package struct ModifyItemOutcome: Hashable, Sendable {
+    package var item: ModifyPlan.Item
+    /// The saved record; nil for a deletion.
+    package var result: Result<OpenedRecord?, CallFailure>
+    /// What the server holds, with a conflict (B-SAV-07).
+    package var serverRecord: OpenedRecord?
+}
+
+extension DatabaseRequests {
+    /// Sends a plan, one zone after the other; what fails in one leaves the others alone (B-BAT-01).
+    ///
+    /// - Parameters:
+    ///   - progress: Gets the place of a record in the list to save and how much of its files is sent, below 1.
+    ///   - deliver: Gets each zone's items once they are decided.
+    /// - Throws: Only before any zone was answered, for a failure that is about no zone in particular. Afterwards the
+    ///   items carry it.
+    package func modify(
+        _ plan: ModifyPlan, progress: @escaping AssetProgress,
+        deliver: @Sendable ([ModifyItemOutcome]) async -> Void
+    ) async throws {
+        var series = ZoneFailurePolicy()
+        for batch in plan.batches {
+            do {
+                if let failure = series.end { throw failure }
+                try Task.checkCancellation()
+                let outcomes = try await modify(batch, progress)
+                series.answered()
+                await deliver(outcomes)
+            } catch {
+                let failure = try series.failed(CallFailure(error))
+                await deliver(batch.items.map { ModifyItemOutcome(item: $0, result: .failure(failure)) })
+            }
+        }
+    }
+
+    /// Sends one zone's part of a plan, after the files of its records.
+    private func modify(
+        _ batch: ModifyPlan.Batch, _ progress: @escaping AssetProgress
+    ) async throws -> [ModifyItemOutcome] {
+        let departure = BatchDeparture(batch, try await uploadAssets(of: batch, progress), scope: scope)
+        let outcomes = departure.batch.items.isEmpty ? [] : try await modify(departure.batch)
+        var answered = await opened(outcomes, of: departure.batch)[...]
+        return zip(batch.items, departure.refused).map { item, refusal in
+            if let refusal { return ModifyItemOutcome(item: item, result: .failure(refusal)) }
+            return answered.popFirst() ?? ModifyItemOutcome(item: item, result: .failure(.answerMalformed(status: 200)))
+        }
+    }
+
+    /// Fetches records by identifier with the files of their assets, one request a zone.
+    ///
+    /// - Parameter progress: Gets how much of a record's files has come, below 1.
+    /// - Throws: As `modify(_:progress:deliver:)`.
+    package func lookup(
+        _ ids: [RecordID], desiredKeys: [String]?, progress: @escaping @Sendable (RecordID, Double) async -> Void,
+        deliver: @Sendable ([FetchedItem]) async -> Void
+    ) async throws {
+        var series = ZoneFailurePolicy()
+        for (zone, names) in Self.groupByZone(ids) {
+            do {
+                if let failure = series.end { throw failure }
+                try Task.checkCancellation()
+                let request = LookupRecordsRequest(
+                    records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone,
+                    desiredKeys: desiredKeys)
+                let outcomes = try await lookup(request)
+                let items = await opened(outcomes, of: names, in: zone)
+                let fetched = try await withFiles(items) { await progress(items[$0].id, $1) }
+                series.answered()
+                await deliver(fetched)
+            } catch {
+                let failure = try series.failed(CallFailure(error))
+                await deliver(
+                    names.map {
+                        FetchedItem(id: RecordID(recordName: $0, zoneID: zone), result: .failure(failure))
+                    })
+            }
+        }
+    }
+
+    /// The outcomes of a modification with their records opened, those of conflicts too.
+    private func opened(_ outcomes: [BatchSealing.Outcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
+        let zone = batch.request.zoneID
+        var records = await opened(outcomes.compactMap { $0.anyRecord?.placed(in: zone) })[...]
+        return zip(batch.items, outcomes).map { item, outcome in
+            let record = outcome.anyRecord == nil ? nil : records.popFirst()
+            switch (outcome, item) {
+            case (.success(.record), .save): return ModifyItemOutcome(item: item, result: .success(record))
+            case (.success(.deleted), .delete): return ModifyItemOutcome(item: item, result: .success(nil))
+            case (.success(.failed(_, let refusal)), _):
+                return ModifyItemOutcome(item: item, result: .failure(.refused(refusal)), serverRecord: record)
+            case (.failure(let failure), _): return ModifyItemOutcome(item: item, result: .failure(failure))
+            default: return ModifyItemOutcome(item: item, result: .failure(.answerMalformed(status: 200)))
+            }
+        }
+    }
+
+    /// The outcomes of a fetch with their records opened.
+    private func opened(
+        _ outcomes: [RecordOutcome], of names: [String], in zone: ZoneID
+    ) async -> [FetchedItem] {
+        let records = outcomes.compactMap { if case .record(let record) = $0 { record.placed(in: zone) } else { nil } }
+        var opened = await opened(records)[...]
+        return zip(names, outcomes).map { name, outcome in
+            let id = RecordID(recordName: name, zoneID: zone)
+            switch outcome {
+            case .record:
+                let record = opened.popFirst()
+                return record.map { FetchedItem($0, in: address) }
+                    ?? FetchedItem(id: id, result: .failure(.answerMalformed(status: 200)))
+            case .failed(_, let refusal): return FetchedItem(id: id, result: .failure(.refused(refusal)))
+            case .deleted:
+                let failure = RequestFailure(.itemNotFound, "Record not found")
+                return FetchedItem(id: id, result: .failure(.refused(failure)))
+            }
+        }
+    }
+
+    /// Each zone with its names, each name once, both in the order in which they came.
+    private static func groupByZone(_ ids: [RecordID]) -> [(ZoneID, [String])] {
+        var groups: [(ZoneID, [String])] = []
+        var places: [ZoneID: Int] = [:]
+        var seen: Set<RecordID> = []
+        for id in ids where seen.insert(id).inserted {
+            if let place = places[id.zoneID] {
+                groups[place].1.append(id.recordName)
+            } else {
+                places[id.zoneID] = groups.count
+                groups.append((id.zoneID, [id.recordName]))
+            }
+        }
+        return groups
+    }
+}
+
+/// Decides what a failed request means for an operation of several.
+struct ZoneFailurePolicy: Sendable {
+    private var hasAnswer = false
+    /// Why there is no use in sending the rest.
+    private(set) var end: CallFailure?
+
+    mutating func answered() { hasAnswer = true }
+
+    /// - Returns: What the items of this request fail with.
+    /// - Throws: The failure, when it ends the whole operation.
+    mutating func failed(_ failure: CallFailure) throws(CallFailure) -> CallFailure {
+        if failure == .cancelled || !(hasAnswer || failure.concernsZone) { throw failure }
+        hasAnswer = true
+        if failure.concernsConnection { end = failure }
+        return failure
+    }
+}
+
+extension BatchSealing.Outcome {
+    /// The record that the outcome carries: the one saved, or the one that a conflict is about.
+    fileprivate var anyRecord: Record? {
+        switch self {
+        case .success(.record(let record)): record
+        case .success(.failed(_, let refusal)): refusal.serverRecord?.value
+        case .success(.deleted), .failure: nil
+        }
+    }
+}
+
+extension Record {
+    /// The record under the zone by which it was asked for: a user has several names (B-ZN-03), and the app looks for
+    /// the one it used.
+    fileprivate func placed(in zone: ZoneID) -> Record {
+        var record = self
+        record.id.zoneID = zone
+        return record
+    }
+}
+
+extension DatabaseRequests {
+    /// Sends a plan and gives all its items at once.
+    package func modify(_ plan: ModifyPlan) async throws -> [ModifyItemOutcome] {
+        let all = Mutex<[ModifyItemOutcome]>([])
+        try await modify(plan, progress: { _, _ in }, deliver: { outcomes in all.withLock { $0 += outcomes } })
+        return all.withLock { $0 }
+    }
+
+    /// Fetches records by identifier and gives them all at once.
+    package func lookup(_ ids: [RecordID], desiredKeys: [String]?) async throws -> [FetchedItem] {
+        let all = Mutex<[FetchedItem]>([])
+        try await lookup(
+            ids, desiredKeys: desiredKeys, progress: { _, _ in }, deliver: { items in all.withLock { $0 += items } })
+        return all.withLock { $0 }
+    }
+}

@@ -1,0 +1,90 @@
+import CloudKitModel
+
+extension DatabaseRequests {
+    /// Saves and deletes records of one zone, sealing what has to be sealed.
+    ///
+    /// When the cloud says that keys have changed, the epoch of the zone is learned, the records concerned are fetched, all
+    /// their values are sealed anew, and everything is sent again.
+    ///
+    /// - Parameter mendsTrees: Whether what lies below records that enter a share's tree is sealed anew before, where that is
+    ///   due.
+    func modify(_ batch: ModifyPlan.Batch, mendsTrees: Bool = true) async throws -> [BatchSealing.Outcome] {
+        guard var keys = try await sealingKeys(batch) else {
+            return try await modify(batch.request).map { .success($0) }
+        }
+        if keys.isOwn, batch.beginsShares {
+            let zone = batch.request.zoneID
+            keys = try await newestKeys(of: zone)
+            try await mend(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
+        }
+        if keys.isOwn, mendsTrees { keys = try await mend(treesMovedBy: batch, keys) }
+        let batch = try begun(batch, &keys)
+        var sealing = BatchSealing(batch)
+        do {
+            try await send(&sealing, with: keys, to: batch.request.zoneID)
+            if batch.savesShares { connection.keys.forgetLooks(at: batch.request.zoneID) }
+        } catch {
+            // What the cloud has already saved must not be called a failure.
+            guard sealing.hasSettled else { throw error }
+            sealing.fail(CallFailure(error))
+        }
+        return sealing.outcomes
+    }
+
+    private func send(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
+        var keys = try await placed(keys, sealing.batch)
+        for attempt in 0..<Self.sealingsMax {
+            var next = sealing.request(keys)
+            if next == nil, !sealing.wanted.isEmpty {
+                sealing.look(at: try await current(sealing.wanted, in: zone))
+                next = sealing.request(keys)
+            }
+            guard let request = next else { return }
+            let stale = sealing.take(try await modify(request))
+            if stale.isEmpty { return }
+            var newest = try await newestKeys(of: zone)
+            if attempt > 0, sealing.wantsNewKeys, newest.isOwn, newest.epoch == keys.epoch {
+                // Everything was sealed anew, and not under a new key: others have the one of this epoch.
+                try await raiseKeyEpoch(of: zone)
+                newest = try await zoneKeys(zone)
+            }
+            keys = try await placed(newest, sealing.batch)
+            sealing.look(at: try await current(stale, in: zone))
+        }
+        sealing.giveUp()
+    }
+
+    /// A device that keeps meeting other writers gives up in the end; the app then sees the last refusal.
+    private static var sealingsMax: Int { 4 }
+
+    /// nil: there is nothing to seal, or nothing that cannot do without it.
+    private func sealingKeys(_ batch: ModifyPlan.Batch) async throws -> ZoneKeys? {
+        guard !batch.secrets.isEmpty || batch.savesShares else { return nil }
+        do {
+            return try await zoneKeys(batch.request.zoneID)
+        } catch  where !batch.secrets.values.contains(where: \.needsKeys) {
+            return nil
+        }
+    }
+
+    /// The keys of a zone in the epoch that the cloud says it has now.
+    func newestKeys(of zone: ZoneID) async throws -> ZoneKeys {
+        for (_, result) in try await zones([zone]) { _ = try result.get() }
+        return try await zoneKeys(zone)
+    }
+
+    /// The records as the cloud holds them, those that there are.
+    private func current(_ names: [String], in zone: ZoneID) async throws -> [OpenedRecord] {
+        await opened(try await looked(at: names, in: zone))
+    }
+
+    /// Begins a new epoch of the key of one of the user's own zones: whoever lost access reads nothing that is sealed from
+    /// now on (B-TM-05). If another device was faster, its epoch is as good.
+    package func raiseKeyEpoch(of zone: ZoneID) async throws {
+        let known = try await newestKeys(of: zone).epoch
+        let outcome = try await modifyZones([.raiseKeyEpoch(zone, to: known &+ 1)]).first
+        guard case .failed(_, let failure)? = outcome else { return }
+        guard failure.code == .staleKeyEpoch else { throw CallFailure.refused(failure) }
+        _ = try await newestKeys(of: zone)
+    }
+}

@@ -1,0 +1,62 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// A record as an answer carried it, and what its encrypted fields hold.
+package struct OpenedRecord: Hashable, Sendable {
+    /// Its encrypted fields are sealed, as they came.
+    package var record: Record
+    /// The encrypted fields of the record with their plain values, in the order of their names; or why one of them does not
+    /// open: then the record as a whole is that error, never one with gaps (B-TM-12).
+    package var values: Result<[Field], CallFailure>
+    /// What the files of its assets are sealed with; those that are not among them are plain.
+    var assetSecrets: [AssetSlot: AssetSecret]
+    /// Of a share: where it can be found.
+    package var link: ShareLink?
+
+    package init(
+        _ record: Record, values: Result<[Field], CallFailure> = .success([]),
+        assetSecrets: [AssetSlot: AssetSecret] = [:]
+    ) {
+        self.record = record
+        self.values = values
+        self.assetSecrets = assetSecrets
+    }
+}
+
+/// One page of a zone's feed with its records opened.
+package struct OpenedChanges: Sendable {
+    package enum Event: Hashable, Sendable {
+        case changed(OpenedRecord)
+        case deleted(RecordTombstone)
+    }
+
+    package var events: [Event]
+    package var syncToken: String
+    package var moreComing: Bool
+    package var clientChangeToken: [UInt8]?
+
+    package init(_ page: ZoneChangesPage, records: [OpenedRecord]) {
+        var records = records[...]
+        events = page.events.compactMap { event in
+            switch event {
+            case .changed: records.popFirst().map { .changed($0) }
+            case .deleted(let tombstone): .deleted(tombstone)
+            }
+        }
+        syncToken = page.syncToken
+        moreComing = page.moreComing
+        clientChangeToken = page.clientChangeToken
+    }
+}
+
+extension Record {
+    /// Whether there is something in it that only keys open.
+    package var isSealed: Bool {
+        fields.contains { $0.type.isEncrypted || ($0.type.base == .asset && (protection != nil || $0.hasKeys)) }
+    }
+}
+
+extension Field {
+    /// Whether it holds an asset with a key.
+    fileprivate var hasKeys: Bool { (try? assets().contains { $0.wrappingKey != nil }) ?? false }
+}

@@ -1,0 +1,245 @@
+import CloudKitEncryption
+import CloudKitModel
+import CloudKitWire
+
+/// What devices of owners and administrators do for shares by the way, whenever one comes by (B-TM-05, B-TM-06).
+extension DatabaseRequests {
+    /// The records, with the keys of shares among them brought up to date where that falls to this device; what fails is left to
+    /// the next device or time.
+    func tended(_ records: [Record]) async -> [Record] {
+        guard scope != .public, records.contains(where: { $0.sharing != nil }) else { return records }
+        var records = records
+        for index in records.indices where records[index].sharing != nil {
+            for _ in 0..<Self.tendingsMax {
+                do {
+                    if let tended = try await tended(records[index]) { records[index] = tended }
+                    break
+                } catch CallFailure.refused(let failure) where failure.code == .staleShareKeyEpoch {
+                    // Another device was faster: what it began is what counts.
+                    let zone = records[index].id.zoneID
+                    guard let now = try? await looked(at: [records[index].id.recordName], in: zone).first else { break }
+                    records[index] = now
+                } catch {
+                    break
+                }
+            }
+        }
+        return records
+    }
+
+    private static var tendingsMax: Int { 3 }
+
+    /// nil: nothing was to be done.
+    private func tended(_ record: Record) async throws -> Record? {
+        let zone = record.id.zoneID
+        var keys = try await zoneKeys(zone)
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        guard let sharing = record.sharing, let duty = ShareKeyMaintenance(sharing, of: share, by: keys) else {
+            return nil
+        }
+        // Saving a share looks at it, too.
+        guard connection.keys.beginTending(share) else { return nil }
+        defer { connection.keys.endTending(share) }
+        keys = try opened(record, with: keys)
+        if duty.isFirstDue {
+            try await begin(record, sharing, keys)
+            return try await looked(at: [share.name], in: zone).first
+        }
+        let change: ShareKeyChange
+        if duty.isNewEpochDue {
+            change = try await nextEpoch(of: share, sharing, in: zone, &keys)
+        } else {
+            guard let key = keys.shared.newestKey(of: share.name) else { return nil }
+            let blob = sharing.keys?.epochs.first { $0.epoch == Int(key.epoch) }?.blob
+            change = try making(keys, key).serving(
+                duty, sharing,
+                ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) },
+                zoneKeys: duty.isRingBehind ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+            if change.wraps.isEmpty, change.link == nil, change.blob == nil { return nil }
+        }
+        let request = StoreShareKeysRequest(zoneID: zone, recordName: share.name, change: change)
+        _ = try await call(.storeShareKeys, request.wire(), needsUser: true) { try ShareKeysAnswer(wireAnswer: $0) }
+        connection.keys.keep(keys)
+        if duty.isNewEpochDue { _ = try await newestKeys(of: zone) }
+        return try await looked(at: [share.name], in: zone).first
+    }
+
+    /// Makes the keys of a new epoch of the share, with which the cloud begins one of the zone: whoever is gone opens nothing that is
+    /// written from then on.
+    ///
+    /// An administrator's epoch has a random key, and the owner's next device follows with one of the owner's.
+    private func nextEpoch(
+        of share: RecordPlace, _ sharing: Share, in zone: ZoneID, _ keys: inout ZoneKeys
+    ) async throws -> ShareKeyChange {
+        let held = sharing.keys?.epoch ?? 0
+        guard keys.isOwn else {
+            guard let authority = keys.shared.authorities[share.name],
+                let earlier = keys.shared.newestKey(of: share.name)
+            else { throw EncryptionError.noKey(.shareKey(share: share.name)) }
+            try connection.keys.endRights(in: share, except: sharing.administrators)
+            let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
+            let change = try making(keys, key).next(sharing, earlier: [earlier], zoneKeys: [])
+            keys.shared.add(key, madeFor: authority.owner)
+            return change
+        }
+        var earlier = [administratorsKey(of: share, sharing, keys)].compactMap(\.self)
+        if let latest = keys.shared.latestKey(of: share.name) { earlier.append(latest) }
+        let zoneEpoch = try await newestKeys(of: zone).epoch &+ 1
+        let key = keys.access.root.shareKey(of: share, epoch: UInt32(clamping: held + 1))
+        let isWhole = share.name == Share.zoneWideName
+        let change = try making(keys, key).next(
+            sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : [])
+        keys.shared.add(key)
+        return change
+    }
+
+    /// The newest key of a share of one's own, if an administrator began its epoch: who comes later needs it to read what was
+    /// written then.
+    private func administratorsKey(of share: RecordPlace, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
+        guard let newest = sharing.keys?.epochs.first, newest.epoch == sharing.keys?.epoch, let wrap = newest.wrap,
+            let seat = sharing.currentParticipantID,
+            let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
+            invitation.authority != nil, Int(invitation.epoch) == newest.epoch
+        else { return nil }
+        return try? connection.keys.open(invitation, seat: seat, as: keys.access)
+    }
+
+    /// Gives keys to a share of one's own that a client without keys began, and puts its root within their reach, in one save:
+    /// what lies below the root is wrapped under the root's key already.
+    private func begin(_ record: Record, _ sharing: Share, _ known: ZoneKeys) async throws {
+        let zone = record.id.zoneID
+        var keys = try await newestKeys(of: zone)
+        try await mend(treesOf: Set(sharing.root.map { [$0] } ?? []), in: zone, sparing: [], keys)
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
+        let isWhole = share.name == Share.zoneWideName
+        let change = try making(keys, key).next(
+            sharing, earlier: [], zoneKeys: isWhole ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+        var operations = [record.update(ShareChange(keys: change))]
+        var secrets: [Int: RecordSecrets] = [:]
+        if let name = sharing.root, let root = try await looked(at: [name], in: zone).first {
+            operations.append(root.update())
+            secrets[1] = RecordSecrets(
+                fields: [], recordType: root.recordType, parent: root.parent, share: share.name, isMoved: true,
+                held: root.protection)
+        }
+        keys.shared.add(key)
+        connection.keys.keep(keys)
+        let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: true)
+        let outcomes = try? await modify(
+            ModifyPlan.Batch(items: operations.indices.map { .save($0) }, request: request, secrets: secrets),
+            mendsTrees: false)
+        // Where another device was faster, or the save failed, the share has other keys, or none.
+        guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
+    }
+
+    private func making(_ keys: ZoneKeys, _ key: ShareKey) throws -> ShareKeyMaking {
+        let identities = connection.keys.identities
+        let place = keys.place
+        return ShareKeyMaking(
+            access: keys.access, key: key,
+            isKnown: { identity, user in
+                let name = IdentityPins.name(of: user.recordName, in: place)
+                return (try? identities.change { try $0.check(identity, of: name) }) != nil
+            },
+            authority: keys.shared.authorities[key.place.name],
+            ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place))
+    }
+
+    /// The keys with those that a share's record holds for this account.
+    func opened(_ record: Record, with keys: ZoneKeys) throws(CallFailure) -> ZoneKeys {
+        var keys = keys
+        let place = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let link = keys.isOwn ? nil : connection.keys.link(of: place) ?? keys.shared.links[place.name]
+        let access = keys.access
+        try keys.shared.open(
+            record, as: access, link: link, isOwner: { connection.keys.isOwner($0, of: place.zone) },
+            trust: { invitation, seat throws(CallFailure) in
+                try connection.keys.open(invitation, seat: seat, as: access)
+            })
+        if let key = keys.shared.newestKey(of: place.name) {
+            try connection.keys.see(key.epoch, of: place, isOwn: keys.isOwn)
+        }
+        try noteAdministrators(record, place, &keys)
+        return keys
+    }
+
+    /// Remembers, on an administrator's device, who else is one.
+    private func noteAdministrators(
+        _ record: Record, _ share: RecordPlace, _ keys: inout ZoneKeys
+    ) throws(CallFailure) {
+        guard !keys.isOwn, let sharing = record.sharing, sharing.currentParticipant?.role == .administrator,
+            let own = try? keys.access.secret.identity()
+        else { return }
+        let isEnded = try connection.keys.note(
+            administrators: sharing.administrators, of: share, epoch: sharing.keys?.epoch ?? 0,
+            own: own.publicIdentity)
+        if isEnded { keys.shared.forgetAuthority(of: share.name) }
+    }
+
+    /// Remembers what a link carries to open a share.
+    func learn(_ link: ShareLink, of invitation: ShareInvitation) async throws {
+        guard let fragment = link.fragment, invitation.scope == .shared,
+            let keys = try? await self.in(.shared).zoneKeys(invitation.zoneID)
+        else { return }
+        connection.keys.keep(
+            link: fragment, of: RecordPlace(zone: keys.place, name: invitation.share.id.recordName))
+    }
+
+    /// Records as the cloud holds them, without their fields; those that there are.
+    func looked(at names: some Sequence<String>, in zone: ZoneID, desiredKeys: [String]? = nil) async throws -> [Record]
+    {
+        let request = LookupRecordsRequest(
+            records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone, desiredKeys: desiredKeys)
+        return try await lookup(request).compactMap { outcome in
+            guard case .record(var record) = outcome else { return nil }
+            record.id.zoneID = zone
+            return record
+        }
+    }
+
+    /// Where a share can be found, with the secrets of its links that this device knows; nil for any other record.
+    func link(of record: Record, _ keys: ZoneKeys?) -> ShareLink? {
+        guard let sharing = record.sharing, let guid = record.shortGUID, let place = try? connection.cloud.place.get()
+        else {
+            return nil
+        }
+        var link = ShareLink(endpoint: place.endpoint, shortGUID: guid)
+        guard let keys, sharing.keys != nil else { return link }
+        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        if sharing.isOpen {
+            let secret =
+                keys.isOwn
+                ? keys.access.root.linkSecret(of: share)
+                : keys.shared.links[share.name] ?? connection.keys.link(of: share)
+            link.fragment = secret?.fragment
+        }
+        if keys.isOwn {
+            for participant in sharing.participants where participant.oneTimeGUID != nil {
+                link.seats[participant.id] =
+                    keys.access.root.linkSecret(of: share, participant: participant.id).fragment
+            }
+        }
+        return link
+    }
+}
+
+extension Record {
+    /// A save that changes nothing of the record itself.
+    package func update(_ share: ShareChange? = nil) -> RecordOperation {
+        RecordOperation(
+            .update,
+            RecordChange(
+                recordName: id.recordName, recordType: recordType, changeTag: changeTag, share: share, desiredKeys: []))
+    }
+}
+
+extension ZoneKeys {
+    /// The zone's own keys for the ring of a share of the whole zone, the newest ones as far as a ring holds them.
+    func ownZoneKeys(upTo newest: UInt32) -> [ZoneKey] {
+        guard isOwn else { return [] }
+        return ((newest < 24 ? 0 : newest - 24)...newest).map {
+            access.root.zoneKey(owner: place.owner, zone: place.zone, epoch: $0)
+        }
+    }
+}

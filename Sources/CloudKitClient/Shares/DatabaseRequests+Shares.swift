@@ -1,0 +1,124 @@
+import CloudKitModel
+import CloudKitWire
+import Foundation
+
+/// The share behind a link, before or after it is accepted.
+package struct ResolvedShare: Sendable {
+    package var invitation: ShareInvitation
+    /// The invitation's share with its values opened.
+    package var share: OpenedRecord
+    /// The same of its root.
+    package var root: OpenedRecord?
+    /// The link as it was opened: a one-time link has another GUID than its share.
+    package var link: ShareLink
+}
+
+/// The outcomes of a request for links, by link.
+package typealias LinkOutcomes<Value> = [(link: URL, result: Result<Value, CallFailure>)]
+
+/// Calls about shares that are about no zone in particular: they go to the public database, whatever the database of the
+/// requests.
+extension DatabaseRequests {
+    private var inPublic: DatabaseRequests {
+        DatabaseRequests(connection: connection, scope: .public, settings: settings)
+    }
+
+    /// What is behind links (B-ACP-01).
+    package func shareMetadata(
+        _ links: [URL], withRoot: Bool, desiredKeys: [String]?
+    ) async throws -> LinkOutcomes<ResolvedShare> {
+        let requests = links.map {
+            ShareInvitationRequest(
+                shortGUID: ShareInvitationRequest.shortGUID(of: $0.path), shouldFetchRootRecord: withRoot,
+                rootRecordDesiredKeys: desiredKeys)
+        }
+        let outcomes = try await invitations(.resolveShares, requests, needsUser: false)
+        var results: LinkOutcomes<ResolvedShare> = []
+        for (link, outcome) in zip(links, outcomes) {
+            switch outcome {
+            case .failed(let failure): results.append((link, .failure(.refused(failure))))
+            case .invitation(let invitation):
+                let opened = try openedLink(link)
+                try await learn(opened, of: invitation)
+                results.append((link, .success(await metadata(invitation, opened: opened))))
+            }
+        }
+        return results
+    }
+
+    /// Takes the participant slots that links offer; the zones are in the shared database when this returns (B-SHF-02).
+    package func acceptShares(
+        _ links: [(container: String, link: ShareLink)]
+    ) async throws -> [Result<OpenedRecord, CallFailure>] {
+        let container = try connection.cloud.place.get().container.name
+        if let stranger = links.first(where: { $0.container != container }) {
+            throw CallFailure.refused(
+                RequestFailure(
+                    .badContainer, "the share belongs to the container \(stranger.container)",
+                    remedy: "Accept it with that container."))
+        }
+        let requests = links.map { ShareInvitationRequest(shortGUID: $0.link.shortGUID) }
+        let outcomes = try await invitations(.acceptShares, requests, needsUser: true)
+        var results: [Result<OpenedRecord, CallFailure>] = []
+        for (link, outcome) in zip(links.map(\.link), outcomes) {
+            switch outcome {
+            case .failed(let failure): results.append(.failure(.refused(failure)))
+            case .invitation(let invitation):
+                try await learn(link, of: invitation)
+                let opened = await self.in(invitation.scope).opened([invitation.share])
+                results.append(opened.first.map { .success($0) } ?? .failure(.answerMalformed(status: 200)))
+            }
+        }
+        return results
+    }
+
+    /// Participants for shares, in the order of the infos (B-PRT-05).
+    package func participants(_ infos: [LookupInfo]) async throws -> [ShareParticipant] {
+        let request = LookupParticipantsRequest(infos)
+        let participants = try await inPublic.call(.lookupParticipants, request.wire(), needsUser: true) {
+            try [ShareParticipant](wireAnswer: $0)
+        }
+        return try counted(participants, infos.count)
+    }
+
+    /// Asks to be let into the shares behind links (B-SHN-02).
+    package func requestAccess(_ links: [URL]) async throws -> LinkOutcomes<Void> {
+        let requests = links.map { ShareInvitationRequest(shortGUID: ShareInvitationRequest.shortGUID(of: $0.path)) }
+        let failures = try await inPublic.call(.requestShareAccess, requests.wire(), needsUser: true) {
+            try [RequestFailure?](wireAnswer: $0)
+        }
+        return zip(links, try counted(failures, links.count)).map { link, failure in
+            (link, failure.map { .failure(.refused($0)) } ?? .success(()))
+        }
+    }
+
+    private func invitations(
+        _ endpoint: CloudEndpoint, _ requests: [ShareInvitationRequest], needsUser: Bool
+    ) async throws -> [ShareInvitationOutcome] {
+        try RequestLimits.check(items: requests.count)
+        if requests.isEmpty { return [] }
+        let outcomes = try await inPublic.call(endpoint, requests.wire(), needsUser: needsUser) {
+            try [ShareInvitationOutcome](wireAnswer: $0)
+        }
+        return try counted(outcomes, requests.count)
+    }
+
+    private func openedLink(_ url: URL) throws -> ShareLink {
+        ShareLink(
+            endpoint: try connection.cloud.place.get().endpoint,
+            shortGUID: ShareInvitationRequest.shortGUID(of: url.path),
+            fragment: url.fragment)
+    }
+
+    private func metadata(_ invitation: ShareInvitation, opened link: ShareLink) async -> ResolvedShare {
+        var opened = await self.in(invitation.scope).opened(
+            [invitation.share] + (invitation.rootRecord.map { [$0] } ?? []))[...]
+        let share = opened.popFirst() ?? OpenedRecord(invitation.share)
+        return ResolvedShare(invitation: invitation, share: share, root: opened.popFirst(), link: link)
+    }
+
+    /// The same way to another of the container's databases.
+    package func `in`(_ scope: DatabaseScope) -> DatabaseRequests {
+        scope == self.scope ? self : DatabaseRequests(connection: connection, scope: scope, settings: settings)
+    }
+}

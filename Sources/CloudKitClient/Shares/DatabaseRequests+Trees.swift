@@ -1,0 +1,172 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// Which of the records about to be saved lie in which share's tree, and the first keys of shares that begin.
+extension DatabaseRequests {
+    /// The batch with the first keys of the shares that it begins.
+    ///
+    /// - Parameter keys: Of the epoch that the zone has now; gets those keys.
+    func begun(_ batch: ModifyPlan.Batch, _ keys: inout ZoneKeys) throws -> ModifyPlan.Batch {
+        guard keys.isOwn, batch.savesShares else { return batch }
+        var batch = batch
+        for index in batch.request.operations.indices where batch.request.operations[index].beginsShare {
+            let change = batch.request.operations[index].change
+            guard let name = change.recordName else { continue }
+            let share = RecordPlace(zone: keys.place, name: name)
+            // Above every epoch that an earlier share of this name had.
+            let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
+            let permission = change.share?.publicPermission ?? .none
+            let making = ShareKeyMaking(access: keys.access, key: key, isKnown: { _, _ in false }, authority: nil)
+            let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
+            batch.request.operations[index].change.share = change.share ?? ShareChange()
+            batch.request.operations[index].change.share?.keys = try making.first(
+                isOpen: permission.canRead, zoneKeys: zoneKeys)
+            keys.shared.add(key)
+        }
+        connection.keys.keep(keys)
+        return batch
+    }
+
+    /// The keys with all that sealing a batch needs: the trees of its records, the keys of their shares and of their parents.
+    ///
+    /// In a zone of the user's own nothing is looked up where nothing of the batch has a parent or is shared. Shares that are
+    /// looked at get what they need of this device, so that nothing is sealed for those who are gone.
+    func placed(_ known: ZoneKeys, _ batch: ModifyPlan.Batch) async throws -> ZoneKeys {
+        let zone = batch.request.zoneID
+        var keys = known
+        let hasTrees =
+            batch.savesShares || batch.secrets.values.contains { $0.parent != nil || $0.share != nil }
+        guard !keys.isOwn || hasTrees, !zone.isDefaultZone else { return keys }
+        let now = connection.cloud.timekeeping.now()
+        let isFresh = connection.keys.looks(areFresh: keys.place, epoch: keys.epoch, now: now)
+        if !isFresh { keys.shared.forgetStandings() }
+        let begun = batch.begunShares
+        keys.isShared = true
+        try await climb(batch, in: zone, &keys)
+        keys.trees = batch.trees(keys.shared.standings, begun)
+        let shares = Set(keys.trees.values).subtracting(begun.values).filter {
+            !isFresh || keys.shared.newestKey(of: $0) == nil
+        }
+        if !shares.isEmpty {
+            let found = await tended(try await looked(at: shares.sorted(), in: zone, desiredKeys: []))
+            take(found, into: &keys)
+            // Who took part in a share that has ended has its key still.
+            for name in shares.subtracting(found.map(\.id.recordName)) { keys.shared.learnAbsence(of: name) }
+        }
+        // Parents whose keys members made open through their own parents, or through shares.
+        let made = batch.secrets.values.compactMap(\.parent).filter { keys.shared.protections[$0]?.origin == .made }
+        if !made.isEmpty {
+            keys.shared = await completed(
+                keys, toOpen: try await looked(at: Set(made).sorted(), in: zone, desiredKeys: []), in: zone
+            ).shared
+        }
+        keys.isShared = !keys.isOwn || !keys.trees.isEmpty || keys.shared.newest[Share.zoneWideName] != nil
+        connection.keys.keep(known.taking(shared: keys.shared))
+        connection.keys.noteLook(at: keys.place, epoch: keys.epoch, now: now)
+        return keys
+    }
+
+    /// Looks at the records above those of a batch, up to their roots, and whether the zone is shared as a whole.
+    private func climb(_ batch: ModifyPlan.Batch, in zone: ZoneID, _ keys: inout ZoneKeys) async throws {
+        let names = Set(batch.secrets.keys.compactMap { batch.request.operations[$0].change.recordName })
+        var frontier = Set(batch.secrets.values.compactMap(\.parent)).subtracting(names)
+        frontier.insert(Share.zoneWideName)
+        for _ in 0..<TreeKeys.depthMax {
+            let unknown = frontier.filter { keys.shared.standings[$0] == nil }.sorted().prefix(RequestLimits.itemsMax)
+            if !unknown.isEmpty {
+                take(await tended(try await looked(at: unknown, in: zone, desiredKeys: [])), into: &keys)
+                for name in unknown where keys.shared.standings[name] == nil { keys.shared.learnAbsence(of: name) }
+            }
+            frontier = Set(
+                frontier.compactMap { name in
+                    let standing = keys.shared.standings[name]
+                    return standing?.share == nil ? standing?.parent : nil
+                }
+            ).subtracting(names)
+            if frontier.isEmpty { return }
+        }
+    }
+}
+
+extension ZoneKeys {
+    fileprivate func taking(shared: SharedKeys) -> ZoneKeys {
+        var keys = self
+        keys.shared = shared
+        return keys
+    }
+}
+
+extension ModifyPlan.Batch {
+    /// Whether shares are saved for the first time.
+    var beginsShares: Bool { request.operations.contains(where: \.beginsShare) }
+
+    /// Whether shares are among what is saved or deleted.
+    var savesShares: Bool { request.operations.contains { $0.change.recordType == Validity.shareRecordType } }
+
+    /// The positions of records that the cloud has and that get another parent.
+    var moved: [Int] {
+        secrets.compactMap { index, secrets in
+            let isHeld = request.operations[index].change.changeTag != nil || secrets.held != nil
+            return secrets.isMoved && secrets.parent != nil && isHeld ? index : nil
+        }
+    }
+
+    /// Those of the records at some positions that enter the trees of shares that there are, by their names.
+    ///
+    /// - Parameter trees: The share in whose tree each record will lie.
+    func entering(_ trees: [String: String], of moved: [Int]) -> Set<String> {
+        let begun = Set(begunShares.values)
+        return Set(
+            moved.compactMap { index in
+                guard let name = request.operations[index].change.recordName, let share = trees[name],
+                    !begun.contains(share)
+                else { return nil }
+                let held = secrets[index]?.held.flatMap { try? RecordProtection($0) }
+                for case .share(let known, _) in (held?.wraps ?? []).map(\.opener) where known == share { return nil }
+                return name
+            })
+    }
+
+    /// The records that it saves.
+    var savedNames: Set<String> {
+        Set(request.operations.compactMap { $0.kind.isDelete ? nil : $0.change.recordName })
+    }
+
+    /// The shares that begin, by their roots.
+    var begunShares: [String: String] {
+        var shares: [String: String] = [:]
+        for operation in request.operations where operation.beginsShare {
+            if let root = operation.change.share?.root { shares[root.recordName] = operation.change.recordName }
+        }
+        return shares
+    }
+
+    /// The share in whose tree each record to be sealed lies.
+    fileprivate func trees(_ standings: [String: SharedKeys.Standing], _ begun: [String: String]) -> [String: String] {
+        var own: [String: RecordSecrets] = [:]
+        for (index, secrets) in secrets {
+            if let name = request.operations[index].change.recordName { own[name] = secrets }
+        }
+        var trees: [String: String] = [:]
+        for name in own.keys {
+            var place: String? = name
+            for _ in 0...TreeKeys.depthMax {
+                guard let current = place else { break }
+                if let share = begun[current] ?? own[current]?.share ?? standings[current]?.share {
+                    trees[name] = share
+                    break
+                }
+                place = own[current].map(\.parent) ?? standings[current]?.parent
+            }
+        }
+        return trees
+    }
+}
+
+extension RecordOperation {
+    /// Whether a share is saved for the first time.
+    var beginsShare: Bool {
+        change.recordType == Validity.shareRecordType && change.changeTag == nil && kind != .forceDelete
+            && kind != .delete
+    }
+}

@@ -1,0 +1,166 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// Which records of a tree have to be sealed anew before it is shared, so that whoever opens its root opens all of it.
+///
+/// A record is wrapped under the key that its parent has in the epoch of the save, also where the parent was last written in an
+/// earlier one. The owner derives that key; members come to it only if the parent's protection leads there. Nothing of this is due
+/// in a zone that is still in its first epoch.
+struct TreeRekeying {
+    /// The names of those records, without the root: the share's own save seals that.
+    private(set) var stale: Set<String> = []
+    private let root: String
+    private let epoch: UInt32
+    private var nodes: [String: Node] = [:]
+
+    private struct Node {
+        var parent: String?
+        var protection: RecordProtection?
+
+        /// The epochs in which the record's key is within reach of who has its present one.
+        var within: Set<UInt32> {
+            guard let protection else { return [] }
+            var epochs: Set = [protection.epoch]
+            for case .present(let earlier) in protection.wraps.map(\.opener) { epochs.insert(earlier) }
+            return epochs
+        }
+
+        /// The same once the record is sealed in this epoch.
+        func within(sealedIn epoch: UInt32) -> Set<UInt32> {
+            guard let protection else { return [epoch] }
+            return within.union(ZoneKeys.kept(since: protection.epoch, in: epoch)).union([epoch])
+        }
+
+        /// In which of its parent's epochs the record is wrapped under it; nil: not at all.
+        var wrapEpoch: UInt32? {
+            for case .parent(let name, let epoch)? in protection?.wraps.map({ Optional($0.opener) }) ?? []
+            where name == parent { return epoch }
+            return nil
+        }
+    }
+
+    /// - Parameters:
+    ///   - records: All records of the zone; their fields are of no interest.
+    ///   - epoch: The zone's key epoch.
+    init(root: String, records: [Record], epoch: UInt32) {
+        self.root = root
+        self.epoch = epoch
+        for record in records where record.sharing == nil {
+            nodes[record.id.recordName] = Node(
+                parent: record.parent, protection: record.protection.flatMap { try? RecordProtection($0) })
+        }
+        var children: [String: [String]] = [:]
+        for (name, node) in nodes { if let parent = node.parent { children[parent, default: []].append(name) } }
+        var level = [root]
+        var seen: Set = [root]
+        while !level.isEmpty {
+            var next: [String] = []
+            for parent in level {
+                for child in children[parent] ?? [] where seen.insert(child).inserted {
+                    next.append(child)
+                    check(child, below: parent, hasChildren: children[child] != nil)
+                }
+            }
+            level = next
+        }
+    }
+
+    private mutating func check(_ name: String, below parentName: String, hasChildren: Bool) {
+        guard let node = nodes[name], let parent = nodes[parentName] else { return }
+        // Nothing is sealed in it, or below it.
+        if node.protection == nil, !hasChildren { return }
+        let sealed = parent.within(sealedIn: epoch)
+        let within = parentName == root ? sealed : parent.within
+        switch node.wrapEpoch {
+        case let wrapped? where within.contains(wrapped): break
+        case let wrapped? where sealed.contains(wrapped): mend(parentName)
+        default: mend(name)
+        }
+    }
+
+    /// What is sealed in this epoch is wrapped under keys that its parents have in it, too.
+    private mutating func mend(_ name: String) {
+        var current: String? = name
+        while let place = current, place != root, let node = nodes[place] {
+            if place != name, node.protection?.epoch == epoch { return }
+            guard stale.insert(place).inserted else { return }
+            current = node.parent
+        }
+    }
+}
+
+extension DatabaseRequests {
+    /// Seals anew what stands between records that are about to enter a share's tree and those below them.
+    ///
+    /// People move records more often than they share trees: in a zone of more records than a small number nobody looks for what
+    /// lies below.
+    ///
+    /// - Returns: The keys, of the epoch that the zone has now.
+    func mend(treesMovedBy batch: ModifyPlan.Batch, _ known: ZoneKeys) async throws -> ZoneKeys {
+        let moved = batch.moved
+        guard !moved.isEmpty else { return known }
+        let zone = batch.request.zoneID
+        let placed = try await placed(known, batch)
+        let roots = batch.entering(placed.trees, of: moved)
+        guard !roots.isEmpty, !connection.keys.exceedsScanLimit(placed.place) else { return placed }
+        let keys = try await newestKeys(of: zone)
+        let isMended = try await mend(
+            treesOf: roots, in: zone, sparing: batch.savedNames, keys, recordsMax: Self.movedFromMax)
+        if !isMended { connection.keys.noteExceedsScanLimit(placed.place) }
+        return try await zoneKeys(zone)
+    }
+
+    /// Records of a zone among which a device looks for what lies below one that moves.
+    private static var movedFromMax: Int { 2000 }
+
+    /// Seals anew what stands between the roots of trees that are about to be shared and the records below; what cannot be sealed
+    /// is left as it is.
+    ///
+    /// - Parameter recordsMax: Nothing is done in a zone of more records.
+    /// - Returns: false: the zone has more.
+    @discardableResult
+    func mend(
+        treesOf roots: Set<String>, in zone: ZoneID, sparing saved: Set<String>, _ keys: ZoneKeys,
+        recordsMax: Int = .max
+    ) async throws -> Bool {
+        guard keys.isOwn, keys.epoch > 0, !roots.isEmpty else { return true }
+        guard let records = try await allRecords(in: zone, max: recordsMax) else { return false }
+        let stale = roots.reduce(into: Set<String>()) { names, root in
+            names.formUnion(TreeRekeying(root: root, records: records, epoch: keys.epoch).stale)
+        }
+        let mended = records.filter { stale.contains($0.id.recordName) && !saved.contains($0.id.recordName) }
+        for start in stride(from: 0, to: mended.count, by: RequestLimits.itemsMax) {
+            let part = Array(mended[start..<min(start + RequestLimits.itemsMax, mended.count)])
+            let request = ModifyRecordsRequest(operations: part.map { $0.update() }, zoneID: zone, atomic: false)
+            var secrets: [Int: RecordSecrets] = [:]
+            for (index, record) in part.enumerated() {
+                secrets[index] = RecordSecrets(
+                    fields: [], recordType: record.recordType, parent: record.parent, share: record.share,
+                    isMoved: true,
+                    held: record.protection)
+            }
+            _ = try await modify(
+                ModifyPlan.Batch(items: part.indices.map { .save($0) }, request: request, secrets: secrets),
+                mendsTrees: false)
+        }
+        return true
+    }
+
+    /// Every record of a zone, without its fields; nil: there are more than `max`.
+    private func allRecords(in zone: ZoneID, max: Int) async throws -> [Record]? {
+        var records: [String: Record] = [:]
+        var token: String?
+        while true {
+            let page = try await zonePage(ZoneChangesRequest(zoneID: zone, syncToken: token, desiredKeys: []))
+            for event in page.events {
+                switch event {
+                case .changed(let record): records[record.id.recordName] = record
+                case .deleted(let tombstone): records[tombstone.recordName] = nil
+                }
+            }
+            if records.count > max { return nil }
+            guard page.moreComing, page.syncToken != token else { return Array(records.values) }
+            token = page.syncToken
+        }
+    }
+}

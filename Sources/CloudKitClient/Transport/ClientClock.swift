@@ -1,0 +1,54 @@
+/// Time and chance as the framework's rules see them; tests pass their own.
+package struct ClientClock: Sendable {
+    /// The time on a clock that only runs forward, from an arbitrary start.
+    package var now: @Sendable () -> Duration
+    /// Waits because somebody asked for it. Throws `CancellationError`.
+    package var sleep: @Sendable (Duration) async throws -> Void
+    /// Waits for the end of an operation's patience. Throws `CancellationError`.
+    package var timeout: @Sendable (Duration) async throws -> Void
+    /// A number from 0 to 1, 1 excluded.
+    package var random: @Sendable () -> Double
+
+    /// - Parameter timeout: nil: as `sleep`.
+    package init(
+        now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
+        timeout: (@Sendable (Duration) async throws -> Void)? = nil, random: @escaping @Sendable () -> Double
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.timeout = timeout ?? sleep
+        self.random = random
+    }
+
+    /// The machine's own clock and generator.
+    package static let system: ClientClock = {
+        let start = ContinuousClock.now
+        return ClientClock(
+            now: { ContinuousClock.now - start },
+            sleep: { try await ContinuousClock().sleep(for: $0) },
+            random: { Double.random(in: 0..<1) })
+    }()
+}
+
+extension ClientClock {
+    /// Runs something that has to be over at a time on this clock; nil: whenever it is.
+    ///
+    /// - Throws: `CallFailure.overdue`, or what the body throws.
+    func within<Value: Sendable>(
+        _ deadline: Duration?, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard let deadline else { return try await body() }
+        let remaining = deadline - now()
+        guard remaining > .zero else { throw CallFailure.overdue }
+        return try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask(operation: body)
+            group.addTask {
+                try await timeout(remaining)
+                throw CallFailure.overdue
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw CallFailure.overdue }
+            return first
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// Carries one request to the cloud and brings back its answer.
+///
+/// The framework's own is `HTTPTransport`; tests script theirs.
+package protocol Transport: Sendable {
+    /// Sends a request and waits for the whole answer, whatever its status.
+    ///
+    /// - Throws: `TransportFailure`; `CancellationError` when the task was cancelled.
+    func send(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+/// One HTTP request.
+package struct TransportRequest: Hashable, Sendable {
+    package enum Method: String, Hashable, Sendable {
+        case get = "GET"
+        case post = "POST"
+        /// One piece of a file (`PiecewiseUpload`).
+        case patch = "PATCH"
+        case head = "HEAD"
+    }
+
+    package var method: Method
+    package var url: URL
+    package var headers: [String: String]
+    package var body: [UInt8]
+    /// Seconds without a byte from the other side after which the request fails (B-OPS-04).
+    package var timeout: TimeInterval
+    /// Whether the request may travel over a cellular network. Linux has no such notion and ignores it.
+    package var allowsCellularAccess: Bool
+    /// Whether it does no harm when the cloud gets the request twice; a transport may then send it again by itself, once a
+    /// connection that it kept turns out to be dead (B-THR-07).
+    package var isRepeatable: Bool
+    /// Whether the server takes its time to answer: such a request must not keep others from being sent.
+    package var isLongPoll: Bool
+
+    /// - Parameter isRepeatable: nil: as the method has it.
+    package init(
+        method: Method, url: URL, headers: [String: String] = [:], body: [UInt8] = [], timeout: TimeInterval = 60,
+        allowsCellularAccess: Bool = true, isRepeatable: Bool? = nil, isLongPoll: Bool = false
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.allowsCellularAccess = allowsCellularAccess
+        self.isRepeatable = isRepeatable ?? (method == .get || method == .head)
+        self.isLongPoll = isLongPoll
+    }
+}
+
+/// One HTTP answer.
+package struct TransportResponse: Hashable, Sendable {
+    package var status: Int
+    /// Keys in lower case.
+    package var headers: [String: String]
+    package var body: [UInt8]
+
+    package init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headers = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { _, last in last }
+        self.body = body
+    }
+}
+
+/// Why no answer came.
+package enum TransportFailure: Error, Hashable, Sendable {
+    /// No connection was made: no network, no such host, nobody listening. The request has had no effect.
+    case unreachable
+    /// The other side could not prove who it is. The request has had no effect.
+    case notTrusted
+    /// The connection broke. Whether the request had an effect is unknown.
+    case connectionLost
+    /// The request was sent as a whole, then the connection broke. Whether it had an effect is unknown.
+    case answerLost
+    /// Nothing came for too long. Whether the request had an effect is unknown.
+    case timedOut
+}

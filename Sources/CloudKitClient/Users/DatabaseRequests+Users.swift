@@ -1,0 +1,35 @@
+import CloudKitDevice
+import CloudKitModel
+import CloudKitWire
+
+/// Calls about people.
+extension DatabaseRequests {
+    /// Those of the people looked up who agreed to be found, whoever they are, in no order (B-ACC-05).
+    package func discover(_ infos: [LookupInfo]) async throws -> [PersonIdentity] {
+        try RequestLimits.check(items: infos.count)
+        if infos.isEmpty { return [] }
+        let requests = DatabaseRequests(connection: connection, scope: .public, settings: settings)
+        return try await requests.call(.discoverUsers, LookupParticipantsRequest(infos).wire(), needsUser: true) {
+            try [PersonIdentity](wireAnswer: $0)
+        }
+    }
+
+    /// A token with which web services answer the user beside another API token (B-ACC-09).
+    package func webAuthToken(beside apiToken: String) async throws -> String {
+        let account = connection.cloud.account
+        try account.state.check(account)
+        do {
+            guard let token = try await account.webAuthToken(beside: apiToken) else { throw CallFailure.notSignedIn }
+            return token
+        } catch SignInError.refused(let refusal) where refusal.trouble == .sessionEnded {
+            // Said of the device or of the API token: the device can find out about itself.
+            await account.verify()
+            try account.state.check(account)
+            throw CallFailure.invalidArguments("The container has no such API token")
+        } catch let error as SignInError {
+            throw CallFailure(signIn: error)
+        } catch let error as DeviceProfileError {
+            throw CallFailure.accountUnusable(error.description)
+        }
+    }
+}
