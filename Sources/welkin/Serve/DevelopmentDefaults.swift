@@ -2,7 +2,7 @@ import CloudKitDevice
 import CloudKitModel
 import Foundation
 
-/// An account and an API token to try things out, made once and kept beside the data.
+/// An account and an API token for development, created once and stored beside the data.
 struct DevelopmentDefaults {
     var folder: DataFolder
     var endpoint: String
@@ -20,9 +20,9 @@ struct DevelopmentDefaults {
         var password: String
     }
 
-    /// Makes what is missing.
+    /// Creates the file, or updates its endpoint.
     ///
-    /// - Returns: Where the settings are.
+    /// - Returns: The path of the settings.
     func file() async throws -> String {
         let path = folder.path + "/development.json"
         var settings: Settings
@@ -31,7 +31,7 @@ struct DevelopmentDefaults {
             guard settings.endpoint != endpoint else { return path }
             settings.endpoint = endpoint
         } else {
-            settings = try await make()
+            settings = try await create()
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -39,7 +39,7 @@ struct DevelopmentDefaults {
         return path
     }
 
-    private func make() async throws -> Settings {
+    private func create() async throws -> Settings {
         let password = folder.surroundings.random(12).hex
         _ = try await folder.accounts.add(
             email: Self.email, name: "Developer", password: password, rounds: PasswordProof.roundsDefault)
