@@ -1,17 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The rooms of Welkin and the arrows between them (docs/architecture.md has the picture).
-// An arrow is drawn here and nowhere else; the build refuses an import that is not declared.
+// The modules of Welkin and their dependencies (see docs/architecture.md).
+// Dependencies are declared only here; the build rejects undeclared imports.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
 ]
 
-/// For what answers requests: functions stay with the executor that calls them. Otherwise every read of a write would ask
-/// anew on which thread to go on: 7 % of a save's processor time.
-let staying = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+/// The settings of modules that handle requests: async functions run on the caller's executor. Otherwise every read of a write
+/// would switch executors, which took 7 % of a save's processor time.
+let callerIsolated = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
@@ -39,8 +39,8 @@ let package = Package(
         .executable(name: "sync-demo", targets: ["sync-demo"]),
     ],
     traits: [
-        // TLS brings a second BoringSSL, several minutes of a first build: only those who ask for it pay for it.
-        .trait(name: "TLS", description: "Lets `welkin serve` speak HTTPS by itself.")
+        // TLS needs a second copy of BoringSSL and several minutes of a first build, so it is built only on request.
+        .trait(name: "TLS", description: "Enables HTTPS in `welkin serve`.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
@@ -53,28 +53,29 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
     ],
     targets: [
-        // Floor 0: bytes. They know nothing of CloudKit.
+        // Layer 0: bytes, independent of CloudKit.
         .target(name: "TextEncodings", swiftSettings: strict),
         .target(name: "JSONBytes", dependencies: ["TextEncodings"], swiftSettings: strict),
-        .target(name: "AsyncLocks", swiftSettings: staying),
-        .target(name: "OrderedStore", dependencies: ["AsyncLocks"], swiftSettings: staying),
+        .target(name: "AsyncLocks", swiftSettings: callerIsolated),
+        .target(name: "OrderedStore", dependencies: ["AsyncLocks"], swiftSettings: callerIsolated),
         .target(name: "FileStore", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(
-            name: "OrderedStoreSQLite", dependencies: ["AsyncLocks", "OrderedStore", "CSQLite"], swiftSettings: staying),
+            name: "OrderedStoreSQLite", dependencies: ["AsyncLocks", "OrderedStore", "CSQLite"],
+            swiftSettings: callerIsolated),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
 
-        // Floor 1: values and what makes them valid.
+        // Layer 1: values and their validation.
         .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
 
-        // Floor 2: records on an ordered store; bodies on the wire; keys and sealing; a device's credentials.
+        // Layer 2: records on an ordered store; bodies on the wire; keys and encryption; a device's credentials.
         .target(
             name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore", "FileStore"],
-            swiftSettings: staying),
+            swiftSettings: callerIsolated),
         .target(
             name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(
@@ -83,17 +84,17 @@ let package = Package(
             name: "CloudKitDevice", dependencies: ["CloudKitEncryption", "TextEncodings", crypto], swiftSettings: strict
         ),
 
-        // Floor 3: the rules of the cloud; the framework that apps import.
+        // Layer 3: the operations of the cloud; the framework that apps import.
         .target(
             name: "CloudKitAccounts", dependencies: ["CloudKitModel", "CloudKitRecordLayer", "TextEncodings", crypto],
-            swiftSettings: staying),
+            swiftSettings: callerIsolated),
         .target(
             name: "CloudKitServer",
             dependencies: [
                 "AsyncLocks", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema",
                 "TextEncodings", crypto,
             ],
-            swiftSettings: staying),
+            swiftSettings: callerIsolated),
         .target(
             name: "CloudKitClient",
             dependencies: [
@@ -108,7 +109,7 @@ let package = Package(
                 "CoreLocation",
             ], swiftSettings: strict),
 
-        // Floor 4: the cloud over HTTP.
+        // Layer 4: the cloud over HTTP.
         .target(
             name: "CloudKitHTTP",
             dependencies: [
@@ -116,9 +117,9 @@ let package = Package(
                 hummingbirdCore,
                 httpTypes, logging,
                 lifecycle, nioCore,
-            ], swiftSettings: staying),
+            ], swiftSettings: callerIsolated),
 
-        // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
+        // A push service for browsers; the only module of the cloud that connects to other servers.
         .target(
             name: "WebPush",
             dependencies: [
@@ -126,7 +127,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // Floor 5: what people start.
+        // Layer 5: programs.
         .executableTarget(
             name: "welkin",
             dependencies: [
@@ -140,7 +141,7 @@ let package = Package(
                 logging,
                 .target(name: "CMalloc", condition: .when(platforms: [.linux])),
             ], swiftSettings: strict),
-        // A throwaway cloud for anyone's tests.
+        // A temporary cloud for the tests of apps.
         .target(
             name: "CloudKitTesting",
             dependencies: [
@@ -151,7 +152,7 @@ let package = Package(
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
         .executableTarget(name: "sync-demo", dependencies: ["CloudKit"], swiftSettings: strict),
 
-        // Proof, from pure rules up to a process that is killed.
+        // Tests, from pure functions to processes that are killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
         // The server's time and randomness, set by hand.
@@ -164,7 +165,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
-        // A browser without a browser: what receives, decrypts and checks Web Push.
+        // A simulated browser, which receives, decrypts and verifies Web Push messages.
         .target(
             name: "PushReceiver", dependencies: ["FaultyNetwork", crypto], path: "Tests/PushReceiver",
             swiftSettings: strict),
@@ -176,13 +177,13 @@ let package = Package(
                 "CloudKitServer", "HTTPTransfer", crypto,
             ],
             swiftSettings: strict),
-        .testTarget(name: "AsyncLocksTests", dependencies: ["AsyncLocks"], swiftSettings: staying),
+        .testTarget(name: "AsyncLocksTests", dependencies: ["AsyncLocks"], swiftSettings: callerIsolated),
         .testTarget(
             name: "TextEncodingsTests", dependencies: ["TextEncodings", "SeededChance"], swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
-            swiftSettings: staying),
+            swiftSettings: callerIsolated),
         .testTarget(name: "FileStoreTests", dependencies: ["FileStore", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],
@@ -230,8 +231,8 @@ let package = Package(
                 "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel",
                 "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
                 crypto, hummingbird, lifecycle, logging,
-            ], exclude: ["StoredBytes/Golden"], swiftSettings: staying),
-        // The rules and the keys together, over many seeds: the one place that imports rooms of both sides.
+            ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
+        // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(
             name: "SimulationTests",
             dependencies: [
@@ -258,7 +259,7 @@ let package = Package(
         .testTarget(
             name: "NotesTests", dependencies: ["Notes", "CloudKit", "CloudKitTesting"], path: "Examples/Notes/Tests",
             swiftSettings: strict),
-        // A cloud in a process of its own, spoken to in plain HTTP.
+        // A cloud in a separate process, accessed over plain HTTP.
         .target(
             name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict
         ),

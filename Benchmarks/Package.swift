@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who builds Welkin builds this. `CloudUnderTest`, `SeededChance`, `CSQLite`, the
-// framework and what it stands on are links to the rooms of the same names; the server under test is the `welkin` process that the package above builds.
+// A separate package, so that a build of Welkin does not include it. `CloudUnderTest`, `SeededChance`, `CSQLite`, the framework
+// and its dependencies are links to the modules of the same names; the server under test is the `welkin` of the parent package.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -15,7 +15,7 @@ let package = Package(
     // `welkin-bench` loads it into the server, on Linux.
     products: [.library(name: "SlowDisk", type: .dynamic, targets: ["CSlowDisk"])],
     dependencies: [
-        // The versions of the package above: the yardstick has to be what the server is built on.
+        // The versions of the parent package, so that the baseline uses the server's dependencies.
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-crypto.git", exact: "4.5.2"),

@@ -3,27 +3,29 @@ import Crypto
 import Foundation
 import TextEncodings
 
-/// The key by which push services know this cloud (VAPID, RFC 8292). Subscriptions are made for its public half: with another key
-/// all browsers have to subscribe anew.
+/// The key that identifies this cloud to push services (VAPID, RFC 8292). Subscriptions are bound to its public half: with another
+/// key all browsers have to subscribe again.
 package struct ApplicationServerKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
-    /// A fresh key.
+    /// Creates a new key.
     package init() { key = P256.Signing.PrivateKey() }
 
+    /// Reads a key in PEM form.
+    ///
     /// - Throws: `ApplicationServerKeyError`.
     package init(pem: String) throws(ApplicationServerKeyError) {
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else { throw ApplicationServerKeyError() }
         self.key = key
     }
 
-    /// The key as it is kept; a secret.
+    /// The private key in PEM form; a secret.
     package var pem: String { key.pemRepresentation + "\n" }
 
-    /// What a browser takes as `applicationServerKey`: the uncompressed point in base 64 for URLs.
+    /// The `applicationServerKey` for browsers: the uncompressed point in base64url.
     package var publicText: String { Base64URL.encode(Array(key.publicKey.x963Representation)) }
 
-    /// Seconds for which a token is good; RFC 8292 allows twice as much.
+    /// The lifetime of a token in seconds; RFC 8292 allows twice as much.
     static let tokenLifetime: Int64 = 12 * 3600
 
     private struct Header: Encodable {
@@ -37,11 +39,11 @@ package struct ApplicationServerKey: Sendable {
         var sub: String?
     }
 
-    /// The header `Authorization` of a message.
+    /// Returns the `Authorization` header of a message.
     ///
     /// - Parameters:
-    ///   - origin: Of the push service.
-    ///   - contact: How its operator reaches this cloud's: `mailto:` or `https:`.
+    ///   - origin: The origin of the push service.
+    ///   - contact: The contact of this cloud's operator, `mailto:` or `https:`.
     ///   - now: Milliseconds since 1970.
     func authorization(for origin: String, contact: String?, now: Int64) throws -> String {
         let claims = Claims(aud: origin, exp: now / 1000 + Self.tokenLifetime, sub: contact)
@@ -57,7 +59,7 @@ package struct ApplicationServerKey: Sendable {
     }
 }
 
-/// A text that is no key of the right kind.
+/// The error of a text that is not a private P-256 key.
 package struct ApplicationServerKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "This is not a private P-256 key in PEM form." }
 }

@@ -5,9 +5,10 @@ import Crypto
 import HTTPTransfer
 import TextEncodings
 
-/// Sends notifications to browsers by the push services that the browsers name (RFC 8030), sealed for the browser (RFC 8291) and
-/// signed by this cloud (RFC 8292).
+/// The push service for browsers: sends notifications through the services that the browsers name (RFC 8030), encrypted for the
+/// browser (RFC 8291) and signed by this cloud (RFC 8292).
 package struct WebPush: PushService {
+    /// A function that sends a request; it follows no redirection.
     package typealias Sender = @Sendable (HTTPClient.Request) async throws -> HTTPClient.Answer
 
     private let key: ApplicationServerKey
@@ -18,17 +19,21 @@ package struct WebPush: PushService {
     private let rest: @Sendable (Duration) async throws -> Void
     private let sender: Sender
 
-    /// How long nothing may move while a message is sent.
+    /// The maximum time without progress while a message is sent.
     private static let patience = Duration.seconds(20)
-    /// How long sending a message may take altogether.
+    /// The maximum total time of sending a message.
     private static let sendingMax = Duration.seconds(45)
-    /// Push services say little.
+    /// The maximum size of a push service's answer.
     private static let answerBytesMax = 64 << 10
 
+    /// Creates the service.
+    ///
     /// - Parameters:
-    ///   - contact: `mailto:` or `https:`: how operators of push services reach this cloud's. Apple's demands one.
-    ///   - rules: Whom messages are sent to.
-    ///   - sender: Sends requests; follows no redirection.
+    ///   - key: The key that identifies this cloud.
+    ///   - contact: The contact of this cloud's operator, `mailto:` or `https:`; Apple's service requires it.
+    ///   - rules: The endpoints to which messages may be sent.
+    ///   - surroundings: The clock and the random numbers.
+    ///   - sender: The function that sends requests.
     package init(
         key: ApplicationServerKey, contact: String?, rules: WebPushEndpointRules, serverEnvironment: ServerEnvironment,
         sender: @escaping Sender
@@ -53,7 +58,7 @@ package struct WebPush: PushService {
     package func send(_ message: PushMessage, to address: PushAddress) async -> PushOutcome {
         let request: HTTPClient.Request
         do {
-            // The rules may have become stricter since.
+            // The rules may have become stricter since the subscription was stored.
             let subscription = try WebPushSubscription(address.bytes, rules: rules)
             request = try self.request(message, subscription)
         } catch is RequestFailure {
@@ -85,14 +90,14 @@ package struct WebPush: PushService {
             reach: endpoint.isHostNamed ? .anywhere : .publicOnly)
     }
 
-    /// 32 letters by which the push service knows messages that replace one another (RFC 8030 §5.4), and nothing else about them.
+    /// Returns the topic, 32 letters by which the push service replaces messages (RFC 8030 §5.4); it reveals nothing else.
     static func topic(_ collapseKey: String, _ subscription: WebPushSubscription) -> String {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array(collapseKey.utf8), using: SymmetricKey(data: subscription.authentication))
         return Base64URL.encode(Array(code.prefix(24)))
     }
 
-    /// The answer, unless it takes too long: a server may move a byte now and then for ever.
+    /// Returns the answer; fails after `sendingMax`, since a slow server could otherwise keep the request open permanently.
     private func answer(to request: HTTPClient.Request) async throws -> HTTPClient.Answer {
         try await withThrowingTaskGroup(of: HTTPClient.Answer?.self) { group in
             group.addTask { try await sender(request) }

@@ -4,29 +4,33 @@ import HTTPTransfer
 /// The URL of a push service for one browser.
 struct WebPushEndpoint: Hashable, Sendable {
     var url: String
-    /// Scheme, host and port: whom a VAPID token is for.
+    /// The scheme, host and port, the audience of a VAPID token.
     var origin: String
-    /// Whether the operator has named the host: it may be in a private network.
+    /// Whether the operator has allowed the host, which may then be in a private network.
     var isHostNamed: Bool
 }
 
-/// Which endpoints the cloud sends to. They come from clients, who could name any address that the cloud's machine reaches.
+/// The rules for endpoints. Clients choose them and could name any address that the cloud's machine can reach.
 ///
-/// What a name stands for is looked at when the connection is made, by `HTTPClient.Request.Reach.publicOnly`.
+/// The address of a name is checked when the connection is made, by `HTTPClient.Request.Reach.publicOnly`.
 package struct WebPushEndpointRules: Hashable, Sendable {
-    /// Hosts named by the operator, in lower case, each with its port or without: there, plain HTTP, other ports and private
-    /// addresses are allowed.
+    /// The hosts allowed by the operator, in lower case, each with or without its port; plain HTTP, other ports and private
+    /// addresses are allowed for them.
     package var namedHosts: Set<String>
 
-    /// - Parameter namedHosts: Such as `push.example.org`, `127.0.0.1:8090` or `[::1]:8090`.
+    /// Creates the rules.
+    ///
+    /// - Parameter namedHosts: Hosts such as `push.example.org`, `127.0.0.1:8090` or `[::1]:8090`.
     package init(namedHosts: some Sequence<String> = []) {
         self.namedHosts = Set(namedHosts.map { $0.lowercased() })
     }
 
-    /// Bytes of an endpoint; browsers' have some hundred.
+    /// The maximum length of an endpoint; those of browsers have some hundred bytes.
     static let urlBytesMax = 2048
 
-    /// - Throws: `badRequest` for what is no URL, or not one that messages are sent to.
+    /// Parses an endpoint and checks that messages may be sent to it.
+    ///
+    /// - Throws: `badRequest` for an invalid URL or a refused endpoint.
     func endpoint(_ text: String) throws(RequestFailure) -> WebPushEndpoint {
         guard text.utf8.count <= Self.urlBytesMax, text.utf8.allSatisfy({ $0 > 32 && $0 < 127 }),
             !text.contains(where: { "\\#\"<>^`{|}".contains($0) }), let mark = text.firstRange(of: "://")
@@ -44,7 +48,7 @@ package struct WebPushEndpointRules: Hashable, Sendable {
         return WebPushEndpoint(url: text, origin: origin, isHostNamed: false)
     }
 
-    /// Host and port; nil for what has neither this form nor anything to do here, such as a user's name.
+    /// Returns host and port; nil for any other form, such as one with a user name.
     private static func parts(of authority: Substring) -> (host: Substring, port: UInt16?)? {
         guard !authority.isEmpty, !authority.contains("@"), !authority.contains("%") else { return nil }
         // A colon inside of brackets belongs to the address.
@@ -59,7 +63,7 @@ package struct WebPushEndpointRules: Hashable, Sendable {
         return (authority[..<colon], port)
     }
 
-    /// Whether it is the name of a host in the public network, by its looks: names with a dot, no numbers.
+    /// Returns whether a host has the form of a public host name: with a dot, and not numeric.
     private static func isName(_ host: Substring) -> Bool {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         guard host.utf8.count <= 253, labels.count >= 2, let last = labels.last else { return false }

@@ -5,13 +5,14 @@ import Crypto
 import Foundation
 import TextEncodings
 
-/// Where a browser wants its messages sent and how they are sealed for it: what `PushSubscription.toJSON()` says.
+/// A browser's subscription: the endpoint for its messages and the keys for their encryption, as in `PushSubscription.toJSON()`.
 struct WebPushSubscription: Hashable, Sendable {
-    /// The push service's address for this one browser. Whoever has it can make work for the service, and nothing else.
+    /// The push service's address for this browser. It grants nothing but sending messages, which the browser ignores unless they
+    /// are encrypted for it.
     var endpoint: WebPushEndpoint
     /// The browser's public key, P-256, uncompressed: 65 bytes.
     var key: [UInt8]
-    /// 16 bytes that browser and cloud share.
+    /// The authentication secret shared by browser and cloud, 16 bytes.
     var authentication: [UInt8]
 
     private struct Form: Codable {
@@ -26,13 +27,13 @@ struct WebPushSubscription: Hashable, Sendable {
 
     static let authenticationBytes = 16
 
-    /// Reads what a client sends: `{"endpoint": "https://…", "keys": {"p256dh": "…", "auth": "…"}}`; other keys are ignored.
+    /// Parses a client's subscription: `{"endpoint": "https://…", "keys": {"p256dh": "…", "auth": "…"}}`; other keys are ignored.
     ///
-    /// - Throws: `badRequest`, without a word of what was sent.
+    /// - Throws: `badRequest`, without the content of the subscription.
     init(_ json: [UInt8], rules: WebPushEndpointRules) throws(RequestFailure) {
         guard json.count <= PushAddress.bytesMax, let form = try? JSONDecoder().decode(Form.self, from: Data(json))
         else {
-            throw Self.bad("Send what PushSubscription.toJSON() gives.")
+            throw Self.bad("Send the JSON of PushSubscription.toJSON().")
         }
         endpoint = try rules.endpoint(form.endpoint)
         guard let key = Base64URL.decode(form.keys.p256dh), let auth = Base64URL.decode(form.keys.auth),
@@ -42,13 +43,13 @@ struct WebPushSubscription: Hashable, Sendable {
         authentication = auth
     }
 
-    /// The address as it is stored.
+    /// The address in its stored form.
     var address: PushAddress {
         get throws(RequestFailure) {
             let form = Form(
                 endpoint: endpoint.url,
                 keys: Form.Keys(p256dh: Base64URL.encode(key), auth: Base64URL.encode(authentication)))
-            guard let bytes = try? JSONEncoder().encode(form) else { throw Self.bad("It cannot be written down.") }
+            guard let bytes = try? JSONEncoder().encode(form) else { throw Self.bad("It cannot be encoded.") }
             return PushAddress(bytes: Array(bytes), identity: endpoint.url)
         }
     }

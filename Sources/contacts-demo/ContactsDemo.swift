@@ -1,6 +1,6 @@
 import CloudKit
 
-/// What apps do with CloudKit, told step by step: an address book on two devices of one user; people who share.
+/// A demonstration of apps that use CloudKit: an address book on two devices of one user, and sharing between users.
 @main
 struct ContactsDemo {
     static func main() async {
@@ -10,8 +10,8 @@ struct ContactsDemo {
             if arguments.contains("--help") || arguments.contains("-h") {
                 print(isSharing ? SharingOptions.usage : DemoOptions.usage)
             } else if isSharing {
-                var story = SharingStory(try SharingOptions(arguments.dropFirst()))
-                try await story.run()
+                var scenario = SharingScenario(try SharingOptions(arguments.dropFirst()))
+                try await scenario.run()
             } else {
                 var scenario = Scenario(try DemoOptions(arguments))
                 try await scenario.run()

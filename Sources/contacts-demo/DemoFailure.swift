@@ -1,6 +1,6 @@
 import CloudKit
 
-/// Why the demonstration ended early, in words for whoever watches, and the process's exit status.
+/// The reason why the demonstration ended early, as a message and an exit status.
 struct DemoFailure: Error {
     enum Status: Int32 {
         case unexpected = 1
@@ -17,7 +17,7 @@ struct DemoFailure: Error {
 }
 
 extension DemoFailure {
-    /// What an error of the framework means to whoever watches.
+    /// Translates an error of the framework.
     init(_ error: any Error) {
         if let failure = error as? DemoFailure {
             self = failure

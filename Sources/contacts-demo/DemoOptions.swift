@@ -1,12 +1,12 @@
 import CloudKit
 
-/// What the command line asks for.
+/// The command-line options.
 struct DemoOptions: Sendable {
     var contacts: String?
     var profileA = "device-a"
     var profileB = "device-b"
     var container = "iCloud.org.welkin.contacts"
-    /// The operator's program and the cloud's data folder, to show what the cloud holds.
+    /// The operator's program and the cloud's data folder, to show the stored records.
     var welkin: String?
     var data: String?
     var isVerbose = false
@@ -25,12 +25,14 @@ struct DemoOptions: Sendable {
           --profile-b NAME   the second device (device-b)
           --container ID     the app's container (iCloud.org.welkin.contacts)
           --welkin PROGRAM   with --data DIR: ask the operator's program what the cloud holds
-          --verbose          tell more about each step
+          --verbose          show details of each step
 
         Exit status: 0 all as expected; 1 something was not; 2 wrong usage; 3 no cloud answers; 4 not signed in.
         """
 
-    /// - Throws: `DemoFailure.usage` for what it does not know.
+    /// Parses the arguments.
+    ///
+    /// - Throws: `DemoFailure.usage` for unknown arguments.
     init(_ arguments: [String]) throws(DemoFailure) {
         var rest = arguments[...]
         while let option = rest.popFirst() {
@@ -42,12 +44,12 @@ struct DemoOptions: Sendable {
             case "--welkin": welkin = try Self.value(of: option, &rest)
             case "--data": data = try Self.value(of: option, &rest)
             case "--verbose", "-v": isVerbose = true
-            default: throw DemoFailure(.usage, "There is no option \(option).")
+            default: throw DemoFailure(.usage, "Unknown option \(option).")
             }
         }
-        guard contacts != nil else { throw DemoFailure(.usage, "Which contacts? Give --contacts FILE.") }
+        guard contacts != nil else { throw DemoFailure(.usage, "--contacts FILE is required.") }
         guard profileA != profileB else {
-            throw DemoFailure(.usage, "Two devices are wanted: --profile-a and --profile-b must differ.")
+            throw DemoFailure(.usage, "Two devices are required: --profile-a and --profile-b must differ.")
         }
     }
 

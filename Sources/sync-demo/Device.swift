@@ -18,21 +18,21 @@ struct Device: Sendable {
         self.app = app
     }
 
-    /// The same device after its app was ended: what it had on disk is all that it knows.
+    /// Returns the device after a restart of its app, with only the state on its disk.
     func restarted() async -> Device {
         Device(self, Notebook(database: container.privateCloudDatabase, disk: await app.end()))
     }
 
-    /// Waits until the app has come to something.
+    /// Waits until a condition holds.
     ///
-    /// - Returns: How long that took.
+    /// - Returns: The time until then.
     /// - Throws: `Unexpected` after a minute and a half.
     @discardableResult
-    func wait(until what: String, _ isSo: (Notebook) async -> Bool) async throws -> Duration {
+    func wait(until condition: String, _ holds: (Notebook) async -> Bool) async throws -> Duration {
         let start = ContinuousClock.now
-        while await !isSo(app) {
+        while await !holds(app) {
             guard ContinuousClock.now - start < .seconds(90) else {
-                throw Unexpected("After 90 seconds the \(name) still does not \(what).")
+                throw Unexpected("After 90 seconds the \(name) still does not \(condition).")
             }
             try await Task.sleep(for: .milliseconds(5))
         }

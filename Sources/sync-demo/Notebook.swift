@@ -1,17 +1,16 @@
 import CloudKit
 
-/// The app on one device, written as Apple's sample for the sync engine is.
+/// The app on one device, with the structure of Apple's sample for the sync engine.
 ///
-/// What it holds goes to its disk together with the engine's state, so that it can be ended at any moment and started again
-/// from there.
+/// Its notes are stored together with the engine's state, so that it can be ended at any moment and continue from there.
 actor Notebook: CKSyncEngineDelegate {
     struct Note: Codable, Hashable {
         var text: String
-        /// Grows with each edit, across all devices: the larger one wins a conflict.
+        /// A counter of edits on all devices; the higher one wins a conflict.
         var edit: Int
     }
 
-    /// What survives the process.
+    /// The state that survives the process.
     struct Disk: Codable {
         var notes: [String: Note] = [:]
         var lastKnown: [String: Data] = [:]
@@ -24,7 +23,7 @@ actor Notebook: CKSyncEngineDelegate {
     private(set) var disk: Disk
     private(set) var conflicts = 0
     private(set) var refusals = 0
-    /// How often the state was stored.
+    /// The number of times that the state was stored.
     private(set) var stateCount = 0
     private var hasFetched = false
     private var engine: CKSyncEngine?
@@ -36,27 +35,28 @@ actor Notebook: CKSyncEngineDelegate {
 
     var notes: [String: Note] { disk.notes }
 
-    /// Whether the zone is there and the first fetch is done.
+    /// Whether the zone exists and the first fetch is done.
     var isReady: Bool { hasFetched && engine?.state.pendingDatabaseChanges.isEmpty == true }
 
-    /// Changes that the cloud has not taken yet.
+    /// The number of changes that are not yet saved in the cloud.
     var pendingCount: Int { engine?.state.pendingRecordZoneChanges.count ?? 0 }
 
-    /// Starts syncing, by itself from then on.
+    /// Starts automatic syncing.
     func start() {
         guard engine == nil else { return }
         engine = CKSyncEngine(
             CKSyncEngine.Configuration(database: database, stateSerialization: disk.state, delegate: self))
     }
 
+    /// Writes a note and schedules its upload.
     func write(_ name: String, _ text: String) {
         disk.notes[name] = Note(text: text, edit: (disk.notes[name]?.edit ?? 0) + 1)
         engine?.state.add(pendingRecordZoneChanges: [.saveRecord(id(name))])
     }
 
-    /// Ends the app, as the system does: no last word.
+    /// Ends the app abruptly, as the system does.
     ///
-    /// - Returns: What was on disk.
+    /// - Returns: The stored state.
     func end() -> Disk {
         engine = nil
         return disk
@@ -83,7 +83,7 @@ actor Notebook: CKSyncEngineDelegate {
             }
         case .sentRecordZoneChanges(let event):
             for record in event.savedRecords { remember(record) }
-            for failed in event.failedRecordSaves { mend(failed, syncEngine) }
+            for failed in event.failedRecordSaves { resolve(failed, syncEngine) }
         case .didFetchChanges:
             hasFetched = true
         default:
@@ -106,9 +106,9 @@ actor Notebook: CKSyncEngineDelegate {
         }
     }
 
-    // MARK: What happened
+    // MARK: Outcomes
 
-    private func mend(
+    private func resolve(
         _ failed: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ syncEngine: CKSyncEngine
     ) {
         switch failed.error.code {
@@ -122,12 +122,12 @@ actor Notebook: CKSyncEngineDelegate {
             syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
             syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failed.record.recordID)])
         default:
-            // The network's and the server's troubles are the engine's: the change stays pending.
+            // The engine retries after faults of the network and the server: the change stays pending.
             refusals += 1
         }
     }
 
-    /// The later edit wins; of two that are equally late, the greater text, so that both devices choose the same.
+    /// Keeps the later edit; of two equally late ones the greater text, so that both devices choose the same.
     private func merge(_ record: CKRecord) {
         remember(record)
         let name = record.recordID.recordName

@@ -1,31 +1,31 @@
 import CloudKit
 
-/// The story, and its verdict.
+/// The steps of the demo and the final check.
 struct Scenario {
     let phone: Device
     let laptop: Device
 
     func run() async throws {
-        Narrator.heading("Two devices of one person, each with a CKSyncEngine that syncs by itself")
+        Narrator.heading("Two devices of one user, each with a CKSyncEngine that syncs automatically")
         for device in [phone, laptop] {
             guard try await device.container.accountStatus() == .available else {
                 throw Unexpected("The \(device.name) is not signed in.")
             }
             await device.app.start()
             let time = try await device.wait(until: "know its zone") { await $0.isReady }
-            Narrator.tell("the \(device.name) is ready", after: time)
+            Narrator.report("the \(device.name) is ready", after: time)
         }
         try await live()
-        try await whileTheCloudIsAway()
-        try await whileTheCloudRestarts()
-        let phone = try await withoutTheApp()
-        try await verdict([phone, laptop])
+        try await editDuringOutage()
+        try await editDuringRestart()
+        let phone = try await restartApp()
+        try await check([phone, laptop])
     }
 
     // MARK: Steps
 
     private func live() async throws {
-        Narrator.heading("What one writes, the other has")
+        Narrator.heading("Notes written on one device reach the other")
         try await pass("milk", from: phone, to: laptop)
         try await pass("milk, bread", from: laptop, to: phone)
     }
@@ -33,36 +33,36 @@ struct Scenario {
     private func pass(_ text: String, from sender: Device, to receiver: Device) async throws {
         await sender.app.write("shopping", text)
         let time = try await receiver.wait(until: "have \"\(text)\"") { await $0.notes["shopping"]?.text == text }
-        Narrator.tell("the \(sender.name) writes \"\(text)\", the \(receiver.name) has it", after: time)
+        Narrator.report("the \(sender.name) writes \"\(text)\", the \(receiver.name) has it", after: time)
     }
 
-    private func whileTheCloudIsAway() async throws {
-        Narrator.heading("The cloud goes away, and both go on writing")
+    private func editDuringOutage() async throws {
+        Narrator.heading("The cloud is stopped while both devices keep writing")
         try Narrator.askFor("stop", "stop the cloud")
         await phone.app.write("shopping", "milk, bread, tea")
         await phone.app.write("phone", "written without a cloud")
         await laptop.app.write("shopping", "milk, bread, coffee")
         await laptop.app.write("laptop", "written without a cloud")
         for device in [phone, laptop] {
-            try await device.wait(until: "find the cloud gone") { await $0.refusals > 0 }
+            try await device.wait(until: "notice that the cloud is unreachable") { await $0.refusals > 0 }
             let count = await device.app.pendingCount
-            Narrator.tell("the \(device.name) finds nobody there: \(count) changes wait")
+            Narrator.report("the \(device.name) cannot reach the cloud: \(count) changes are pending")
         }
         try Narrator.askFor("start", "start the cloud again")
-        try await agree("both have all of it again, without being asked")
+        try await agree("both have all changes again, automatically")
         let conflicts = await phone.app.conflicts + laptop.app.conflicts
         let text = try await merged()
-        Narrator.tell("both had written one note: \(conflicts) conflicts told, and both say \"\(text)\"")
+        Narrator.report("both had edited one note: \(conflicts) conflicts reported, merged to \"\(text)\"")
     }
 
-    /// What became of the note that both have written while the cloud was away.
+    /// Returns the merged text of the note that both devices edited while the cloud was stopped.
     private func merged() async throws -> String {
         let text = await phone.app.notes["shopping"]?.text ?? ""
         guard text == "milk, bread, tea" else { throw Unexpected("The merged note says \"\(text)\".") }
         return text
     }
 
-    private func whileTheCloudRestarts() async throws {
+    private func editDuringRestart() async throws {
         Narrator.heading("The cloud restarts in the middle of forty edits")
         for number in 0..<10 { await edit(number) }
         try Narrator.askFor("stop", "stop the cloud")
@@ -76,9 +76,9 @@ struct Scenario {
         await laptop.app.write("laptop-\(number)", "number \(number)")
     }
 
-    /// The phone's app is ended while a change waits, and started again from its disk.
-    private func withoutTheApp() async throws -> Device {
-        Narrator.heading("The phone's app ends with a change unsent, and starts again")
+    /// Ends the phone's app while a change is pending, and starts it again from its stored state.
+    private func restartApp() async throws -> Device {
+        Narrator.heading("The phone's app is ended with a pending change and started again")
         try Narrator.askFor("stop", "stop the cloud")
         let stored = await phone.app.stateCount
         await phone.app.write("draft", "survives the app")
@@ -87,51 +87,52 @@ struct Scenario {
         await laptop.app.write("meanwhile", "written while the phone's app was away")
         try Narrator.askFor("start", "start the cloud again")
         await again.app.start()
-        let time = try await again.wait(until: "have what came meanwhile") { await $0.notes["meanwhile"] != nil }
-        Narrator.tell("the phone has what the laptop wrote meanwhile", after: time)
+        let time = try await again.wait(until: "have the note written meanwhile") { await $0.notes["meanwhile"] != nil }
+        Narrator.report("the phone has the note that the laptop wrote meanwhile", after: time)
         let draft = try await laptop.wait(until: "have the draft") { await $0.notes["draft"] != nil }
-        Narrator.tell("the laptop has what the phone had not sent", after: draft)
+        Narrator.report("the laptop has the phone's pending note", after: draft)
         return again
     }
 
-    // MARK: Judging
+    // MARK: Checks
 
-    private func agree(_ what: String) async throws {
+    private func agree(_ label: String) async throws {
         let start = ContinuousClock.now
         let expected = Set(await phone.app.notes.keys).union(await laptop.app.notes.keys)
         for device in [phone, laptop] {
             try await device.wait(until: "have everything") { await Set($0.notes.keys) == expected }
         }
         for device in [phone, laptop] {
-            try await device.wait(until: "come to rest") { await $0.pendingCount == 0 }
+            try await device.wait(until: "have no pending changes") { await $0.pendingCount == 0 }
         }
         try await phone.wait(until: "agree with the laptop") { app in
             let others = await laptop.app.notes
             return await app.notes == others
         }
-        Narrator.tell(what, after: ContinuousClock.now - start)
+        Narrator.report(label, after: ContinuousClock.now - start)
     }
 
-    /// Both devices and the cloud hold the same, and nothing that was written is missing.
-    private func verdict(_ devices: [Device]) async throws {
-        Narrator.heading("Verdict")
+    /// Checks that both devices and the cloud have the same notes, and that none is missing.
+    private func check(_ devices: [Device]) async throws {
+        Narrator.heading("Check")
         var expected: Set = ["shopping", "phone", "laptop", "draft", "meanwhile"]
         for number in 0..<20 { expected.formUnion(["phone-\(number)", "laptop-\(number)"]) }
         for device in devices {
-            try await device.wait(until: "come to rest") { await $0.pendingCount == 0 }
+            try await device.wait(until: "have no pending changes") { await $0.pendingCount == 0 }
         }
-        let cloud = try await notesInTheCloud()
+        let cloud = try await fetchNotes()
         for device in devices {
             let notes = await device.app.notes
             guard Set(notes.keys) == expected else {
                 throw Unexpected("The \(device.name) has \(notes.count) notes, and \(expected.count) were written.")
             }
-            guard notes == cloud else { throw Unexpected("The \(device.name) and the cloud do not hold the same.") }
+            guard notes == cloud else { throw Unexpected("The \(device.name) and the cloud have different notes.") }
         }
-        Narrator.tell("✓ \(cloud.count) notes on the phone, on the laptop and in the cloud: the same, none lost.")
+        Narrator.report(
+            "✓ \(cloud.count) notes on the phone, on the laptop and in the cloud are identical; none is lost.")
     }
 
-    private func notesInTheCloud() async throws -> [String: Notebook.Note] {
+    private func fetchNotes() async throws -> [String: Notebook.Note] {
         var notes: [String: Notebook.Note] = [:]
         var token: CKServerChangeToken?
         var moreComing = true

@@ -1,18 +1,18 @@
 import CloudKit
 
-/// Notes on two devices of one user, kept in step by `CKSyncEngine` while the cloud is restarted in between; told step by step.
+/// A demonstration of `CKSyncEngine`: notes on two devices of one user stay in sync while the cloud is restarted.
 @main
 struct SyncDemo {
     static let usage = """
         usage: sync-demo [--profile-a NAME] [--profile-b NAME] [--container ID]
 
-        Plays a notebook on two devices of one user against the cloud that CLOUDKIT_ENDPOINT (or cloudkit.json) names. Both
-        profiles (device-a, device-b) must be signed in to the same account. script/demo sync does all of that.
+        Runs a notebook app on two devices of one user against the cloud of CLOUDKIT_ENDPOINT (or cloudkit.json). Both
+        profiles (device-a, device-b) must be signed in to the same account. script/demo sync prepares all of that.
 
-        It asks on standard output for the cloud to be stopped (@stop) and started again (@start), and waits for an empty line
-        on standard input when that is done.
+        Asks on standard output for the cloud to be stopped (@stop) and started again (@start), and waits each time for an
+        empty line on standard input.
 
-        Exit status: 0 all as expected; 1 something was not; 2 wrong usage.
+        Exit status: 0 success; 1 failure; 2 wrong usage.
         """
 
     static func main() async {
@@ -22,7 +22,7 @@ struct SyncDemo {
         while let option = rest.popFirst() {
             if option == "--help" || option == "-h" { return print(usage) }
             guard let value = rest.popFirst(), option == "--container" || profiles[option] != nil else {
-                Narrator.complain("There is no option \(option), or it needs a value. See sync-demo --help.")
+                Narrator.fail("Unknown option \(option), or its value is missing. See sync-demo --help.")
                 exit(2)
             }
             if option == "--container" { container = value } else { profiles[option] = value }
@@ -33,7 +33,7 @@ struct SyncDemo {
                 laptop: Device("laptop", profile: profiles["--profile-b"] ?? "", container: container)
             ).run()
         } catch {
-            Narrator.complain((error as? Unexpected)?.description ?? error.localizedDescription)
+            Narrator.fail((error as? Unexpected)?.description ?? error.localizedDescription)
             exit(1)
         }
     }

@@ -1,15 +1,15 @@
 import ArgumentParser
 
-/// The program's own name and what it can do.
+/// The `welkin` program and its subcommands.
 @main
 struct WelkinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "welkin",
-        abstract: "An open CloudKit: the cloud, its accounts and tokens, and this machine's sign-in.",
+        abstract: "An open CloudKit: runs the cloud, manages its accounts and tokens, and signs in this machine.",
         discussion: """
-            Start a cloud with `welkin serve`. Commands for accounts, tokens and keys work on the cloud's data folder, \
-            also while it runs. `sign-up`, `login`, `logout`, `status`, `devices`, `password`, `recover`, `keychain`, `open` \
-            and `link-handler` are for a device that uses a cloud.
+            Start a cloud with `welkin serve`. The commands for accounts, tokens and keys work on the cloud's data folder, \
+            also while it runs. The commands `sign-up`, `login`, `logout`, `status`, `devices`, `password`, `recover`, `keychain`, `open` \
+            and `link-handler` work on a device that uses a cloud.
             """,
         subcommands: [
             ServeCommand.self, AccountCommand.self, TokenCommand.self, KeyCommand.self, KeysCommand.self,

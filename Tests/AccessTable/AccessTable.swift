@@ -1,7 +1,8 @@
 import Foundation
 
-/// The table of `docs/access.md`, cell by cell.
+/// The parsed table of `docs/access.md`.
 package struct AccessTable: Sendable {
+    /// An operation on an object by a role, with its expected result.
     package struct Cell: Sendable {
         package var role: Role
         package var database: String
@@ -22,7 +23,9 @@ package struct AccessTable: Sendable {
 
     package let cells: [Cell]
 
-    /// - Throws: When the page is not where it should be, or a line is not of the table's form.
+    /// Reads the table.
+    ///
+    /// - Throws: An error if the page is missing or a line is not a row of the table.
     package init() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "docs/access.md")

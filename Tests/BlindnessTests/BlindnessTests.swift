@@ -6,18 +6,18 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitEncryption
 
-/// A real cloud process on a real disk, with somebody listening on the wire: whatever people encrypt is found nowhere.
+/// Searches the disk of a cloud process and its recorded traffic for encrypted values and keys.
 @Suite struct BlindnessTests {
     private static let container = "iCloud.com.example.blindness"
     private static let password = "correct horse 4711 battery"
     private static let laterPassword = "incorrect zebra 1174 staple"
-    /// What a cloud asks of passwords.
+    /// The minimum rounds of key derivation.
     private static let rounds = PasswordProof.roundsDefault
 
-    /// Something that is not encrypted: found everywhere, or the search itself is blind.
+    /// A plain value, which the search has to find, to verify the search itself.
     private static let visible = "visible control 3c6ef372"
 
-    @Test func `B-TM-01 B-E2E-01 store, files, log and wire show nothing of what was encrypted, and no key`()
+    @Test func `B-TM-01 B-E2E-01 store, files, log and traffic contain no encrypted value and no key in plain form`()
         async throws
     {
         let cloud = try CloudProcess(logLevel: "trace")
@@ -26,16 +26,17 @@ import Testing
         defer { tap.close() }
         let home = FileManager.default.temporaryDirectory.appending(path: "welkin-blind-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: home) }
-        let devices = try People(cloud, tap, home: home, container: Self.container, rounds: Self.rounds)
+        let devices = try TappedDevices(cloud, tap, home: home, container: Self.container, rounds: Self.rounds)
 
-        // Sign-up, a second device with the password alone, another password, recovery.
+        // Sign-up, a second device with the password, a new password, recovery.
         let (a, words) = try await devices.signUp(Self.password)
         let b = try await devices.signIn("b", Self.password)
         try await a.changePassword(from: Self.password, to: Self.laterPassword)
-        let c = try await devices.recover("c", words, Self.laterPassword)
+        let c = try await devices.recover("c", words: words, password: Self.laterPassword)
 
         let canaries = Canaries()
-        let record = try await live(a.container, b.container, c.container, canaries, home)
+        let record = try await writeAndRead(
+            on: (a.container, b.container, c.container), canaries: canaries, files: home)
         let keys =
             try keyNeedles(a, record)
             + assetNeedles(try await b.container.privateCloudDatabase.record(for: record.recordID))
@@ -49,7 +50,7 @@ import Testing
                 Needle("two recovery words", text: words.prefix(2).joined(separator: "\",\"")),
             ]
 
-        // What the cloud still holds in memory it has to show as well.
+        // Stops the cloud, so that data in its memory is written.
         cloud.kill()
         let hay = try Hay(cloud: cloud, tap: tap)
         let search = NeedleSearch(secrets)
@@ -63,10 +64,11 @@ import Testing
         #expect(hay.bytes > 500_000)
     }
 
-    /// Every way of writing and reading.
-    private func live(
-        _ a: CKContainer, _ b: CKContainer, _ c: CKContainer, _ canaries: Canaries, _ home: URL
+    /// Writes and reads in all ways.
+    private func writeAndRead(
+        on containers: (CKContainer, CKContainer, CKContainer), canaries: Canaries, files home: URL
     ) async throws -> CKRecord {
+        let (a, b, c) = containers
         let zone = try await a.privateCloudDatabase.save(CKRecordZone(zoneName: "Diary"))
         let file = home.appending(path: "canary")
         try canaries.file.write(to: file)
@@ -85,7 +87,7 @@ import Testing
         canaries.fill(inDefaultZone.encryptedValues)
         try await a.privateCloudDatabase.save(inDefaultZone)
 
-        // Another device changes, and a third one meets a conflict.
+        // A second device changes a record, and a third one gets a conflict.
         let onB = try await b.privateCloudDatabase.record(for: record.recordID)
         #expect(onB.encryptedValues["text"] as? String == canaries.text)
         #expect((onB["drawing"] as? CKAsset)?.fileURL.flatMap { try? Data(contentsOf: $0) } == canaries.file)
@@ -109,7 +111,7 @@ import Testing
         return record
     }
 
-    /// The random keys that files are sealed with, as another device opened them.
+    /// Returns the random keys of files, as another device opened them.
     private func assetNeedles(_ record: CKRecord) -> [Needle] {
         let assets = [record["drawing"] as? CKAsset].compactMap { $0 } + (record["drawings"] as? [CKAsset] ?? [])
         let secrets = assets.compactMap { $0.lastKept?.secret }
@@ -117,8 +119,8 @@ import Testing
         return secrets.map { Needle("a file's key", bytes: Array($0.bytes.prefix(32))) }
     }
 
-    /// Every key that a device uses for a record.
-    private func keyNeedles(_ device: People.Person, _ record: CKRecord) throws -> [Needle] {
+    /// Returns all keys that a device uses for a record.
+    private func keyNeedles(_ device: TappedDevices.Device, _ record: CKRecord) throws -> [Needle] {
         let secret = try device.container.connection.cloud.account.secret()
         let owner = try #require(device.userRecordName)
         let root = secret.root(container: Self.container, environment: "development")

@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// Values of every type that exist nowhere else, to be encrypted and then searched for.
+/// Unique values of every type, to be encrypted and searched for.
 struct Canaries {
     let text = "canary text 8c1f4e27 über dem Wasser"
     let longText = String(repeating: "canary paragraph 55d0ab13. ", count: 40)
@@ -12,10 +12,10 @@ struct Canaries {
     let place = CLLocation(latitude: 48.137_154_391, longitude: 11.576_124_283)
     let texts = ["canary element one 71e9", "canary element two 0b5d"]
     let wholes: [Int64] = [6_117_208_364_925_171, 5_550_123_406_789_011]
-    /// Of a file.
+    /// The content of a file.
     let file = Data(String(repeating: "canary file 9e3779b97f4a7c15, line after line\n", count: 6000).utf8)
 
-    /// Written in place of the first ones, so that old versions are searched for too.
+    /// Values that replace the first ones, so that old versions are also searched for.
     let laterText = "canary revision 2f6a, the second thought"
 
     func fill(_ values: any CKRecordKeyValueSetting) {

@@ -1,14 +1,16 @@
 import CloudUnderTest
 import Foundation
 
-/// Everything of a cloud that somebody else could get hold of.
+/// All bytes of a cloud that an attacker could obtain.
 struct Hay {
-    /// Where it was found, and what.
+    /// The found needles and their locations.
     private(set) var places: [(String, [UInt8])] = []
 
     var bytes: Int { places.reduce(0) { $0 + $1.1.count } }
 
-    /// - Parameter cloud: Stopped.
+    /// Collects the bytes.
+    ///
+    /// - Parameter cloud: A stopped cloud.
     init(cloud: CloudProcess, tap: TrafficTap) throws {
         places.append(("the wire", tap.bytes))
         let files = FileManager.default.enumerator(atPath: cloud.data)

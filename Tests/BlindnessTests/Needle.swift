@@ -1,8 +1,8 @@
 import Foundation
 
-/// Something that must be found nowhere, in every form in which it could lie about.
+/// A secret to search for, in all forms in which it could be stored or sent.
 struct Needle {
-    /// What it is, for the report; never the value.
+    /// The name of the secret for the report; never its value.
     var name: String
     var forms: [[UInt8]]
 
@@ -29,13 +29,13 @@ struct Needle {
         forms += Self.words(number.bitPattern)
     }
 
-    /// Base 64 at each of its three alignments, of both alphabets, and hexadecimal.
+    /// Returns base64 at each of its three alignments in both alphabets, and hexadecimal.
     private static func encodings(of bytes: [UInt8]) -> [[UInt8]] {
         var forms: [[UInt8]] = []
         for shift in 0..<3 {
             let padded = [UInt8](repeating: 0, count: shift) + bytes
             let text = Data(padded).base64EncodedString().replacingOccurrences(of: "=", with: "")
-            // The symbols at both ends hold bits of the neighbours too.
+            // The symbols at both ends also contain bits of adjacent bytes.
             let inner = Array(text.utf8.dropFirst(shift == 0 ? 0 : shift + 1).dropLast(2))
             forms.append(inner)
             forms.append(
@@ -57,17 +57,17 @@ struct Needle {
     }
 }
 
-/// Many needles, looked for in one pass.
+/// A search for many needles in one pass.
 struct NeedleSearch {
     private let needles: [Needle]
-    /// By the first two bytes: the needles and forms that begin so.
+    /// The needles and their forms by their first two bytes.
     private var beginnings: [UInt16: [(needle: Int, form: [UInt8])]] = [:]
     private var mayBegin = [Bool](repeating: false, count: 65_536)
 
     init(_ needles: [Needle]) {
         self.needles = needles
         for (index, needle) in needles.enumerated() {
-            // Shorter ones occur by chance.
+            // Shorter forms occur by chance.
             for form in needle.forms where form.count >= 6 {
                 let beginning = UInt16(form[0]) << 8 | UInt16(form[1])
                 beginnings[beginning, default: []].append((index, form))
@@ -76,7 +76,7 @@ struct NeedleSearch {
         }
     }
 
-    /// The names of the needles that lie in the hay, in any form.
+    /// Returns the names of the needles that occur in the bytes in any form.
     func found(in hay: [UInt8]) -> Set<String> {
         var found: Set<String> = []
         hay.withUnsafeBufferPointer { hay in

@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A wire with an ear: relays connections to a port of this machine and keeps every byte that passes, both ways.
+/// A relay that forwards connections to a local port and records all bytes in both directions.
 final class TrafficTap: Sendable {
     let port: Int
     private let listener: Int32
     private let target: UInt16
     private let heard = Mutex<[UInt8]>([])
 
-    /// Everything that passed so far. Connections are interleaved piece by piece.
+    /// The bytes recorded so far; connections are interleaved.
     var bytes: [UInt8] { heard.withLock { $0 } }
 
     init(to target: Int) throws {
@@ -29,7 +29,7 @@ final class TrafficTap: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// Takes no further connections.
+    /// Stops accepting connections.
     func close() {
         shutdown(listener, Int32(SHUT_RDWR))
         _ = Glibc.close(listener)

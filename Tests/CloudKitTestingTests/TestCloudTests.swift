@@ -5,8 +5,8 @@ import Testing
 
 private let notes = "iCloud.com.example.notes"
 
-/// Runs the body with work that can wait, which is tried again by itself (B-OPS-04).
-private func patiently<Value: Sendable>(
+/// Runs the body with a quality of service at which requests are retried automatically (B-OPS-04).
+private func withRetries<Value: Sendable>(
     _ database: CKDatabase, _ body: (CKDatabase) async throws -> Value
 ) async throws -> Value {
     let configuration = CKOperation.Configuration()
@@ -14,7 +14,7 @@ private func patiently<Value: Sendable>(
     return try await database.configuredWith(configuration: configuration) { try await body($0) }
 }
 
-/// The code that the body fails with.
+/// Returns the error code with which the body fails.
 private func code(_ body: () async throws -> Void) async -> CKError.Code? {
     do {
         try await body()
@@ -25,7 +25,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
 }
 
 @Suite struct TestCloudTests {
-    @Test func `two devices of one person share what a third person does not see`() async throws {
+    @Test func `two devices of one user share records that another user does not see`() async throws {
         try await TestCloud.run { cloud in
             let ada = try await cloud.user("ada")
             let phone = try await ada.device("phone").container(notes).privateCloudDatabase
@@ -55,7 +55,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `the clock is the cloud's, and stands still until it is moved`() async throws {
+    @Test func `the clock is the cloud's, and stands still until it is advanced`() async throws {
         let start = Date(timeIntervalSince1970: 1_800_000_000)
         try await TestCloud.run(clock: TestClock(startingAt: start)) { cloud in
             let database = try await cloud.user().device().container(notes).privateCloudDatabase
@@ -69,7 +69,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `B-THR-02 B-THR-03 a throttled device is told how long, and holds back by itself until then`()
+    @Test func `B-THR-02 B-THR-03 a throttled device gets a retry time, and waits until then by itself`()
         async throws
     {
         try await TestCloud.run { cloud in
@@ -88,7 +88,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `B-THR-01 a quota is met`() async throws {
+    @Test func `B-THR-01 a quota is exceeded`() async throws {
         try await TestCloud.run { cloud in
             let ada = try await cloud.user()
             let database = try await ada.device().container(notes).privateCloudDatabase
@@ -137,7 +137,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `a device without network fails, and goes on when it is back`() async throws {
+    @Test func `a device without network fails, and continues when it is online`() async throws {
         try await TestCloud.run { cloud in
             let device = try await cloud.user().device()
             let database = try await device.container(notes).privateCloudDatabase
@@ -153,7 +153,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `an answer that is lost leaves the save done`() async throws {
+    @Test func `a save whose answer is lost has taken effect`() async throws {
         try await TestCloud.run { cloud in
             let device = try await cloud.user().device()
             let database = try await device.container(notes).privateCloudDatabase
@@ -167,18 +167,18 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `a busy proxy is tried again after the time it names`() async throws {
+    @Test func `a request is retried after the time that a busy proxy names`() async throws {
         try await TestCloud.run { cloud in
             let device = try await cloud.user().device()
             let database = try await device.container(notes).privateCloudDatabase
             device.network.fail(with: .answers(status: 503, retryAfter: 7), to: "zones/list")
             let before = cloud.clock.now
-            #expect(try await patiently(database) { try await $0.allRecordZones().count } == 1)
+            #expect(try await withRetries(database) { try await $0.allRecordZones().count } == 1)
             #expect(cloud.clock.now >= before.addingTimeInterval(7))
         }
     }
 
-    @Test func `signed out, revoked and disabled devices are told so`() async throws {
+    @Test func `signed-out, revoked and disabled devices get the right error`() async throws {
         try await TestCloud.run { cloud in
             let ada = try await cloud.user()
             let device = try await ada.device()
@@ -203,7 +203,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `code that asks for the default container is given the device's`() async throws {
+    @Test func `code that uses the default container gets the device's`() async throws {
         func appCode() async throws -> CKRecord.ID { try await CKContainer.default().userRecordID() }
         try await TestCloud.run { cloud in
             let ada = try await cloud.user("ada")
@@ -215,21 +215,21 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `a waiting device goes on when the test lets time pass`() async throws {
+    @Test func `a waiting device continues when the test advances the clock`() async throws {
         let clock = TestClock()
         clock.skipsWaits = false
         try await TestCloud.run(clock: clock) { cloud in
             let device = try await cloud.user().device()
             let database = try await device.container(notes).privateCloudDatabase
             device.network.fail(with: .answers(status: 503, retryAfter: 60), to: "zones/list")
-            async let zones = patiently(database) { try await $0.allRecordZones().count }
+            async let zones = withRetries(database) { try await $0.allRecordZones().count }
             await clock.waitForSleepers()
             clock.advance(by: .seconds(90))
             #expect(try await zones == 1)
         }
     }
 
-    @Test func `a server that restarts keeps what it acknowledged, and devices find it again`() async throws {
+    @Test func `a restarted server keeps acknowledged changes, and devices find it`() async throws {
         try await TestCloud.run { cloud in
             let ada = try await cloud.user()
             let database = try await ada.device().container(notes).privateCloudDatabase
@@ -277,7 +277,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `B-THR-02 a cloud that is down may keep to itself for how long`() async throws {
+    @Test func `B-THR-02 an outage may have no retry time`() async throws {
         try await TestCloud.run { cloud in
             let database = try await cloud.user().device().container(notes).privateCloudDatabase
             let orders: [() async throws -> Void] = [
@@ -298,7 +298,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `B-THR-02 B-THR-07 files on their way are struck, too`() async throws {
+    @Test func `B-THR-02 B-THR-07 file transfers are throttled, too`() async throws {
         try await TestCloud.run { cloud in
             let device = try await cloud.user().device()
             let database = try await device.container(notes).privateCloudDatabase
@@ -319,7 +319,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `B-THR-07 an answer that is cut is an error, a slow one only late`() async throws {
+    @Test func `B-THR-07 a truncated answer is an error, a slow one is late`() async throws {
         try await TestCloud.run { cloud in
             let device = try await cloud.user().device()
             let database = try await device.container(notes).privateCloudDatabase

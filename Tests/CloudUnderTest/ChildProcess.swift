@@ -1,16 +1,16 @@
 import Foundation
 
-/// A process started by this one, its output in a file.
+/// A child process with its output in a file.
 package final class ChildProcess {
     package let identifier: pid_t
     private var status: Int32?
 
     /// - Parameters:
-    ///   - arguments: The program's path first.
-    ///   - variables: Set over those of this process.
+    ///   - arguments: The program's path and its arguments.
+    ///   - variables: Environment variables that override those of this process.
     ///   - input: The file that the program reads.
-    ///   - output: The file that takes what the program prints; it is added to.
-    ///   - errors: The file that takes what goes to standard error; nil: the same.
+    ///   - output: The file to which the program's standard output is appended.
+    ///   - errors: The file for standard error; nil for the same file.
     package init(
         _ arguments: [String], variables: [String: String], input: String = "/dev/null", output: String,
         errors: String? = nil
@@ -30,7 +30,7 @@ package final class ChildProcess {
         } else {
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
         }
-        // Sockets of other tests in this process: with a copy of one left in a child, closing it would end nothing.
+        // Closes inherited sockets of other tests: with a copy in a child, closing one would not end its connection.
         for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var identifier: pid_t = 0
         let program = arguments[0]
@@ -63,15 +63,15 @@ package final class ChildProcess {
         if status == nil { Foundation.kill(identifier, signal) }
     }
 
-    /// Ends the process at this very instruction.
+    /// Kills the process (SIGKILL).
     package func kill() {
         send(SIGKILL)
         wait()
     }
 
-    /// Waits for the end.
+    /// Waits until the process has ended.
     ///
-    /// - Returns: The exit status; nil when a signal ended it.
+    /// - Returns: The exit status; nil if a signal ended it.
     @discardableResult
     package func wait() -> Int32? {
         while status == nil {
@@ -86,7 +86,7 @@ package final class ChildProcess {
         return (status >> 8) & 0xFF
     }
 
-    /// Processor time used so far, in seconds (Linux; 0 elsewhere): unlike the clock's, not disturbed by others.
+    /// The processor time used so far, in seconds (Linux; 0 elsewhere), which other processes do not affect.
     package var processorSeconds: Double {
         guard let text = try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8),
             let name = text.lastIndex(of: ")")
@@ -96,7 +96,7 @@ package final class ChildProcess {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Bytes of memory that the process has now (Linux; 0 elsewhere).
+    /// The resident memory in bytes (Linux; 0 elsewhere).
     package var residentBytes: Int {
         guard let text = try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
@@ -113,13 +113,13 @@ package final class ChildProcess {
         var pointers = strings.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
         return pointers.withUnsafeMutableBufferPointer { buffer in
-            // Never nil: the list ends with a nil element, so it has one.
+            // Never nil: the list has at least its terminating nil element.
             body(buffer.baseAddress!)
         }
     }
 }
 
-/// A program that could not be started or did not do what it was asked.
+/// The error of a program that could not be started or failed.
 package struct ChildFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var program: String
     package var reason: String

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A real `welkin serve` process on a folder of its own, which can be killed and started again.
+/// A `welkin serve` process with its own folder, which can be killed and restarted.
 package final class CloudProcess {
-    /// Everything this cloud and its users keep; gone after `end`.
+    /// The folder of the cloud and its users, removed by `end`.
     package let folder: String
     package var port: UInt16 { held.number }
     private let held: HeldPort
@@ -15,9 +15,9 @@ package final class CloudProcess {
     /// Starts a cloud on an empty folder.
     ///
     /// - Parameters:
-    ///   - binary: The `welkin` program; nil: the one `Self.program()` finds.
-    ///   - parent: Where the folder goes; nil: the system's folder for temporary files.
-    ///   - logLevel: How much the cloud says.
+    ///   - binary: The `welkin` program; nil for the result of `Self.program()`.
+    ///   - parent: The parent of the folder; nil for the system's temporary folder.
+    ///   - logLevel: The log level of the cloud.
     ///   - arguments: Further options of `welkin serve`.
     ///   - environment: Further variables for `welkin serve`.
     package init(
@@ -38,7 +38,7 @@ package final class CloudProcess {
         try restart()
     }
 
-    /// The program beside the one that runs now, or for `welkin` the one named in `WELKIN_BINARY`.
+    /// Returns the program beside the running one, or for `welkin` that of `WELKIN_BINARY`.
     package static func program(named name: String = "welkin") -> String? {
         var candidates: [String] = []
         if name == "welkin", let named = ProcessInfo.processInfo.environment["WELKIN_BINARY"] {
@@ -55,7 +55,7 @@ package final class CloudProcess {
         }
     }
 
-    /// `kill -9`, and waits until the process is gone.
+    /// Kills the process (SIGKILL) and waits until it has ended.
     package func kill() {
         process?.kill()
         process = nil
@@ -88,13 +88,13 @@ package final class CloudProcess {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Processor time of the server since it was last started, in seconds.
+    /// The processor time of the server since its latest start, in seconds.
     package var processorSeconds: Double { process?.processorSeconds ?? 0 }
 
-    /// Bytes of memory that the server has now.
+    /// The resident memory of the server in bytes.
     package var residentBytes: Int { process?.residentBytes ?? 0 }
 
-    /// Makes an account and an API token of the container, signs a device in, and gives its credentials.
+    /// Creates an account and an API token of the container, signs in a device and returns its credentials.
     package func signIn(container: String, profile: String) throws -> SignedInUser {
         try run(
             "quickstart", "--endpoint", "http://127.0.0.1:\(port)", "--container", container, "--profile", profile,
@@ -131,12 +131,12 @@ package final class CloudProcess {
         var containers: [Container]
     }
 
-    /// Everything the cloud keeps.
+    /// The data folder of the cloud.
     package var data: String { folder + "/data" }
-    /// What it said; each start adds to it.
+    /// The cloud's log; each start appends to it.
     package var log: String { folder + "/log" }
 
-    /// Everything a user's device keeps goes below this cloud's folder.
+    /// The environment variables of devices, whose files are below this cloud's folder.
     private var variables: [String: String] {
         [
             "XDG_DATA_HOME": folder + "/share", "XDG_CONFIG_HOME": folder + "/config", "HOME": folder,

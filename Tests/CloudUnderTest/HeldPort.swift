@@ -1,9 +1,9 @@
 import Foundation
 
-/// A port of this machine, chosen by the system, that it gives to nobody else while this object lives.
+/// A local port, chosen by the system and reserved while this object exists.
 ///
-/// A server may listen there, end, and listen again: the socket that holds the port does not listen itself, and both allow the
-/// port to be shared. Had the port only been looked up, anybody's next connection could take it before the server does.
+/// A server may listen on it repeatedly: the socket that reserves the port does not listen, and both allow the port to be
+/// shared. Without the reservation another connection could take the port before the server does.
 package final class HeldPort: Sendable {
     package let number: UInt16
     private let descriptor: Int32
@@ -12,7 +12,7 @@ package final class HeldPort: Sendable {
         #if canImport(Darwin)
             let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #else
-            // Not for child processes: they would hold the port as well.
+            // Not inherited by child processes, which would reserve the port as well.
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         #endif
         var isShared: Int32 = 1

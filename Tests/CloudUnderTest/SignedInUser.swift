@@ -1,15 +1,17 @@
 import Foundation
 
-/// A user who calls a container's databases with plain requests.
+/// A user whose requests to a container's databases are built as plain HTTP.
 package struct SignedInUser: Sendable {
     package let container: String
     package let userRecordName: String
     package let apiToken: String
     private let query: String
 
+    /// Creates a user from tokens.
+    ///
     /// - Parameters:
-    ///   - apiToken: Says which app calls.
-    ///   - webAuthToken: Says for whom.
+    ///   - apiToken: The token of the app.
+    ///   - webAuthToken: The token of the user.
     package init(container: String, userRecordName: String, apiToken: String, webAuthToken: String) {
         self.container = container
         self.userRecordName = userRecordName
@@ -17,14 +19,14 @@ package struct SignedInUser: Sendable {
         query = "?ckAPIToken=\(Self.percentEncoded(apiToken))&ckWebAuthToken=\(Self.percentEncoded(webAuthToken))"
     }
 
-    /// The request target of an endpoint of a database.
+    /// Returns the request target of a database endpoint.
     package func path(
         _ endpoint: String, in database: String = "private", environment: String = "development"
     ) -> String {
         "/database/1/\(container)/\(environment)/\(database)/\(endpoint)\(query)"
     }
 
-    /// The request target of an endpoint for accounts and devices; `isUser`: as this user.
+    /// Returns the request target of an endpoint for accounts and devices; with `isUser`, as this user.
     package func devicePath(
         _ endpoint: String, isUser: Bool = false, environment: String = "development"
     ) -> String {
@@ -42,7 +44,9 @@ package struct SignedInUser: Sendable {
             #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#)
     }
 
-    /// - Parameter operations: Each as JSON, at most 200 (B-LIM-03).
+    /// Returns a request that modifies records.
+    ///
+    /// - Parameter operations: The operations as JSON, at most 200 (B-LIM-03).
     package func modify(_ operations: [String], zone: String, atomic: Bool = true) -> RawRequest {
         post(
             "records/modify",

@@ -19,7 +19,7 @@ import Testing
         #expect(read.problems.isEmpty)
     }
 
-    @Test func `folded lines are put together, also inside a character`() throws {
+    @Test func `folded lines are unfolded, also inside a character`() throws {
         var bytes = Array("BEGIN:VCARD\nVERSION:4.0\nFN:Zo".utf8)
         bytes += [0xC3, 0x0A, 0x20, 0xAB] + Array("\n  und\n\t Söhne\nEND:VCARD".utf8)
         let read = VCardFile(Data(bytes))
@@ -38,13 +38,13 @@ import Testing
         #expect(property.text == "x, y; z\\n\n1")
     }
 
-    @Test func `a name is parted into components, escaped separators are not separators`() throws {
+    @Test func `a name is split into components, but not at escaped separators`() throws {
         let contact = try contact("N:O'Neil\\; Sons;Ada,Bea;;Dr.;")
         #expect(contact.familyName == "O'Neil; Sons")
         #expect(contact.givenName == "Ada Bea")
     }
 
-    @Test func `the preferred address comes first, photographs are passed over`() throws {
+    @Test func `the preferred address comes first, photographs are skipped`() throws {
         let contact = try contact(
             "EMAIL:second@example.com", "item1.EMAIL;PREF=1:first@example.com", "PHOTO:data:image/png;base64,AAAA",
             "NOTE:data:text/plain;base64,AAAA", "TEL;VALUE=uri;TYPE=cell:tel:+1-212-555-0100", "TEL;HOME:555 0101")
@@ -74,7 +74,7 @@ import Testing
         #expect(Contact.day(text) == day)
     }
 
-    @Test func `a malformed card is skipped and told with its line, the others are read`() {
+    @Test func `a malformed card is skipped and reported with its line, the others are read`() {
         let read = file(
             "FN:outside", "BEGIN:VCARD", "VERSION:4.0", "FN:One", "no colon here", "END:VCARD",
             "BEGIN:VCARD", "VERSION:2.1", "FN:Old", "END:VCARD",
@@ -86,7 +86,7 @@ import Testing
         #expect(read.problems.map(\.line) == [1, 5, 7, 11, 18, 21, 24])
     }
 
-    @Test func `bytes that are no UTF-8 spoil their card alone`() {
+    @Test func `bytes that are not UTF-8 invalidate only their card`() {
         let good = Array("BEGIN:VCARD\nVERSION:4.0\nFN:Good\nEND:VCARD\n".utf8)
         let bad = Array("BEGIN:VCARD\nVERSION:4.0\nFN:".utf8) + [0xFF, 0xFE] + Array("\nEND:VCARD\n".utf8)
         let read = VCardFile(Data(good + bad + good))
@@ -100,9 +100,9 @@ import Testing
         for cut in 0...card.count { _ = VCardFile(Data(card.prefix(cut))).cards.map(Contact.init) }
         for place in card.indices {
             for flip: UInt8 in [0x01, 0x20, 0x80] {
-                var spoiled = card
-                spoiled[place] ^= flip
-                _ = VCardFile(Data(spoiled)).cards.map(Contact.init)
+                var damaged = card
+                damaged[place] ^= flip
+                _ = VCardFile(Data(damaged)).cards.map(Contact.init)
             }
         }
     }

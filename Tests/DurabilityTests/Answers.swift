@@ -1,6 +1,6 @@
 import Foundation
 
-/// The parts of an answer's record that the audit looks at.
+/// The parts of a returned record that the audit checks.
 struct AnsweredRecord: Decodable {
     struct Field: Decodable {
         var value: Int?

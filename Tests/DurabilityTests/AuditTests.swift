@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The judge is judged first: what it must not let pass.
+/// Tests of the audit itself: the violations that it has to find.
 @Suite struct AuditTests {
     private typealias Held = Ledger.Held
 
@@ -13,7 +13,7 @@ import Testing
         try ZoneChangesAnswer(Array(#"{"zones":[\#(text)]}"#.utf8))
     }
 
-    /// A ledger to which two saves were acknowledged.
+    /// Returns a ledger with two acknowledged saves.
     private func ledger() throws -> Ledger {
         var ledger = Ledger()
         ledger.begin([.init(name: "a", mark: 1), .init(name: "b", mark: 2)])
@@ -27,7 +27,7 @@ import Testing
         "a": .present(mark: 1, tag: "t1"), "b": .present(mark: 2, tag: "t2"),
     ]
 
-    @Test func `what is as acknowledged passes`() throws {
+    @Test func `records as acknowledged pass`() throws {
         var ledger = try ledger()
         #expect(ledger.reconcile(with: intact).isEmpty)
     }
@@ -40,7 +40,7 @@ import Testing
         #expect(ledger.reconcile(with: found).count == 1)
     }
 
-    @Test func `an unanswered batch may be there or not, but not by halves`() throws {
+    @Test func `an unanswered batch may have taken effect or not, but not partially`() throws {
         var ledger = try ledger()
         let batch: [Ledger.Item] = [.init(name: "a", mark: 3), .init(name: "b", mark: nil), .init(name: "c", mark: 4)]
         let after: [String: Ledger.Held] = ["a": .present(mark: 3, tag: "t3"), "c": .present(mark: 4, tag: "t4")]

@@ -1,10 +1,10 @@
 import CloudUnderTest
 import SeededChance
 
-/// A reader of one zone's feed: keeps a copy as a device does, and remembers some of the tokens it was given together
-/// with the copy they stood for.
+/// A reader of one zone's changes that maintains a copy as a device does, and keeps some of its tokens together with the copy at
+/// that time.
 struct Follower {
-    /// A token and what the zone was like by it: record name → change tag.
+    /// A token and the content of the zone at it: record name → change tag.
     struct Bookmark {
         var token: String?
         var copy: [String: String]
@@ -15,7 +15,7 @@ struct Follower {
     private(set) var bookmarks = [Bookmark(token: nil, copy: [:])]
     private(set) var faults: [String] = []
     private(set) var pages = 0
-    /// Whether the last page said that there is nothing more; asking again makes sense once somebody has written.
+    /// Whether the last page was the end of the feed; the next fetch waits for a write.
     private(set) var isCaughtUp = false
 
     private var chance: SplitMix64
@@ -26,7 +26,7 @@ struct Follower {
         chance = SplitMix64(seed: seed)
     }
 
-    /// The next page, of a random size.
+    /// Returns a request for the next page, of a random size.
     mutating func next(_ user: SignedInUser) -> RawRequest {
         user.changes(of: zone, since: here.token, limit: Int.random(in: 1...60, using: &chance))
     }
@@ -43,10 +43,10 @@ struct Follower {
         if here.token != bookmarks.last?.token, chance.next(upperBound: UInt(6)) == 0 { keepBookmark() }
     }
 
-    /// Keeps the newest token; a random older one makes room.
+    /// Keeps the newest token and drops a random older one.
     private mutating func keepBookmark() {
         if bookmarks.count == Self.bookmarksMax {
-            // The first one stays: it is the beginning of the feed.
+            // The first one, the beginning of the feed, is kept.
             bookmarks.remove(at: Int.random(in: 1..<bookmarks.count, using: &chance))
         }
         bookmarks.append(here)
@@ -56,7 +56,7 @@ struct Follower {
 extension Follower.Bookmark {
     /// Applies one page.
     ///
-    /// - Returns: What is wrong with it: the same record twice, or a record that has not changed since.
+    /// - Returns: Its violations: a repeated record, or an unchanged one.
     mutating func apply(_ page: ZoneChangesAnswer) -> [String] {
         guard page.serverErrorCode == nil, let records = page.records, let token = page.syncToken else {
             return ["the feed failed: \(page.serverErrorCode ?? "no token") \(page.reason ?? "")"]

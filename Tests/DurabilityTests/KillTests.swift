@@ -2,10 +2,10 @@ import CloudUnderTest
 import Foundation
 import Testing
 
-/// Promise 4: nothing acknowledged is lost, nothing half-done is visible, also after `kill -9` at any instruction.
+/// Promise 4: acknowledged changes survive and partial changes are not visible, also after `kill -9` at any instruction.
 @Suite(.serialized) struct KillTests {
     @Test(.timeLimit(.minutes(5)))
-    func `B-BAT-02 B-CHG-02 what was acknowledged survives kill -9, batches whole, feeds without gaps`() throws {
+    func `B-BAT-02 B-CHG-02 acknowledged changes survive kill -9, batches are whole, feeds have no gaps`() throws {
         let seed =
             ProcessInfo.processInfo.environment["DURABILITY_SEED"].flatMap { UInt64($0) }
             ?? UInt64.random(in: 0...999_999_999)

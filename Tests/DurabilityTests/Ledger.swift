@@ -1,6 +1,6 @@
-/// What one client knows of its records: what was acknowledged, and what was under way when the server died.
+/// The expected records of a client: the acknowledged ones, and those in flight when the server was killed.
 struct Ledger {
-    /// What a record must be like, or may be like.
+    /// An expected state of a record.
     enum Held: Hashable {
         case absent
         case present(mark: Int, tag: String)
@@ -10,29 +10,29 @@ struct Ledger {
         }
     }
 
-    /// One record of a request: the mark it is to carry afterwards, nil for a deletion.
+    /// A record of a request with its mark afterwards, nil for a deletion.
     struct Item: Hashable {
         var name: String
         var mark: Int?
     }
 
     private(set) var held: [String: Held] = [:]
-    /// The request sent and not answered.
+    /// The unanswered request.
     private(set) var underway: [Item] = []
-    /// Requests without an answer that took effect, and that did not.
+    /// The numbers of unanswered requests that took effect, and of those that did not.
     private(set) var unansweredDone = 0
     private(set) var unansweredUndone = 0
 
     var names: [String] { held.keys.sorted() }
 
-    /// Every name that exists or might.
+    /// The names of all records that exist or may exist.
     var touched: [String] { Set(held.keys).union(underway.map(\.name)).sorted() }
 
     mutating func begin(_ items: [Item]) { underway = items }
 
-    /// Takes an acknowledgement.
+    /// Records an acknowledgement.
     ///
-    /// - Returns: What is wrong with it.
+    /// - Returns: Its violations.
     mutating func acknowledge(_ records: [AnsweredRecord]) -> [String] {
         defer { underway = [] }
         guard records.count == underway.count else { return ["\(underway.count) items, \(records.count) answers"] }
@@ -55,9 +55,9 @@ struct Ledger {
         return faults
     }
 
-    /// Compares with what a lookup of `touched` found, and learns what became of the request under way.
+    /// Compares with a lookup of `touched`, and determines the outcome of the unanswered request.
     ///
-    /// - Returns: What is wrong: acknowledged saves that are not there, a batch that is half there.
+    /// - Returns: The violations: missing acknowledged saves, a partial batch.
     mutating func reconcile(with found: [String: Held]) -> [String] {
         var faults: [String] = []
         let unknown = Set(underway.map(\.name))

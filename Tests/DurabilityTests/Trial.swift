@@ -2,7 +2,7 @@ import CloudUnderTest
 import Foundation
 import SeededChance
 
-/// A server that is killed again and again under the load of several clients, and the bookkeeping that judges it.
+/// A server that is killed repeatedly under the load of several clients, and the audit of its data.
 struct Trial {
     private static let zones = ["Left", "Right"]
     private static let writersPerZone = 4
@@ -13,7 +13,7 @@ struct Trial {
     private var chance: SplitMix64
     private var writers: [Writer] = []
     private var followers: [Follower] = []
-    /// The followers that wait for somebody to write, by their number.
+    /// The followers that wait for a write, by their number.
     private var resting: Set<Int> = []
     private var kills = 0
     private var auditFaults: [String] = []
@@ -53,11 +53,11 @@ struct Trial {
 
     func end() { cloud.end() }
 
-    /// Lets everybody work for a random while, kills the server, and takes in what it still had sent.
+    /// Runs the clients for a random time, kills the server and reads the answers that it had sent.
     mutating func writeUntilKilled() throws {
         resting = []
         for index in 0..<exchange.connectionCount { send(on: index) }
-        // Mostly a while under load; now and then a moment after the first requests went out.
+        // Usually a time under load, sometimes an instant after the first requests were sent.
         let period =
             chance.next(upperBound: UInt(5)) == 0
             ? Double.random(in: 0...0.02, using: &chance) : Double.random(in: 0.02...0.5, using: &chance)
@@ -69,7 +69,7 @@ struct Trial {
         while exchange.awaited > 0, let event = exchange.next(until: drained) { try take(event, goesOn: false) }
     }
 
-    /// Starts the server again on the same folder and compares every client's records with what it knows.
+    /// Restarts the server on the same folder and compares its records with every client's ledger.
     mutating func restartAndReconcile() throws {
         try cloud.restart()
         try exchange.reconnect(port: cloud.port)
@@ -80,7 +80,7 @@ struct Trial {
         }
     }
 
-    /// Reads every feed from every token kept, and compares with what the clients know.
+    /// Reads every feed from every kept token and compares it with the ledgers.
     mutating func audit() throws {
         for index in followers.indices {
             let zone = followers[index].zone
@@ -95,7 +95,7 @@ struct Trial {
         }
     }
 
-    /// Pulls from a token to the end: each record at most once, and what results is the truth.
+    /// Pulls from a token to the end and checks that each record occurs at most once and that the result is correct.
     private mutating func audit(_ bookmark: Follower.Bookmark, in zone: String, _ truth: [String: String]) throws {
         var bookmark = bookmark
         var seen: Set<String> = []
@@ -121,7 +121,7 @@ struct Trial {
         if again.records?.isEmpty == false { auditFaults.append("a feed that had ended goes on") }
     }
 
-    /// No increment is lost, and none counts twice.
+    /// Checks that no increment is lost or counted twice.
     ///
     /// - Returns: The counter's change tag.
     private mutating func auditCounter(in zone: String) throws -> String? {

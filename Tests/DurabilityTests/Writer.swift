@@ -1,15 +1,15 @@
 import CloudUnderTest
 import SeededChance
 
-/// One client that creates, changes and deletes records of its own, one request at a time, and counts on a shared record.
+/// A client that creates, changes and deletes its own records, one request at a time, and increments a shared counter.
 struct Writer {
     let name: String
     let zone: String
     private(set) var ledger = Ledger()
-    /// What its requests were answered with and should not have been.
+    /// The violations found in answers.
     private(set) var faults: [String] = []
     private(set) var acknowledged = 0
-    /// Acknowledged increments of the zone's shared counter, and those whose fate is unknown.
+    /// The acknowledged increments of the zone's shared counter, and those with an unknown outcome.
     private(set) var counted = 0
     private(set) var countedPerhaps = 0
     private(set) var conflicts = 0
@@ -35,7 +35,7 @@ struct Writer {
         chance = SplitMix64(seed: seed)
     }
 
-    /// The next thing this client wants to do.
+    /// Returns the next request of this client.
     mutating func next(_ user: SignedInUser) -> RawRequest {
         if chance.next(upperBound: UInt(8)) == 0 {
             awaiting = .counterRead
@@ -67,9 +67,9 @@ struct Writer {
         return user.modify(operations, zone: zone)
     }
 
-    /// Takes an answer.
+    /// Handles an answer.
     ///
-    /// - Returns: A request that has to follow at once, if any.
+    /// - Returns: A request that has to follow immediately, if any.
     mutating func take(status: Int, body: [UInt8], _ user: SignedInUser) throws -> RawRequest? {
         guard status == 200 else {
             faults.append("HTTP \(status): \(String(decoding: body.prefix(300), as: UTF8.self))")
@@ -102,7 +102,7 @@ struct Writer {
         return nil
     }
 
-    /// The connection broke before the answer came.
+    /// Handles a connection that broke before the answer arrived.
     mutating func lose() {
         if awaiting == .counterSaved { countedPerhaps += 1 }
         awaiting = .nothing
@@ -125,7 +125,7 @@ struct Writer {
                 + #""payload":{"value":"\#(payload)","type":"BYTES"}}"#)
     }
 
-    /// Half of the deletions insist on the tag.
+    /// Returns a deletion; half of them check the change tag.
     private mutating func deletion(of name: String) -> String {
         guard let tag = ledger.held[name]?.tag, Bool.random(using: &chance) else {
             return #"{"operationType":"forceDelete","record":{"recordName":"\#(name)"}}"#

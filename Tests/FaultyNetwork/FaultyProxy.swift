@@ -3,9 +3,9 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// A TCP proxy before a cloud that drops, delays, doubles and cuts what passes through it, as its test tells it to.
+/// A TCP proxy in front of a cloud that drops, delays, doubles and cuts requests and answers, as its test decides.
 ///
-/// What `FaultyTransport` does inside a process, this does to real connections. Time is the given clock's, chance is the test's.
+/// Does to real connections what `FaultyTransport` does inside a process. Uses the given clock; the test makes random decisions.
 package final class FaultyProxy: Sendable {
     package typealias Decision = @Sendable (RawMessage) -> NetworkFault?
 
@@ -20,12 +20,12 @@ package final class FaultyProxy: Sendable {
         self.decision = decision
     }
 
-    /// Runs the body beside the proxy, which listens on a port of the system's choosing.
+    /// Runs the body with a proxy, which listens on a port that the system chooses.
     ///
     /// - Parameters:
-    ///   - cloud: The port of this machine where the cloud listens.
-    ///   - decide: The fate of each request; nil lets it through.
-    ///   - body: Gets the proxy and the address at which devices find it.
+    ///   - cloud: The local port of the cloud.
+    ///   - decide: Returns the fault of a request, or nil to pass it on.
+    ///   - body: A function of the proxy and its address.
     package static func run<Value: Sendable>(
         before cloud: Int, timekeeping: ClientClock, decide: @escaping Decision,
         _ body: @escaping @Sendable (FaultyProxy, String) async throws -> Value
@@ -38,10 +38,12 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// Everything that has gone wrong so far.
+    /// The faults injected so far.
     package var happened: [NetworkFault] { faults.withLock { $0 } }
 
-    /// - Returns: Whether the device's connection goes on.
+    /// Passes a request on, with its fault.
+    ///
+    /// - Returns: Whether the device's connection stays open.
     private func pass(_ request: RawMessage, from device: inout RawStream) async throws -> Bool {
         guard let fault = decision(request) else {
             try await device.send(try await forward(request).bytes)
@@ -81,7 +83,7 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// Hands a request to the cloud and waits for what it says.
+    /// Forwards a request to the cloud and returns its answer.
     private func forward(_ request: RawMessage) async throws -> RawMessage {
         try await RawStream.with(try await RawStream.connect(to: cloud)) { cloud in
             try await cloud.send(request.bytes)
@@ -90,7 +92,7 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// Hands a part of a request to the cloud, and leaves it alone with that.
+    /// Forwards a part of a request to the cloud and closes the connection.
     private func forward(_ request: RawMessage, cutAfter count: Int) async throws {
         try await RawStream.with(try await RawStream.connect(to: cloud)) { cloud in
             try await cloud.send(request.head + request.body.prefix(count))

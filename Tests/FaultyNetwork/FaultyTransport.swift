@@ -2,29 +2,29 @@ import CloudKitClient
 import Foundation
 import Synchronization
 
-/// What happens to one request on its way.
+/// A fault of one request.
 package enum NetworkFault: Hashable, Sendable {
-    /// No connection is made; the server hears nothing.
+    /// No connection is made.
     case unreachable
     /// The connection breaks before the server has the request.
     case requestLost
-    /// The connection breaks after so many bytes of the request's body.
+    /// The connection breaks after this number of bytes of the request's body.
     case requestCut(after: Int)
-    /// The server does its work, and its answer is lost.
+    /// The server executes the request, and its answer is lost.
     case answerLost
-    /// The server gets the request twice; the answer to the second comes back.
+    /// The server receives the request twice; the second answer arrives.
     case doubled
-    /// The server does its work, and the body of its answer ends after so many bytes.
+    /// The server executes the request, and the body of its answer ends after this number of bytes.
     case cut(after: Int)
-    /// The request waits so long before it is sent.
+    /// The request is sent after this duration.
     case delayed(Duration)
-    /// Somebody before the server answers with this status, in no form the server knows.
+    /// A proxy answers in place of the server, with this status and a body that is not the server's.
     case refused(status: Int, retryAfter: Int?)
 }
 
-/// A transport over a network that loses, doubles, delays and cuts, as its test tells it to.
+/// A transport that loses, doubles, delays and cuts requests and answers, as its test decides.
 ///
-/// Time is the given clock's, chance is the test's: nothing here waits or rolls dice by itself.
+/// Uses the given clock; the test makes random decisions.
 package final class FaultyTransport: Transport {
     package typealias Decision = @Sendable (TransportRequest) -> NetworkFault?
 
@@ -33,7 +33,9 @@ package final class FaultyTransport: Transport {
     private let decision: Mutex<Decision>
     private let faults = Mutex<[NetworkFault]>([])
 
-    /// - Parameter decide: The fate of each request; nil lets it through.
+    /// Creates a transport.
+    ///
+    /// - Parameter decide: Returns the fault of a request, or nil to pass it on.
     package init(
         over base: any Transport, timekeeping: ClientClock, decide: @escaping Decision = { _ in nil }
     ) {
@@ -42,10 +44,10 @@ package final class FaultyTransport: Transport {
         decision = Mutex(decide)
     }
 
-    /// Changes the weather.
+    /// Replaces the decisions about faults.
     package func decide(_ decide: @escaping Decision) { decision.withLock { $0 = decide } }
 
-    /// Everything that has gone wrong so far.
+    /// The faults injected so far.
     package var happened: [NetworkFault] { faults.withLock { $0 } }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {

@@ -1,8 +1,8 @@
-/// One HTTP/1.1 message as it stood on the wire.
+/// One HTTP/1.1 message in its bytes on the wire.
 package struct RawMessage: Hashable, Sendable {
     /// The first line and the header, with the empty line after it.
     package var head: [UInt8]
-    /// With the frames of chunks, if it came in chunks.
+    /// The body, with the framing of a chunked one.
     package var body: [UInt8]
 
     package init(head: [UInt8], body: [UInt8]) {
@@ -12,13 +12,13 @@ package struct RawMessage: Hashable, Sendable {
 
     package var bytes: [UInt8] { head + body }
 
-    /// `GET /health HTTP/1.1`
+    /// The first line, such as `GET /health HTTP/1.1`.
     package var firstLine: String { lines.first ?? "" }
     package var method: String { String(firstLine.prefix { $0 != " " }) }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     ///
-    /// - Parameter name: In lower case.
+    /// - Parameter name: The name in lower case.
     package func header(_ name: String) -> String? {
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name else { continue }

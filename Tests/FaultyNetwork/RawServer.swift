@@ -5,23 +5,23 @@ import NIOPosix
     import NIOSSL
 #endif
 
-/// A server that says, byte for byte, what its script says; on a port of the system's choosing.
+/// A server that sends the exact bytes of its script, on a port that the system chooses.
 package struct RawServer: Sendable {
-    /// What the server does with one connection, the first of which has number 0. When it ends, the connection is closed.
+    /// The script for a connection, the first of which has number 0. The connection is closed at its end.
     package typealias Script = @Sendable (_ stream: inout RawStream, _ connection: Int) async throws -> Void
 
     package let port: Int
 
-    /// Runs the body beside the server.
+    /// Runs the body with a server.
     ///
-    /// - Parameter identity: What the server shows for itself over TLS; nil: it speaks plain TCP.
+    /// - Parameter identity: The server's TLS certificate; nil for plain TCP.
     package static func run<Value: Sendable>(
         identity: Identity? = nil, _ script: @escaping Script,
         body: @escaping @Sendable (RawServer) async throws -> Value
     ) async throws -> Value {
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // A connection that is still in the queue when the server ends is nobody's: nothing is read, and nothing made of it.
+            // A connection that is still queued when the server ends is never read.
             .childChannelOption(.autoRead, value: false)
             .bind(host: "127.0.0.1", port: 0) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -60,7 +60,7 @@ package struct RawServer: Sendable {
                     let connection = number
                     number += 1
                     group.addTask {
-                        // The other side may leave whenever it likes; what it then thinks is what is tested.
+                        // The client may close at any time; tests check the client's behaviour.
                         try? await RawStream.with(Self.opened(client)) { try await script(&$0, connection) }
                     }
                 }
@@ -70,7 +70,7 @@ package struct RawServer: Sendable {
 }
 
 extension RawServer {
-    /// The place in a connection where bytes are as they travel.
+    /// The name of the handler below TLS.
     static let wireName = "wire"
 
     private final class Wire: ChannelInboundHandler {
@@ -81,7 +81,7 @@ extension RawServer {
     package struct Identity: Sendable {
         package var certificate: String
         package var key: String
-        /// What the server offers to speak behind TLS (ALPN), what it likes best first; none: it offers nothing.
+        /// The protocols offered by ALPN, in order of preference.
         package var protocols: [String] = []
 
         package init(certificate: String, key: String) {

@@ -9,13 +9,13 @@ import NIOPosix
     import Darwin
 #endif
 
-/// One TCP connection, byte for byte.
+/// A TCP connection of raw bytes.
 package struct RawStream {
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let channel: any Channel
     private var held: [UInt8] = []
 
-    /// Runs the body with an open connection, and closes it afterwards.
+    /// Runs the body with an open connection and closes it afterwards.
     static func with<Value: Sendable>(
         _ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>,
         _ body: @escaping @Sendable (inout RawStream) async throws -> Value
@@ -25,7 +25,7 @@ package struct RawStream {
             var stream = RawStream(
                 inbound: inbound.makeAsyncIterator(), channel: raw)
             let value = try await body(&stream)
-            await stream.sayGoodbye()
+            await stream.closeOutput()
             return value
         }
     }
@@ -50,10 +50,10 @@ package struct RawStream {
 
     // MARK: Reading
 
-    /// The next whole request; nil when the other side has closed.
+    /// Reads the next request; nil if the other side has closed.
     package mutating func request() async throws -> RawMessage? { try await message { _ in true } }
 
-    /// The next whole answer; nil when the other side has closed.
+    /// Reads the next answer; nil if the other side has closed.
     mutating func answer(to method: String) async throws -> RawMessage? {
         try await message { head in
             let status = head.firstLine.split(separator: " ").dropFirst().first
@@ -75,14 +75,14 @@ package struct RawStream {
         return message
     }
 
-    /// The next so many bytes; nil when the other side has closed before.
+    /// Reads this number of bytes; nil if the other side closes before.
     package mutating func bytes(_ count: Int) async throws -> [UInt8]? {
         while held.count < count { guard try await readSome() else { return nil } }
         defer { held.removeFirst(count) }
         return Array(held.prefix(count))
     }
 
-    /// Reads at least so many bytes and forgets them.
+    /// Reads and discards at least this number of bytes.
     package mutating func swallow(_ count: Int) async throws {
         while held.count < count { guard try await readSome() else { return } }
         held = []
@@ -119,25 +119,25 @@ package struct RawStream {
     package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
     package func send(_ bytes: [UInt8]) async throws {
-        // Not by the writer, which does not say when bytes have left: what was sent has to arrive before the connection ends.
+        // Through the channel and not the writer, which does not report when bytes have left: they have to arrive before the end.
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// Closes; when this returns, the other side can know.
+    /// Closes the connection so that the other side can detect it.
     package func close() async throws {
-        await sayGoodbye()
+        await closeOutput()
         try? await channel.close().get()
     }
 
-    /// A process that another test starts at this moment may have inherited the socket: closing alone then ends nothing.
-    private func sayGoodbye() async { try? await channel.close(mode: .output).get() }
+    /// Shuts down the output: a process started by another test may have inherited the socket, and closing would not end it.
+    private func closeOutput() async { try? await channel.close(mode: .output).get() }
 
-    /// Closes in a way that the other side cannot take for an orderly end.
+    /// Resets the connection, which the other side cannot mistake for an orderly end.
     package func reset() async throws {
         let options = channel as? any SocketOptionProvider
         try await options?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
         try await channel.eventLoop.submit { [channel] in
-            // Below TLS, which would say goodbye first.
+            // Below TLS, which would send its closing alert first.
             if let wire = try? channel.pipeline.syncOperations.context(name: RawServer.wireName) {
                 wire.close(promise: nil)
             } else {

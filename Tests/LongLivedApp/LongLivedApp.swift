@@ -1,12 +1,12 @@
 import CloudKit
 
-/// An app whose process ends in the middle of a long-lived save, and that asks for it in its next life. A test starts it.
+/// An app whose process ends in the middle of a long-lived save and resumes it in the next process. A test starts it.
 ///
-/// - `save persisted|answered NAME`: saves a record of this name; the process ends (SIGKILL) once the operation was written down,
-///   or once it has its answer and before the app is told that it is done.
-/// - `resume`: takes up whatever operations there are and waits for their end.
+/// - `save persisted|answered NAME`: saves a record of this name; the process is killed (SIGKILL) once the operation is persisted,
+///   or once it has its answer and before it is reported as finished.
+/// - `resume`: resumes all persisted operations and waits for their end.
 ///
-/// Prints a line for each thing that happens.
+/// Prints a line per event.
 @main
 struct LongLivedApp {
     static func main() async throws {
@@ -62,7 +62,7 @@ struct LongLivedApp {
             operation.modifyRecordsResultBlock = { result in
                 if case .failure(let error) = result { say("ended \((error as? CKError)?.code.rawValue ?? 0)") }
             }
-            // Comes when the operation is finished, and so forgotten.
+            // Called when the operation is finished and therefore removed.
             operation.completionBlock = { continuation.resume() }
             CKContainer.default().privateCloudDatabase.add(operation)
         }

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// The browser's half of Web Push, written from the RFCs apart from the cloud's half: it opens messages and checks who signed.
+/// The browser's side of Web Push, implemented from the RFCs independently of the cloud's side: decrypts messages.
 package struct Browser: Sendable {
     package let key: P256.KeyAgreement.PrivateKey
     /// 16 bytes.
@@ -12,20 +12,20 @@ package struct Browser: Sendable {
         authentication = (0..<16).map { _ in .random(in: 0...255) }
     }
 
-    /// - Parameters: In base 64 for URLs.
+    /// Creates a browser from its secrets, in base64url.
     package init(privateKey: String, authentication: String) throws {
         key = try P256.KeyAgreement.PrivateKey(rawRepresentation: Base64.bytes(privateKey))
         self.authentication = try Base64.bytes(authentication)
     }
 
-    /// What `PushSubscription.toJSON()` gives.
+    /// Returns the JSON of `PushSubscription.toJSON()`.
     package func subscription(endpoint: String) -> String {
         let publicKey = Base64.text(Array(key.publicKey.x963Representation))
         return
             #"{"endpoint":"\#(endpoint)","expirationTime":null,"keys":{"p256dh":"\#(publicKey)","auth":"\#(Base64.text(authentication))"}}"#
     }
 
-    /// Opens a message of one record (RFC 8188 §2, RFC 8291 §3).
+    /// Decrypts a message of one record (RFC 8188 §2, RFC 8291 §3).
     package func open(_ body: [UInt8]) throws -> [UInt8] {
         guard body.count > 21 else { throw Unreadable(what: "header") }
         let salt = Array(body[..<16])
@@ -36,10 +36,10 @@ package struct Browser: Sendable {
         let shared = try key.sharedSecretFromKeyAgreement(with: .init(x963Representation: sender))
         let secret = shared.withUnsafeBytes { Array($0) }
         let info = Array("WebPush: info\u{0}".utf8) + Array(key.publicKey.x963Representation) + sender
-        let material = Self.expand(Self.code(authentication, secret), info, 32)
+        let material = Self.expand(Self.code(authentication, secret), info: info, bytes: 32)
         let root = Self.code(salt, material)
-        let contentKey = Self.expand(root, Array("Content-Encoding: aes128gcm\u{0}".utf8), 16)
-        let nonce = Self.expand(root, Array("Content-Encoding: nonce\u{0}".utf8), 12)
+        let contentKey = Self.expand(root, info: Array("Content-Encoding: aes128gcm\u{0}".utf8), bytes: 16)
+        let nonce = Self.expand(root, info: Array("Content-Encoding: nonce\u{0}".utf8), bytes: 12)
         let plain = try AES.GCM.open(
             .init(nonce: .init(data: nonce), ciphertext: sealed.dropLast(16), tag: sealed.suffix(16)),
             using: SymmetricKey(data: contentKey))
@@ -49,22 +49,22 @@ package struct Browser: Sendable {
         return Array(plain[..<mark])
     }
 
-    /// HKDF by hand, as RFC 8291 §3.4 spells it out.
+    /// Returns an HMAC, the step of HKDF in RFC 8291 §3.4.
     private static func code(_ key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
     }
 
-    private static func expand(_ root: [UInt8], _ info: [UInt8], _ count: Int) -> [UInt8] {
+    private static func expand(_ root: [UInt8], info: [UInt8], bytes count: Int) -> [UInt8] {
         Array(code(root, info + [1]).prefix(count))
     }
 }
 
-/// A message that a browser would not take.
+/// The error of a message that a browser would reject.
 package struct Unreadable: Error, Hashable, Sendable {
     package var what: String
 }
 
-/// Base 64 for URLs, without padding.
+/// Base64url without padding.
 package enum Base64 {
     package static func text(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")

@@ -2,9 +2,9 @@ import Crypto
 import Foundation
 import TextEncodings
 
-/// What a push service reads from `Authorization: vapid …` (RFC 8292).
+/// The content of `Authorization: vapid …` (RFC 8292), as a push service reads it.
 package struct Signature: Hashable, Sendable {
-    /// The signer's public key, in base 64 for URLs.
+    /// The signer's public key, in base64url.
     package var key: String
     package var audience: String
     /// Seconds since 1970.
@@ -22,7 +22,9 @@ package struct Signature: Hashable, Sendable {
         var sub: String?
     }
 
-    /// - Throws: `Unreadable` if it is not signed by the key it names.
+    /// Parses the header and checks its signature.
+    ///
+    /// - Throws: `Unreadable` if the signature is not by the header's key.
     package init(_ header: String) throws {
         guard header.hasPrefix("vapid ") else { throw Unreadable(what: "scheme") }
         var values: [Substring: Substring] = [:]

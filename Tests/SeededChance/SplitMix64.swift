@@ -1,4 +1,4 @@
-/// A generator whose sequence a seed decides, so that a run that failed can be repeated.
+/// A random number generator with a seed, so that a failed run can be repeated.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -1,29 +1,29 @@
 import CloudKitModel
 import CloudKitServer
 
-/// What a device's app remembers of one zone.
+/// A device's copy of one zone.
 struct ZoneCache {
     var token: String?
     var records: [String: Record] = [:]
 }
 
-/// A device of somebody: what it knows, and nothing else. As a value, it can be stored and read back as by a process that dies.
+/// The state of a device. As a value, it can be stored and restored as by a process that crashes.
 struct Device {
     let name: String
     let person: Int
     var caller: Caller
     var keys: DeviceKeys
-    /// Of the private and the shared database.
+    /// The change tokens of the private and the shared database.
     var databaseTokens: [DatabaseScope: String] = [:]
     var zones: [Place: ZoneCache] = [:]
-    /// Zones that the database's feed has named and that were not fetched to the end since.
+    /// The changed zones that are not completely fetched.
     var stale: Set<Place> = []
-    /// The key epochs of zones in which their trees were looked at last.
+    /// The key epochs of zones at the last lookup of their trees.
     var looks: [Place: UInt32] = [:]
-    /// Zones in which somebody takes part who has other keys by now, as one hears from them: the cloud's feeds do not tell.
+    /// The zones with participants whose keys were replaced, as reported by the participants; the feeds do not show it.
     var suspect: Set<Place> = []
 
-    /// The records of a zone as this device knows them, shares left out, in the order of their names.
+    /// The records of this device's copy of a zone without shares, ordered by name.
     func records(in place: Place) -> [Record] {
         (zones[place]?.records ?? [:]).values.filter { $0.sharing == nil }.sorted {
             $0.id.recordName < $1.id.recordName
@@ -38,7 +38,7 @@ struct Device {
 
     func scope(of place: Place) -> DatabaseScope { place.owner == person ? .private : .shared }
 
-    /// A query that was not read to the end.
+    /// An unfinished query.
     var cursor: Cursor?
 
     mutating func keep(_ record: Record, in place: Place) {
@@ -46,7 +46,7 @@ struct Device {
     }
 }
 
-/// What becomes of one request on its way.
+/// The fate of a request in the network.
 enum Fate: String {
     case arrives, requestLost, answerLost, doubled
 }

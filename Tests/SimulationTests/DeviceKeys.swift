@@ -4,24 +4,24 @@ import CloudKitModel
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// What a device keeps in files about keys: it survives its processes.
+/// The stored key information of a device, which survives its processes.
 final class DeviceFiles {
     var pins = IdentityPins()
     var epochs = HighestSeenEpochs()
-    /// The secrets of links by which it came to shares.
+    /// The secrets of used links.
     var links: [RecordPlace: ShareLinkSecret] = [:]
-    /// Identities that people have replaced: what is signed with them waits for its successor.
+    /// The replaced identities; data signed with them waits for its successor.
     var formerIdentities: Set<Fingerprint> = []
 }
 
-/// The keys of a device, handled by the framework's own code.
+/// The keys of a device, managed by the framework's code.
 struct DeviceKeys {
     let files: DeviceFiles
-    /// Who means to go on reading with these keys.
+    /// The spy that keeps these keys.
     let spy: Spy
-    /// What came through shares, by zone; in memory only.
+    /// The keys received through shares by zone, in memory only.
     private var shared: [ZonePlace: SharedKeys] = [:]
-    /// The versions of share records that were opened.
+    /// The versions of opened share records.
     private var opened: [RecordPlace: ChangeTag] = [:]
 
     init(_ spy: Spy, files: DeviceFiles = DeviceFiles()) {
@@ -31,18 +31,18 @@ struct DeviceKeys {
 
     var access: ShareKeyAccess { spy.access }
 
-    /// What came through shares of a zone, as it is in memory.
+    /// Returns the keys received through shares of a zone.
     func memory(of zone: ZonePlace) -> SharedKeys? { shared[zone] }
 
-    /// A process ends.
+    /// Ends the process, which clears the memory.
     mutating func forgetMemory() {
         shared = [:]
         opened = [:]
     }
 
-    /// The keys of a zone with all that its cached records say.
+    /// Returns the keys of a zone, including those from its cached records.
     ///
-    /// - Throws: `CallFailure` for what looks as if somebody had tampered with it.
+    /// - Throws: `CallFailure` for data that appears to be tampered with.
     mutating func zone(_ place: ZonePlace, _ cache: ZoneCache?) throws -> ZoneKeys {
         let known = shared[place] ?? SharedKeys(place)
         var keys = ZoneKeys(access, place: place, epoch: files.epochs.epoch(of: place) ?? 0, shared: known)
@@ -58,7 +58,7 @@ struct DeviceKeys {
         return keys
     }
 
-    /// - Returns: false: its newest key comes from somebody who has other keys by now; the owner's next device hands out another.
+    /// - Returns: false if its newest key is from a user whose keys were replaced; the owner's next device sends another.
     private func open(_ record: Record, with keys: inout ZoneKeys) throws -> Bool {
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
         let link = keys.isOwn ? nil : files.links[share] ?? keys.shared.links[share.name]
@@ -84,9 +84,9 @@ struct DeviceKeys {
         return !isOutdated
     }
 
-    /// The secret part of the link of a share that the account owns.
+    /// Returns the secret of the link of the account's own share.
     ///
-    /// - Parameter seat: The participant whose one-time link it is; nil: the link for all.
+    /// - Parameter seat: The participant of the one-time link; nil for the public link.
     func linkFragment(of share: String, seat: String? = nil, in zone: ZonePlace) -> String {
         access.root.linkSecret(of: RecordPlace(zone: zone, name: share), participant: seat).fragment
     }
@@ -98,7 +98,7 @@ struct DeviceKeys {
 
     mutating func keep(_ keys: ZoneKeys) { shared[keys.place] = keys.shared }
 
-    /// The newest key of a share that the account owns, if an administrator began its epoch.
+    /// Returns the newest key of the account's own share if an administrator began its epoch.
     func administratorsKey(of share: RecordPlace, _ sharing: Share) -> ShareKey? {
         guard let newest = sharing.keys?.epochs.first, let wrap = newest.wrap, let seat = sharing.currentParticipantID,
             let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
@@ -111,7 +111,7 @@ struct DeviceKeys {
         return key
     }
 
-    /// Makes keys of a share.
+    /// Creates keys of a share.
     func making(_ key: ShareKey, _ keys: ZoneKeys) -> ShareKeyMaking {
         let files = files
         return ShareKeyMaking(
@@ -123,7 +123,7 @@ struct DeviceKeys {
     }
 }
 
-/// Somebody's account as the cloud and the devices have it.
+/// The account of a user on its devices.
 struct AccountKeys {
     var secret: AccountSecret
     var identity: [UInt8]

@@ -1,22 +1,22 @@
 import AccessTable
 import CloudKitModel
 
-/// A zone, by whose it is.
+/// A zone of an owner.
 struct Place: Hashable, Comparable, CustomStringConvertible {
     var owner: Int
     var zone: String
 
-    var description: String { "\(People.names[owner])/\(zone)" }
+    var description: String { "\(SimulatedUsers.names[owner])/\(zone)" }
 
     static func < (left: Place, right: Place) -> Bool { (left.owner, left.zone) < (right.owner, right.zone) }
 }
 
-/// What a record holds, as its reader sees it.
+/// The content of a record, as a reader sees it.
 struct Content: Hashable, CustomStringConvertible {
     var parent: String?
-    /// The share of which it is the root.
+    /// The share whose root it is.
     var share: String?
-    /// Plain fields as JSON, encrypted ones as what a device finds when it opens them.
+    /// Plain fields as JSON, encrypted ones with their decrypted values.
     var fields: [String: String] = [:]
 
     var description: String {
@@ -25,27 +25,27 @@ struct Content: Hashable, CustomStringConvertible {
     }
 }
 
-/// What the cloud should hold and who should reach it: too simple to be wrong.
+/// A simple model of the cloud's expected content and access.
 ///
-/// Who may do what is read from `docs/access.md`.
+/// The permissions are read from `docs/access.md`.
 struct Model {
     struct Seat: Hashable {
         var isAdministrator = false
         var isPublic = false
         var permission: ParticipantPermission
         var hasAccepted = false
-        /// Whether the cloud knows whose it is: nobody had an account for the address, as long as not.
+        /// Whether the address belongs to a known account.
         var isBound = true
     }
 
     struct Tree: Hashable {
-        /// nil: the whole zone.
+        /// The root record; nil for the whole zone.
         var root: String?
         var guid: String
         var openTo = ParticipantPermission.none
-        /// By person.
+        /// The participants by user.
         var seats: [Int: Seat] = [:]
-        /// Seats for whoever opens their links first, by participant.
+        /// The open slots of one-time links, by participant.
         var openSeats: [String: ParticipantPermission] = [:]
         var allowsRequests = false
         var requesters: Set<Int> = []
@@ -60,13 +60,13 @@ struct Model {
         var incarnation = 0
         var keyEpoch: UInt32 = 0
         var items: [String: Content] = [:]
-        /// How the records were keyed by those who saved them last.
+        /// The keys of the records at their last save.
         var protections: [String: Protection] = [:]
         var trees: [String: Tree] = [:]
-        /// In which key epoch records were deleted last: others of their names have the same keys in it.
+        /// The key epochs of the last deletions; new records of the same names have the same keys in that epoch.
         var deletions: [String: UInt32] = [:]
 
-        /// Everything in it goes.
+        /// Removes all content.
         mutating func end(_ state: State) {
             self.state = state
             items = [:]
@@ -89,8 +89,8 @@ struct Model {
         set { zones[place] = newValue }
     }
 
-    /// What the table says of a verb in the shared database.
-    func word(_ object: String, _ verb: String, _ role: AccessTable.Role) -> String {
+    /// Returns the table's entry for a verb in the shared database.
+    func word(for verb: String, object: String, role: AccessTable.Role) -> String {
         words[["shared", object, verb, role.rawValue]] ?? "no such cell: \(object), \(verb), \(role.rawValue)"
     }
 }
@@ -98,7 +98,7 @@ struct Model {
 // MARK: Trees
 
 extension Model.Zone {
-    /// The share that a record belongs to: the first root on its way up, or that of the whole zone.
+    /// Returns the share of a record: that of its nearest root, or the zone-wide one.
     func tree(of name: String) -> String? {
         if trees[name] != nil { return name }
         if let whole = trees.first(where: { $0.value.root == nil }) { return whole.key }
@@ -112,7 +112,7 @@ extension Model.Zone {
 
     func children(of name: String) -> [String] { items.filter { $0.value.parent == name }.map(\.key) }
 
-    /// A record and all below it.
+    /// Returns a record and its descendants.
     func subtree(of name: String) -> [String] { [name] + children(of: name).flatMap(subtree) }
 
     func isRoot(_ name: String) -> Bool { items[name]?.share != nil }
@@ -123,16 +123,16 @@ extension Model.Zone {
 // MARK: Links
 
 extension Model.Tree {
-    /// What the holder of a link may do with it.
+    /// The access that a link grants to a user.
     enum Verdict: Hashable {
         case owner, hide, join, mayNeedVerification
         case participant(Model.Seat)
-        /// Somebody's own, by their address.
+        /// The user's own slot, by address.
         case seat
         case openSeat(String, ParticipantPermission)
     }
 
-    /// - Parameter openSeat: The participant whose one-time link it is; nil: the link for all.
+    /// - Parameter openSeat: The participant of the one-time link; nil for the public link.
     func verdict(on person: Int, ownedBy owner: Int, openSeat id: String?) -> Verdict {
         if person == owner { return .owner }
         if blocked.contains(person) { return .hide }
@@ -143,7 +143,7 @@ extension Model.Tree {
         return seats.values.contains { !$0.isBound } ? .mayNeedVerification : .hide
     }
 
-    /// - Returns: Why not; nil: done.
+    /// - Returns: The failure; nil for success.
     mutating func accept(_ person: Int, _ verdict: Verdict) -> RequestFailure.Code? {
         switch verdict {
         case .owner: return nil
@@ -162,7 +162,7 @@ extension Model.Tree {
         return nil
     }
 
-    /// - Returns: What the one who asks learns.
+    /// - Returns: The failure that the requester gets, or nil.
     mutating func ask(_ person: Int, _ verdict: Verdict) -> RequestFailure.Code? {
         switch verdict {
         case .participant(let seat): return seat.hasAccepted ? nil : .participantAlreadyInvited
@@ -178,7 +178,7 @@ extension Model.Tree {
 // MARK: Access
 
 extension Model.Tree {
-    /// Whom the table speaks of.
+    /// Returns the role of a user in the table.
     func role(of person: Int) -> AccessTable.Role {
         guard let seat = seats[person] else { return .stranger }
         if !seat.hasAccepted { return .pending }
@@ -200,7 +200,7 @@ extension Model.Tree {
 }
 
 extension Model {
-    /// What somebody is in a zone beyond its records: the role in any of its shares.
+    /// Returns a user's role in a zone: that in any of its shares.
     func role(of person: Int, in place: Place) -> AccessTable.Role {
         if place.owner == person { return .owner }
         let trees = self[place].trees.sorted { $0.key < $1.key }.map(\.value)
@@ -209,19 +209,20 @@ extension Model {
 
     func isMember(_ person: Int, of place: Place) -> Bool { self[place].trees.values.contains { $0.isMember(person) } }
 
-    /// The word for what somebody who is not the owner does with a record that is there.
+    /// Returns the table's entry for a participant's operation on an existing record.
     func word(_ verb: String, on name: String, by person: Int, in place: Place) -> String {
         let zone = self[place]
         guard let tree = zone.tree(of: name).flatMap({ zone.trees[$0] }), tree.isMember(person) else {
-            return word("outside", verb == "move out" ? "change" : verb, role(of: person, in: place))
+            return word(
+                for: verb == "move out" ? "change" : verb, object: "outside", role: role(of: person, in: place))
         }
         let role = tree.role(of: person)
-        if zone.trees[name] != nil { return word("share", verb, role) }
+        if zone.trees[name] != nil { return word(for: verb, object: "share", role: role) }
         let hasOwnRow = zone.isRoot(name) && (verb == "change" || verb == "delete")
-        return word(hasOwnRow ? "root" : "in tree", verb, role)
+        return word(for: verb, object: hasOwnRow ? "root" : "in tree", role: role)
     }
 
-    /// What somebody sees of a zone: its records, and its shares without content.
+    /// Returns the visible records of a zone, and its shares without content.
     func visible(to person: Int, in place: Place) -> [String: Content] {
         let zone = self[place]
         var visible: [String: Content] = [:]

@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitServer
 
-/// The cloud as devices reach it: what it answers goes into the trail, and who writes is noted.
+/// The cloud with its answers logged in the trail and its writers recorded.
 struct ObservedCloud {
     let cloud: Cloud
     let trail: Trail
@@ -49,7 +49,7 @@ struct ObservedCloud {
         try await trail.answer(\.trace) { try await cloud.zoneChanges(requests, in: address, by: caller) }
     }
 
-    /// - Parameter owner: Whose share it is.
+    /// - Parameter owner: The owner of the share.
     func acceptShares(
         _ requests: [ShareInvitationRequest], of owner: UserID, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ShareInvitationOutcome] {
@@ -57,7 +57,7 @@ struct ObservedCloud {
         return try await trail.answer(\.trace) { try await cloud.acceptShares(requests, in: address, by: caller) }
     }
 
-    /// - Parameter owner: Whose share it is.
+    /// - Parameter owner: The owner of the share.
     func requestAccess(
         _ requests: [ShareInvitationRequest], of owner: UserID, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RequestFailure?] {

@@ -1,8 +1,8 @@
 import Testing
 
-/// A seed that is printed is worth something only if it says everything.
+/// Checks that a seed determines a history completely.
 @Suite struct RepeatedHistoryTests {
-    /// One of forty.
+    /// Every fortieth seed.
     static var seeds: [UInt64] {
         guard let first = SimulationTests.batches.first?.lowerBound, let end = SimulationTests.batches.last?.upperBound
         else { return [] }
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Dictionaries and sets have another order in every process.
+    // The order of dictionaries and sets differs between processes.
     @Test func `one seed gives one history, in any process`() async throws {
         var said: Set<String> = []
         for _ in 0..<2 {

@@ -8,12 +8,12 @@ import OrderedStoreSQLite
 import SeededChance
 import Synchronization
 
-/// The engines under the rules.
+/// The storage engines.
 enum Engine: String, Sendable {
     case memory, sqlite
 }
 
-/// A clock that jumps when told, and chance from a seed.
+/// A clock that the test sets, and random numbers from a seed.
 final class SimulatedTime: Sendable {
     private let state: Mutex<(now: Int64, chance: SplitMix64)>
 
@@ -22,7 +22,7 @@ final class SimulatedTime: Sendable {
     /// Milliseconds since 1970.
     var now: Int64 { state.withLock(\.now) }
 
-    /// - Parameter milliseconds: Negative: the clock goes back.
+    /// - Parameter milliseconds: The change of the clock, possibly negative.
     func jump(_ milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
 
     var serverEnvironment: ServerEnvironment {
@@ -36,7 +36,7 @@ final class SimulatedTime: Sendable {
     }
 }
 
-/// The real rules and record layer on a real engine, that can be left and entered again as by a restart.
+/// The real server and record layer on a real engine, which can be restarted.
 final class SimulatedCloud {
     static let container = ContainerID("iCloud.com.example.simulation")
 
@@ -66,7 +66,7 @@ final class SimulatedCloud {
 
     private static func file(in folder: URL) -> String { folder.appending(path: "store.db").path() }
 
-    /// Everything in memory is gone; what was stored is read from where it lies.
+    /// Restarts the cloud with its stored data.
     func restart() async throws {
         if let folder, let open = store as? SQLiteStore {
             await open.close()
@@ -81,7 +81,7 @@ final class SimulatedCloud {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// All sealed files, in the order of their names.
+    /// All encrypted files, ordered by name.
     func fileIDs() async throws -> [FileID] {
         var ids: [FileID] = []
         for folder in UInt8.min ... .max { ids += try await files.files(inFolder: folder).map(\.id) }

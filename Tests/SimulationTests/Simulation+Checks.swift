@@ -1,15 +1,15 @@
 import CloudKitModel
 import CloudKitServer
 
-/// What has to be true when nothing is under way any more.
+/// The invariants that hold when no request is in flight.
 extension Simulation {
-    /// Good weather until every device has heard everything; then everything is compared.
+    /// Syncs every device without faults, then compares all states.
     func settle() async throws {
         let before = trouble
         try await giveRoom()
         trouble = 0
         note("all come to rest")
-        // Who waits for a key is served by a device that hears of it, and hears of that in turn.
+        // A waiting participant gets a key from a device that syncs, and has to sync afterwards.
         for _ in 0..<Self.roundsMax {
             for index in devices.indices { try await sync(on: index) }
         }
@@ -25,10 +25,10 @@ extension Simulation {
 
     private static let roundsMax = 3
 
-    /// What is written now opens for those who take part now.
+    /// Checks that participants can decrypt new values.
     private func probe() async throws {
         var fresh: [Place: Set<String>] = [:]
-        for place in People.zones where model[place].state == .live {
+        for place in SimulatedUsers.zones where model[place].state == .live {
             let index = device(of: place.owner)
             guard let name = pick(devices[index].records(in: place))?.id.recordName else { continue }
             if try await write(name, in: place, on: index) { fresh[place, default: []].insert(name) }
@@ -42,38 +42,38 @@ extension Simulation {
         try checkSecrecy(fresh)
     }
 
-    /// A record in a tree, and a device of somebody else than the owner who may change it.
+    /// Returns a record in a tree and a device of a participant who may change it.
     private func someWriting(in tree: String, of place: Place) -> (String, Int)? {
         let zone = model[place]
         let writers = devices.indices.filter { index in
             let role = zone.trees[tree]?.role(of: devices[index].person) ?? .stranger
-            return model.word("in tree", "change", role) == "yes"
+            return model.word(for: "change", object: "in tree", role: role) == "yes"
         }
         let names = zone.items.keys.filter { zone.tree(of: $0) == tree && !zone.isRoot($0) }.sorted()
         guard let index = pick(writers), let name = pick(names) else { return nil }
         return (name, index)
     }
 
-    /// - Returns: Whether it was sealed and saved.
+    /// - Returns: Whether it was encrypted and saved.
     private func write(_ name: String, in place: Place, on index: Int) async throws -> Bool {
         let before = model[place].items[name]?.fields["secret"]
         var edit = edit(name, .update, in: place, on: index)
         guard try await sealForMove(&edit, on: index) else { return false }
-        try await save(edit, on: index, "writes, when all have come to rest,")
+        try await save(edit, on: index, "writes, when all are in sync,")
         return model[place].items[name]?.fields["secret"] != before
     }
 
-    /// A device that followed the feeds knows what the model says, field by field.
+    /// Checks a synced device against the model, field by field.
     private func checkKnowledge(of device: Device) throws {
-        for place in People.zones {
+        for place in SimulatedUsers.zones {
             let expected = model[place].state == .live ? model.visible(to: device.person, in: place) : [:]
             let known = (device.zones[place]?.records ?? [:]).mapValues { $0.sharing == nil ? plain($0) : Content() }
-            try compare(known, expected, "\(device.name) knows of \(place)")
+            try compare(known, with: expected, "\(device.name) knows of \(place)")
             for record in device.shares(in: place) { try checkShare(record, in: place, for: device.person) }
         }
     }
 
-    private func compare(_ found: [String: Content], _ expected: [String: Content], _ what: String) throws {
+    private func compare(_ found: [String: Content], with expected: [String: Content], _ what: String) throws {
         for name in Set(found.keys).union(expected.keys).sorted() {
             var expected = expected[name]
             expected?.fields["secret"] = nil
@@ -84,20 +84,24 @@ extension Simulation {
         }
     }
 
-    /// A share shows everybody what the model says, at any time.
+    /// Checks the visible content of a share against the model.
     func checkShare(_ record: Record, in place: Place, for person: Int) throws {
         guard let sharing = record.sharing, let tree = model[place].trees[record.id.recordName] else { return }
-        let name = "\(record.id.recordName) in \(place), as \(People.names[person]) knows it"
+        let name = "\(record.id.recordName) in \(place), as \(SimulatedUsers.names[person]) knows it"
         try check(sharing.root == tree.root, "the root of \(name) is \(sharing.root ?? "none")")
         try check(sharing.publicPermission == tree.openTo, "\(name) is open to \(sharing.publicPermission)")
         let isHost = person == place.owner || tree.role(of: person) == .administrator
-        if isHost { try checkGuests(sharing, tree, name) } else { try checkDiscretion(sharing, tree, name, person) }
-        for other in People.names.indices where other != place.owner && (isHost || other == person) {
+        if isHost {
+            try checkGuests(sharing, of: tree, name)
+        } else {
+            try checkDiscretion(sharing, of: tree, name: name, person: person)
+        }
+        for other in SimulatedUsers.names.indices where other != place.owner && (isHost || other == person) {
             let found = sharing.participants.first { people.person($0.identity) == other }
             let seat = tree.seats[other]
             try check(
                 (found == nil) == (seat == nil),
-                "\(People.names[other]) in \(name): \(found == nil ? "missing" : "present")")
+                "\(SimulatedUsers.names[other]) in \(name): \(found == nil ? "missing" : "present")")
             guard let found, let seat else { continue }
             try check(found.acceptance == (seat.hasAccepted ? .accepted : .pending), "\(name): \(found.acceptance)")
             try check(
@@ -106,10 +110,10 @@ extension Simulation {
         }
     }
 
-    /// What members do not see of others: addresses, links, who is merely invited, who asks and who is blocked; of an open share
-    /// nobody but its owner.
-    private func checkDiscretion(_ sharing: Share, _ tree: Model.Tree, _ name: String, _ person: Int) throws {
-        try check(sharing.requesters.isEmpty && sharing.blocked.isEmpty, "\(name) tells who asks or is blocked")
+    /// Checks that members do not see addresses, links, pending invitations, requesters and blocked users, and only the owner of a
+    /// public share.
+    private func checkDiscretion(_ sharing: Share, of tree: Model.Tree, name: String, person: Int) throws {
+        try check(sharing.requesters.isEmpty && sharing.blocked.isEmpty, "\(name) shows requesters or blocked users")
         let others = sharing.participants.filter { $0.role != .owner && $0.id != sharing.currentParticipantID }
         let shown = tree.seats.filter { tree.openTo == .none && $0.key != person && $0.value.hasAccepted }
         let found = others.map { people.person($0.identity) ?? -1 }.sorted()
@@ -119,8 +123,8 @@ extension Simulation {
             "\(name) shows addresses or links of others")
     }
 
-    /// What only hosts see of a share.
-    private func checkGuests(_ sharing: Share, _ tree: Model.Tree, _ name: String) throws {
+    /// Checks the content that only owners and administrators see.
+    private func checkGuests(_ sharing: Share, of tree: Model.Tree, _ name: String) throws {
         let requesters = Set(sharing.requesters.compactMap(people.person))
         try check(requesters == tree.requesters, "\(name): \(requesters) ask for access, not \(tree.requesters)")
         let blocked = Set(sharing.blocked.compactMap(people.person))
@@ -131,10 +135,10 @@ extension Simulation {
         try check(open == tree.openSeats, "\(name): \(open.sorted { $0.key < $1.key }) are free")
     }
 
-    /// Whoever asks anew finds what the model says, and nothing that others keep.
+    /// Checks that a new device sees the model's state, and nothing else.
     private func checkReach(of person: Int) async throws {
         let device = devices[device(of: person)]
-        for place in People.zones {
+        for place in SimulatedUsers.zones {
             let refusal = zoneRefusal(place, by: person)
             var cache = ZoneCache()
             var hasMore = true
@@ -151,7 +155,7 @@ extension Simulation {
             }
             let expected = refusal == nil ? model.visible(to: person, in: place) : [:]
             let found = cache.records.mapValues { $0.sharing == nil ? plain($0) : Content() }
-            try compare(found, expected, "\(device.name), asking anew, finds in \(place)")
+            try compare(found, with: expected, "\(device.name), asking again, finds in \(place)")
             guard refusal == nil else { continue }
             try await checkLookups(place, expected, for: device)
             try await checkQueries(of: place, for: device)
@@ -162,7 +166,7 @@ extension Simulation {
         try await checkSharedZones(for: device)
     }
 
-    /// By name one finds what is visible; of everything else not even that it is there.
+    /// Checks that lookups by name return visible records and do not reveal whether others exist.
     private func checkLookups(_ place: Place, _ expected: [String: Content], for device: Device) async throws {
         let names = Self.recordNames + model[place].trees.keys.sorted()
         let outcomes = try await cloud.lookupRecords(
@@ -174,7 +178,8 @@ extension Simulation {
             case .record(let record):
                 try check(expected[name] != nil, "\(device.name) finds \(name) in \(place), which they may not see")
                 if record.sharing == nil {
-                    try compare([name: plain(record)], [name: expected[name] ?? Content()], "\(device.name) looks up")
+                    try compare(
+                        [name: plain(record)], with: [name: expected[name] ?? Content()], "\(device.name) looks up")
                 }
             case .failed(_, let failure):
                 try check(
@@ -190,7 +195,7 @@ extension Simulation {
         let found = zones.compactMap { zone in
             people.person(zone.id.owner).map { Place(owner: $0, zone: zone.id.zoneName) }
         }
-        let expected = People.zones.filter { model[$0].state == .live && model.isMember(device.person, of: $0) }
+        let expected = SimulatedUsers.zones.filter { model[$0].state == .live && model.isMember(device.person, of: $0) }
         try check(found.sorted() == expected.sorted(), "\(device.name) lists \(found), the model says \(expected)")
     }
 }

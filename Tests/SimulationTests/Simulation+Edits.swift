@@ -1,20 +1,20 @@
 import CloudKitModel
 import CloudKitServer
 
-/// One record that a device wants saved.
+/// An edit of a record by a device.
 struct Edit {
     var place: Place
     var name: String
     var kind: RecordOperation.Kind
-    /// The version that the device knows.
+    /// The device's version.
     var tag: ChangeTag?
     /// The plain fields of that version.
     var known: [String: String]?
-    /// Plain fields to set, as JSON; nil: to be removed.
+    /// The plain fields to set, as JSON; nil to remove a field.
     var fields: [String: String?] = [:]
     var parent = ParentChange.keep
     var file: AttachedFile?
-    /// What is in the encrypted field afterwards, and the form in which it travels.
+    /// The encrypted field's new value, plain and encrypted.
     var secret: SealedSecret?
 
     var operation: RecordOperation {
@@ -49,17 +49,17 @@ struct Edit {
     }
 }
 
-/// An encrypted value on its way.
+/// An encrypted value to be sent.
 struct SealedSecret {
     var plain: String
     var field: Field
     var protection: Protection
 }
 
-// MARK: What the model says
+// MARK: Expected results
 
 extension Simulation {
-    /// Why a request about a zone fails as a whole; nil: it does not.
+    /// Returns the expected failure of a whole request for a zone; nil for success.
     func zoneRefusal(_ place: Place, by person: Int) -> RequestFailure.Code? {
         let zone = model[place]
         if person != place.owner {
@@ -73,7 +73,7 @@ extension Simulation {
         }
     }
 
-    /// Why an edit fails, if the version that the device knows is the present one; nil: it is saved.
+    /// Returns the expected failure of an edit of the present version; nil for success.
     func refusal(_ edit: Edit, by person: Int) -> RequestFailure.Code? {
         let zone = model[edit.place]
         let isStale = edit.secret.map { $0.protection.epoch < zone.keyEpoch || overwritesKeys(edit) } ?? false
@@ -84,7 +84,7 @@ extension Simulation {
         if person != edit.place.owner {
             let tree = zone.tree(of: edit.name).flatMap { zone.trees[$0] }
             let isSeen = tree?.isMember(person) ?? false
-            // Of what they do not see, nobody learns that it is there.
+            // The existence of invisible records is not revealed.
             if !isSeen { return edit.kind == .update ? .itemNotFound : .accessDenied }
             if model.word("change", on: edit.name, by: person, in: edit.place) != "yes" { return .accessDenied }
         }
@@ -93,7 +93,7 @@ extension Simulation {
         return moveRefusal(edit, item, by: person)
     }
 
-    /// Whether an edit takes records out of a tree whose members have their keys of this epoch.
+    /// Returns whether an edit moves records out of a tree whose members have their keys of this epoch.
     private func exposesKeys(_ edit: Edit) -> Bool {
         let zone = model[edit.place]
         guard !zone.isSharedWhole, let item = zone.items[edit.name], item.share == nil,
@@ -102,13 +102,13 @@ extension Simulation {
         return zone.subtree(of: edit.name).contains { zone.protections[$0]?.epoch == zone.keyEpoch }
     }
 
-    /// The tree below which an edit puts its record.
+    /// Returns the tree of an edit's new parent.
     private func target(of edit: Edit, _ item: Content) -> String? {
         let zone = model[edit.place]
         return edit.parent(insteadOf: item.parent).flatMap { zone.items[$0] == nil ? nil : zone.tree(of: $0) }
     }
 
-    /// Whether an edit would change for whom a record's key is wrapped, without being of the present version.
+    /// Returns whether an edit of an outdated version would change the wrapping of a record's key.
     private func overwritesKeys(_ edit: Edit) -> Bool {
         guard let secret = edit.secret, edit.kind == .forceUpdate, let held = model[edit.place].protections[edit.name]
         else {
@@ -126,8 +126,8 @@ extension Simulation {
                 ? zone.tree(of: "") : parent.flatMap { zone.items[$0] == nil ? nil : zone.tree(of: $0) }
             let role = tree.flatMap { zone.trees[$0] }.flatMap { $0.isMember(person) ? $0.role(of: person) : nil }
             let word =
-                role.map { model.word("in tree", "create", $0) }
-                ?? model.word("outside", "create", model.role(of: person, in: edit.place))
+                role.map { model.word(for: "create", object: "in tree", role: $0) }
+                ?? model.word(for: "create", object: "outside", role: model.role(of: person, in: edit.place))
             if word != "yes" { return .accessDenied }
         }
         if let parent, zone.items[parent] == nil { return .referenceViolation }
@@ -154,8 +154,9 @@ extension Simulation {
 // MARK: Saving
 
 extension Simulation {
-    /// Saves one record, and lets the device take note of the answer.
-    /// - Parameter attempt: How often it was sealed anew, because keys turned out to have changed.
+    /// Saves one record and updates the device with the answer.
+    ///
+    /// - Parameter attempt: The number of repeated encryptions because of changed keys.
     func save(_ edit: Edit, on index: Int, _ event: String, attempt: Int = 0) async throws {
         let answer = try await deliver("\(devices[index].name) \(event) \(edit.name) in \(edit.place)") {
             try await judged([edit], atomic: true, on: index)
@@ -168,11 +169,11 @@ extension Simulation {
         try await saveAnew(edit, on: index, attempt: attempt + 1)
     }
 
-    /// Seals anew for the record and the epoch that the cloud holds, as the framework does it.
+    /// Encrypts again for the cloud's record and epoch, as the framework does.
     private func saveAnew(_ stale: Edit, on index: Int, attempt: Int) async throws {
         let place = zonePlace(stale.place)
         guard try await learnEpoch(of: stale.place, on: index) else { return }
-        // Sealed anew, and others have the key of this epoch.
+        // Encrypted again, and others have the key of this epoch.
         if attempt > 1, stale.place.owner == devices[index].person,
             stale.secret?.protection.epoch == devices[index].keys.files.epochs.epoch(of: place) ?? 0
         {
@@ -189,10 +190,10 @@ extension Simulation {
             edit.known = plain(record).fields
         }
         guard try await sealForMove(&edit, on: index) else { return }
-        try await save(edit, on: index, "saves anew", attempt: attempt)
+        try await save(edit, on: index, "saves again", attempt: attempt)
     }
 
-    /// What the cloud makes of edits of one zone, each other than the others, after the model had its say.
+    /// Returns the outcomes of distinct edits of one zone, checked against the model.
     func judged(_ edits: [Edit], atomic: Bool, on index: Int) async throws -> Answer<[RecordOutcome]> {
         let device = devices[index]
         let place = edits[0].place
@@ -212,7 +213,8 @@ extension Simulation {
             let hasFailed = outcomes.contains { if case .failed = $0 { true } else { false } }
             for (position, outcome) in outcomes.enumerated() {
                 try judge(
-                    outcome, edits[position], refusals[position], isAbove: atomic && hasFailed, by: device.person)
+                    outcome, of: edits[position], refusal: refusals[position], isAbove: atomic && hasFailed,
+                    by: device.person)
             }
             try check(
                 !atomic || !hasFailed || !outcomes.contains { if case .record = $0 { true } else { false } },
@@ -223,9 +225,9 @@ extension Simulation {
 
     func text(_ code: RequestFailure.Code?) -> String { code?.rawValue ?? "that it is done" }
 
-    /// - Parameter isAbove: Whether another item's failure keeps this one back.
+    /// - Parameter isAbove: Whether another item's failure prevents this one.
     private func judge(
-        _ outcome: RecordOutcome, _ edit: Edit, _ refusal: RequestFailure.Code?, isAbove: Bool, by person: Int
+        _ outcome: RecordOutcome, of edit: Edit, refusal: RequestFailure.Code?, isAbove: Bool, by person: Int
     ) throws {
         let held = model[edit.place].items[edit.name]
         switch outcome {
@@ -234,7 +236,7 @@ extension Simulation {
             try check(edit.kind == .update && held != nil, "a conflict where there cannot be one: \(edit.name)")
             try check(
                 refusal != .accessDenied || model.word("change", on: edit.name, by: person, in: edit.place) == "yes",
-                "a conflict tells of \(edit.name), which is not to be changed")
+                "a conflict names \(edit.name), which is not to be changed")
             let record = failure.serverRecord?.value
             try check(record?.changeTag != edit.tag, "a conflict with the version that the cloud holds")
             try check(
@@ -250,7 +252,7 @@ extension Simulation {
             try check(refusal == nil, "\(edit.name) was saved, where the model says \(text(refusal))")
             try check(
                 edit.kind != .create || !withoutRoom.contains(edit.place.owner),
-                "\(edit.name) was added, where there is no room")
+                "\(edit.name) was added, where the quota is exhausted")
             if edit.kind == .update {
                 let known = held?.fields.filter { $0.key != "secret" }
                 try check(edit.known == known, "an update of \(edit.name) overwrote what its device had not seen")
@@ -271,7 +273,7 @@ extension Simulation {
         return content
     }
 
-    /// A record as the model would have it, without what only keys open.
+    /// Returns a record of the model without encrypted values.
     func plain(_ record: Record) -> Content {
         var content = Content(parent: record.parent, share: record.share)
         for field in record.fields where !field.type.isEncrypted {
@@ -282,7 +284,7 @@ extension Simulation {
         return content
     }
 
-    /// What a device learns from the answer to its saves.
+    /// Updates a device with the answer to its saves.
     func take(_ answer: Answer<[RecordOutcome]>, of edits: [Edit], on index: Int) {
         guard case .done(let outcomes) = answer else { return }
         for (edit, outcome) in zip(edits, outcomes) {
@@ -303,14 +305,14 @@ extension Simulation {
 extension Simulation {
     static let recordNames = (0..<8).map { "R\($0)" }
 
-    /// A zone that a device knows, or sometimes one that it should not reach.
+    /// Returns a zone that the device knows, or sometimes an inaccessible one.
     func somePlace(for device: Device) -> Place {
         let known = device.zones.keys.sorted()
         if roll(10) > 0, let place = pick(known) { return place }
-        return pick(People.zones) ?? People.zones[0]
+        return pick(SimulatedUsers.zones) ?? SimulatedUsers.zones[0]
     }
 
-    /// The record as its device knows it, ready to be changed.
+    /// Returns an edit of the device's version of a record.
     func edit(_ name: String, _ kind: RecordOperation.Kind, in place: Place, on index: Int) -> Edit {
         let record = devices[index].zones[place]?.records[name]
         var edit = Edit(place: place, name: name, kind: kind)
@@ -349,7 +351,7 @@ extension Simulation {
         try await save(edit, on: index, "adds, below \(edit.parent(insteadOf: nil) ?? "nothing"),")
     }
 
-    /// Adds a record where the device knows of no other of that name.
+    /// Adds a record with a name that is new to the device.
     func add(_ name: String, below parent: String?, in place: Place, on index: Int) async throws {
         var edit = edit(name, .create, in: place, on: index)
         if let parent { edit.parent = .set(recordName: parent) }
@@ -361,7 +363,7 @@ extension Simulation {
         let place = somePlace(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         guard let name = pick(known) else { return }
-        // No record below itself, whatever this device believes.
+        // A record is never below itself, even if the device's copy is outdated.
         let below = Set(model[place].subtree(of: name))
         let target = roll(4) == 0 ? nil : pick(known.filter { !below.contains($0) })
         var edit = edit(name, roll(3) == 0 ? .update : .forceUpdate, in: place, on: index)
@@ -394,7 +396,7 @@ extension Simulation {
         try await delete(name, in: place, on: index)
     }
 
-    /// Deletes a record or a share; for a member that may be leaving.
+    /// Deletes a record or a share, which leaves it for a member.
     func delete(_ name: String, in place: Place, on index: Int) async throws {
         let done = try await deliver("\(devices[index].name) deletes \(name) in \(place)") {
             try await judgedDeletion(name, in: place, on: index)
@@ -435,7 +437,7 @@ extension Simulation {
         }
     }
 
-    /// The end of a share begins a key epoch, if somebody had its keys.
+    /// Begins a key epoch at the end of a share whose keys were sent to a participant.
     private func observeEpoch(of place: Place, risenByAtMost steps: Int) async throws {
         let outcome = try await cloud.lookupZones(
             [ZoneID(zoneName: place.zone)], in: world.address(.private), by: devices[device(of: place.owner)].caller)[0]

@@ -1,27 +1,27 @@
 import CloudKitModel
 import CloudKitServer
 
-/// A file that was uploaded for a field and is about to be saved in it.
+/// A file uploaded for a field and not yet saved.
 struct AttachedFile {
-    /// What is in it.
+    /// The content.
     var text: String
     var value: AssetValue
 }
 
-// MARK: Files on their way into records
+// MARK: Saving files
 
 extension Simulation {
-    /// Uploads a file for a record that the device knows, and saves it there.
+    /// Uploads a file for a known record and saves it.
     func attachFile(on index: Int) async throws {
         let place = somePlace(for: devices[index])
         guard let name = pick(devices[index].records(in: place))?.id.recordName else { return }
         guard let file = try await upload(for: name, in: place, on: index) else { return }
-        // A receipt is good in whatever process it comes to.
+        // A receipt is valid in any process.
         if roll(6) == 0 { try await restart() }
         try await attach(file, to: name, in: place, on: index)
     }
 
-    /// Lets a record hold the file of another one.
+    /// Saves the file of another record in a record.
     func copyFile(on index: Int) async throws {
         let place = somePlace(for: devices[index])
         let known = devices[index].records(in: place)
@@ -33,7 +33,7 @@ extension Simulation {
         try await attach(file, to: target, in: place, on: index)
     }
 
-    /// Takes a file out of a record.
+    /// Removes a file from a record.
     func detachFile(on index: Int) async throws {
         let place = somePlace(for: devices[index])
         let holders = devices[index].records(in: place).filter { $0.fields.contains { $0.name == "file" } }
@@ -49,7 +49,7 @@ extension Simulation {
         try await save(edit, on: index, "attaches \(file.text) to")
     }
 
-    /// - Returns: nil: there is no file, or no answer.
+    /// - Returns: nil without a file or an answer.
     private func upload(for name: String, in place: Place, on index: Int) async throws -> AttachedFile? {
         let device = devices[index]
         let text = "\"f\(fresh())\""
@@ -65,7 +65,7 @@ extension Simulation {
                 return try await reception.finish()
             }
         }
-        return try attached(answer, text, refusal, in: place, "an upload")
+        return try attached(answer, text: text, refusal: refusal, in: place, "an upload")
     }
 
     private func copy(of name: String, in place: Place, on index: Int) async throws -> AttachedFile? {
@@ -78,7 +78,7 @@ extension Simulation {
         let answer = try await deliver("\(device.name) copies the file of \(name) in \(place)") {
             try await copy(name, in: place, for: device)
         }
-        return try attached(answer, text ?? "", refusal, in: place, "a copy")
+        return try attached(answer, text: text ?? "", refusal: refusal, in: place, "a copy")
     }
 
     private func copy(_ name: String, in place: Place, for device: Device) async throws -> Answer<AssetValue> {
@@ -95,7 +95,7 @@ extension Simulation {
     }
 
     private func attached(
-        _ answer: Answer<AssetValue>?, _ text: String, _ refusal: RequestFailure.Code?, in place: Place, _ what: String
+        _ answer: Answer<AssetValue>?, text: String, refusal: RequestFailure.Code?, in place: Place, _ what: String
     ) throws -> AttachedFile? {
         switch answer {
         case nil: return nil
@@ -112,18 +112,19 @@ extension Simulation {
         }
     }
 
-    /// Who may not write in any tree of a zone brings no file.
+    /// Checks that users without write access to a zone cannot upload files.
     private func fileRefusal(_ verb: String, in place: Place, by person: Int) -> RequestFailure.Code? {
         if person == place.owner { return nil }
         let trees = model[place].trees.values.filter { $0.isMember(person) }
-        return trees.contains { model.word("file", verb, $0.role(of: person)) == "yes" } ? nil : .accessDenied
+        return trees.contains { model.word(for: verb, object: "file", role: $0.role(of: person)) == "yes" }
+            ? nil : .accessDenied
     }
 }
 
-// MARK: The cloud's own work
+// MARK: Background work of the cloud
 
 extension Simulation {
-    /// Removes the files that nothing needs.
+    /// Sweeps unreferenced files.
     func sweep() async throws {
         note("  files are swept")
         _ = try await world.cloud.sweepDrafts()
@@ -132,15 +133,15 @@ extension Simulation {
         }
     }
 
-    /// After all times of grace just those files are left that records hold.
+    /// Checks that only referenced files are left after all grace periods.
     func checkFilesLeft() async throws {
-        // The clock may have gone back since a file came; and files of a zone that went have a time of grace of their own.
+        // The clock may have been set back since an upload, and files of a deleted zone have their own grace period.
         for _ in 0..<3 {
             world.time.jump(30 * 3_600_000)
             try await sweep()
         }
         var held: Set<String> = []
-        for place in People.zones where model[place].state == .live {
+        for place in SimulatedUsers.zones where model[place].state == .live {
             held.formUnion(model[place].items.values.compactMap { $0.fields["file"] })
         }
         var left: [String] = []
@@ -153,10 +154,10 @@ extension Simulation {
     }
 }
 
-// MARK: At rest
+// MARK: Final checks
 
 extension Simulation {
-    /// Whoever sees a record can have its file; whoever does not cannot even copy it.
+    /// Checks that users who see a record can download its file, and that others cannot copy it.
     func checkFiles(of place: Place, among records: [Record], for device: Device) async throws {
         for record in records {
             guard let asset = try record.fields.first(where: { $0.name == "file" })?.assets().first else { continue }

@@ -13,7 +13,7 @@ extension Simulation {
             owner: people.users[place.owner].recordName, zone: place.zone)
     }
 
-    /// The keys of a zone, as a device has them now.
+    /// Returns the keys of a zone that a device has.
     func keys(of place: Place, on index: Int) throws -> ZoneKeys {
         do {
             let keys = try devices[index].keys.zone(zonePlace(place), devices[index].zones[place])
@@ -24,10 +24,10 @@ extension Simulation {
         }
     }
 
-    /// What a record's encrypted field holds for a device; nil: there is none, or no key for it.
+    /// Returns the value of a record's encrypted field for a device; nil without a value or a key.
     func opened(_ record: Record, in place: Place, with keys: inout ZoneKeys, _ cache: ZoneCache?) -> String? {
         guard let field = record.fields.first(where: { $0.name == "secret" }) else { return nil }
-        // What is not to be had is not there.
+        // A value that cannot be decrypted counts as missing.
         for _ in 0..<16 {
             let missing = keys.missing(for: [record]).filter { cache?.records[$0] == nil }
             let news = missing.filter { keys.shared.protections[$0] == nil }
@@ -42,7 +42,7 @@ extension Simulation {
 // MARK: Sealing
 
 extension Simulation {
-    /// - Returns: false: an answer was lost.
+    /// - Returns: false if an answer was lost.
     func sealSometimes(_ edit: inout Edit, on index: Int) async throws -> Bool {
         guard edit.kind == .create || roll(2) == 0 else { return true }
         let record = devices[index].zones[edit.place]?.records[edit.name]
@@ -50,14 +50,14 @@ extension Simulation {
         return try await seal(&edit, below: parent, isMoved: parent != record?.parent, on: index)
     }
 
-    /// - Returns: false: the device lacks the keys for it.
+    /// - Returns: false if the device lacks the keys.
     func sealForMove(_ edit: inout Edit, on index: Int) async throws -> Bool {
         let record = devices[index].zones[edit.place]?.records[edit.name]
         let isReady = try await seal(&edit, below: edit.parent(insteadOf: record?.parent), isMoved: true, on: index)
         return isReady && (edit.secret != nil || record?.protection == nil)
     }
 
-    /// Gives a record that a share begins with its key under the share's first one.
+    /// Wraps the key of a new share's root with the share's first key.
     func sealForMove(
         _ edit: inout Edit, sharedAs name: String, in change: inout ShareChange, on index: Int
     ) async throws -> Bool {
@@ -69,8 +69,8 @@ extension Simulation {
             && edit.secret != nil
     }
 
-    /// Seals anew what stands between a root and what was sealed below it in later epochs. Nothing is shared before that is
-    /// done: no answer is lost here.
+    /// Encrypts the records between a root and records of later epochs below it again. Has to be complete before sharing, so no
+    /// answer is lost here.
     func mend(below root: String, in place: Place, on index: Int) async throws {
         try await withoutTrouble {
             guard try await learnEpoch(of: place, on: index) else { return }
@@ -81,14 +81,14 @@ extension Simulation {
             for name in mending.stale.sorted() {
                 var edit = edit(name, .update, in: place, on: index)
                 guard try await sealForMove(&edit, on: index) else { continue }
-                try await save(edit, on: index, "seals anew")
+                try await save(edit, on: index, "seals again")
             }
         }
     }
 
-    /// Gives a share of a whole zone its first key.
+    /// Creates the first key of a zone-wide share.
     ///
-    /// - Returns: false: an answer was lost.
+    /// - Returns: false if an answer was lost.
     func keyZoneShare(_ change: inout ShareChange, in place: Place, on index: Int) async throws -> Bool {
         guard try await learnEpoch(of: place, on: index) else { return false }
         var keys = try keys(of: place, on: index)
@@ -96,7 +96,7 @@ extension Simulation {
         return true
     }
 
-    /// The first keys of a share.
+    /// Creates the first keys of a share.
     private func begin(_ name: String, in change: inout ShareChange, _ keys: inout ZoneKeys, on index: Int) throws {
         let access = devices[index].keys.access
         let key = access.root.shareKey(of: RecordPlace(zone: keys.place, name: name), epoch: keys.epoch + 1)
@@ -110,9 +110,9 @@ extension Simulation {
         devices[index].keys.keep(keys)
     }
 
-    /// Seals a new value of the encrypted field, as the framework does it: the records above are looked at first.
+    /// Encrypts a new value of the encrypted field as the framework does, after looking up the ancestors.
     ///
-    /// - Returns: false: an answer was lost. Who lacks the keys goes on without a value.
+    /// - Returns: false if an answer was lost. Without the keys, the edit continues without a value.
     private func seal(
         _ edit: inout Edit, below parent: String?, isMoved: Bool, sharedAs share: String? = nil, on index: Int
     ) async throws -> Bool {
@@ -154,13 +154,13 @@ extension Simulation {
         return nil
     }
 
-    /// Looks at the records above, up to the root, whether the zone is shared as a whole, and at the share.
+    /// Looks up the ancestors up to the root, the zone-wide share and the share.
     ///
-    /// - Returns: false: an answer was lost.
+    /// - Returns: false if an answer was lost.
     private func lookAround(_ name: String, below parent: String?, in place: Place, on index: Int) async throws -> Bool
     {
         let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
-        // The framework believes for half a minute what it saw in this epoch.
+        // The framework caches a lookup for half a minute within an epoch.
         if devices[index].looks[place] == epoch, roll(2) == 0 { return true }
         guard try await climb(from: parent, in: place, on: index) else { return false }
         let cache = devices[index].zones[place]
@@ -194,7 +194,7 @@ extension Simulation {
         return true
     }
 
-    /// Looks records up; what is not to be seen is forgotten.
+    /// Looks up records; removes invisible ones from the device's copy.
     func look(at names: [String], in place: Place, on index: Int) async throws -> Bool {
         let device = devices[index]
         let answer = try await deliver("\(device.name) looks at \(names) in \(place)") {
@@ -218,9 +218,9 @@ extension Simulation {
         return true
     }
 
-    /// Learns under which epoch a zone wants to be sealed now.
+    /// Fetches the current key epoch of a zone.
     ///
-    /// - Returns: false: it did not.
+    /// - Returns: false if it failed.
     @discardableResult
     func learnEpoch(of place: Place, on index: Int) async throws -> Bool {
         let device = devices[index]
@@ -238,17 +238,17 @@ extension Simulation {
     }
 }
 
-// MARK: What devices of hosts do for shares
+// MARK: Share key maintenance by owners and administrators
 
 extension Simulation {
-    /// Brings the keys of the shares of a zone up to date, where that falls to this device.
+    /// Maintains the keys of a zone's shares, where that is this device's task.
     func tend(_ place: Place, on index: Int) async throws {
         for record in devices[index].shares(in: place) { try await tend(record, in: place, on: index) }
     }
 
-    /// Looks again at the shares that a device looks after, in zones where somebody has other keys by now.
+    /// Checks the shares that a device maintains in zones with participants whose keys were replaced.
     ///
-    /// - Returns: false: an answer was lost.
+    /// - Returns: false if an answer was lost.
     func tendSuspects(on index: Int) async throws -> Bool {
         for place in devices[index].suspect.sorted() {
             let hosted = devices[index].shares(in: place).filter {
@@ -311,7 +311,7 @@ extension Simulation {
             zoneKeys: share.name == Share.zoneWideName ? keys.ownZoneKeys(upTo: keys.epoch + 1) : [])
     }
 
-    /// - Returns: false: an answer was lost.
+    /// - Returns: false if an answer was lost.
     func raiseEpoch(of place: Place, on index: Int) async throws -> Bool {
         guard try await learnEpoch(of: place, on: index) else { return false }
         let device = devices[index]
@@ -347,13 +347,14 @@ extension Simulation {
             let mayStore =
                 device.person == place.owner
                 || tree.map {
-                    $0.isMember(device.person) && model.word("share", "store keys", $0.role(of: device.person)) == "yes"
+                    $0.isMember(device.person)
+                        && model.word(for: "store keys", object: "share", role: $0.role(of: device.person)) == "yes"
                 }
                     ?? false
             switch answer {
             case .done:
                 try check(tree != nil && mayStore, "\(device.name) stored keys of \(name), which they may not")
-                // With the share's next epoch one of the zone begins.
+                // The share's next epoch also begins one of the zone.
                 if change.begins == true { model[place].keyEpoch += 1 }
                 heldKeys.append(HeldKeys(share: RecordPlace(zone: zonePlace(place), name: name), change: change))
             case .refused(let failure):
@@ -373,8 +374,8 @@ extension Simulation {
 // MARK: Access
 
 extension Simulation {
-    /// An administrator who sends somebody away does not wait for the owner: they can begin epochs.
-    private func checkRight(_ record: Record, in place: Place, _ keys: ZoneKeys, _ device: Device) throws {
+    /// An administrator who removes a participant can begin an epoch without the owner.
+    private func checkRight(_ record: Record, in place: Place, keys: ZoneKeys, device: Device) throws {
         guard let sharing = record.sharing, sharing.currentParticipant?.role == .administrator,
             sharing.currentParticipant?.acceptance == .accepted, (sharing.keys?.epoch ?? 0) > 0
         else { return }
@@ -383,13 +384,13 @@ extension Simulation {
             keys.shared.authorities[name] != nil, "\(device.name), who is administrator, has no right to begin \(name)")
     }
 
-    /// Everything that a device sees opens for it, and is what was sealed.
+    /// Checks that a device can decrypt all visible values and that they are correct.
     func checkOpening(on index: Int) throws {
         let device = devices[index]
-        for place in People.zones {
+        for place in SimulatedUsers.zones {
             guard let cache = device.zones[place] else { continue }
             var keys = try keys(of: place, on: index)
-            for record in device.shares(in: place) { try checkRight(record, in: place, keys, device) }
+            for record in device.shares(in: place) { try checkRight(record, in: place, keys: keys, device: device) }
             for record in device.records(in: place) {
                 let expected = model[place].items[record.id.recordName]?.fields["secret"]
                 let found = opened(record, in: place, with: &keys, cache)

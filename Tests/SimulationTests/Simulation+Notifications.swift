@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Foundation
 
-/// A device that waits for notifications: one that takes part, or one that only listens.
+/// A device that waits for notifications, which may be one that only listens.
 struct Listener {
     let name: String
     let person: Int
@@ -10,18 +10,18 @@ struct Listener {
     var position: String
 }
 
-/// What the feed of somebody's database has to tell since it was last asked.
+/// The feed of a user's database from the position of the last check.
 struct Watch: Hashable {
     var person: Int
     var scope: DatabaseScope
 }
 
-/// Who wrote in which zone since devices were last asked what they had been told.
+/// The writers of each zone since the last check of notifications.
 final class Writers {
     private var byOwner: [UserID: Set<String>] = [:]
     var isEmpty: Bool { byOwner.isEmpty }
 
-    /// What the operator does, no device did.
+    /// The operator's changes, which have no device.
     func addOperator(in owner: UserID) { byOwner[owner, default: []].insert("the operator") }
 
     func add(_ caller: Caller, in owner: UserID) {
@@ -29,26 +29,26 @@ final class Writers {
         byOwner[owner.isCaller ? user : owner, default: []].insert(device)
     }
 
-    /// Accepting changes the zone of whoever shares, and one's own database.
+    /// Accepting changes the owner's zone and the participant's database.
     func add(_ caller: Caller, in owners: [UserID]) {
         for owner in owners { add(caller, in: owner) }
     }
 
-    /// Those who wrote in somebody's own zones.
+    /// The writers in a user's own zones.
     func own(_ user: UserID) -> Set<String> { byOwner[user] ?? [] }
 
     func forget() { byOwner = [:] }
 }
 
 extension DatabaseScope {
-    /// The name of the subscription to everything in it.
+    /// The name of the subscription to the database.
     var subscription: String { "all of \(word)" }
 }
 
 // MARK: Subscribing
 
 extension Simulation {
-    /// Lets somebody subscribe to both databases, and all of their devices listen, with one that does nothing else.
+    /// Subscribes a user to both databases; all of their devices listen, and one that only listens.
     func subscribe(_ person: Int) async throws {
         let user = people.users[person]
         for scope in [DatabaseScope.private, .shared] {
@@ -65,42 +65,44 @@ extension Simulation {
             listeners.append(Listener(name: name, person: person, path: path, position: registration.position))
         }
         for scope in [DatabaseScope.private, .shared] {
-            _ = try await hasNews(Watch(person: person, scope: scope))
+            _ = try await hasChanges(Watch(person: person, scope: scope))
         }
     }
 
-    private static func watcher(_ person: Int) -> String { "\(People.names[person])-listens" }
+    private static func watcher(_ person: Int) -> String { "\(SimulatedUsers.names[person])-listens" }
 }
 
 // MARK: Listening
 
 extension Simulation {
-    /// Asks every device what it was told since it was last asked, and compares that with the feeds: all that has changed for
-    /// somebody is told to each of their devices but the one that did it, and nothing else is.
+    /// Compares the notifications of every device since the last check with the feeds: each change is reported to all devices of
+    /// the user except the one that made it, and nothing else is reported.
     func listen() async throws {
         while try await world.cloud.runOutbox() {}
-        var news: [Watch: Bool] = [:]
+        var changes: [Watch: Bool] = [:]
         for person in Set(listeners.map(\.person)).sorted() {
             for scope in [DatabaseScope.private, .shared] {
                 let watch = Watch(person: person, scope: scope)
-                news[watch] = try await hasNews(watch)
+                changes[watch] = try await hasChanges(watch)
             }
         }
         for position in listeners.indices {
-            let told = try await told(position)
+            let notified = try await notifiedSubscriptions(position)
             let listener = listeners[position]
             for scope in [DatabaseScope.private, .shared] {
-                guard let hasNews = news[Watch(person: listener.person, scope: scope)] else { continue }
+                guard let hasChanges = changes[Watch(person: listener.person, scope: scope)] else { continue }
                 try check(
-                    told.contains(scope.subscription), hasNews, listener, scope)
+                    isNotified: notified.contains(scope.subscription), hasChanges: hasChanges, listener, scope)
             }
         }
         writers.forget()
     }
 
-    private func check(_ isTold: Bool, _ hasNews: Bool, _ listener: Listener, _ scope: DatabaseScope) throws {
+    private func check(isNotified: Bool, hasChanges: Bool, _ listener: Listener, _ scope: DatabaseScope) throws {
         let what = "of the \(scope.word) database"
-        if !hasNews { return try check(!isTold, "\(listener.name) was told \(what), where nothing has changed") }
+        if !hasChanges {
+            return try check(!isNotified, "\(listener.name) was notified of \(what), where nothing has changed")
+        }
         let own = writers.own(people.users[listener.person])
         let relevant =
             scope == .private
@@ -109,29 +111,29 @@ extension Simulation {
                 $0.formUnion(writers.own($1))
             }
         if relevant == [listener.name] {
-            try check(!isTold, "\(listener.name) was told \(what), which nobody but itself has changed")
+            try check(!isNotified, "\(listener.name) was notified of \(what), which nobody but itself has changed")
         } else if !relevant.contains(listener.name) {
-            try check(isTold, "\(listener.name) was not told \(what), which \(relevant.sorted()) changed")
+            try check(isNotified, "\(listener.name) was not notified of \(what), which \(relevant.sorted()) changed")
         }
     }
 
-    /// Reads what feeds have to tell, and makes nothing of it.
+    /// Reads the feeds without checks.
     func forgetNews() async throws {
         for watch in watched.keys.sorted(by: { ($0.person, $0.scope.word) < ($1.person, $1.scope.word) }) {
-            _ = try await hasNews(watch)
+            _ = try await hasChanges(watch)
         }
     }
 
-    /// Lets everybody hear what there is, and compares nothing: feeds that forget things name zones once more, of which nobody is told.
+    /// Reads all notifications without checks: compacted feeds name zones again, without notifications.
     func hearOnly() async throws {
         while try await world.cloud.runOutbox() {}
         try await forgetNews()
-        for position in listeners.indices { _ = try await told(position) }
+        for position in listeners.indices { _ = try await notifiedSubscriptions(position) }
         writers.forget()
     }
 
-    /// Whether a feed says more than when it was last asked; nil: it has to begin anew.
-    private func hasNews(_ watch: Watch) async throws -> Bool? {
+    /// Returns whether a feed has new changes; nil if it has to be read again from the beginning.
+    private func hasChanges(_ watch: Watch) async throws -> Bool? {
         let caller = Caller(
             user: people.users[watch.person], deviceID: Self.watcher(watch.person), surface: .native)
         var hasEvents = false
@@ -145,14 +147,14 @@ extension Simulation {
                 if !page.moreComing { return token == nil ? nil : hasEvents }
             } catch let failure as RequestFailure where failure.code == .changeTokenExpired && token != nil {
                 watched[watch] = nil
-                _ = try await hasNews(watch)
+                _ = try await hasChanges(watch)
                 return nil
             }
         }
     }
 
-    /// The subscriptions of which a device was told. An answer that is lost comes again.
-    private func told(_ position: Int) async throws -> Set<String> {
+    /// Returns the subscriptions that a device was notified of. A lost answer is repeated.
+    private func notifiedSubscriptions(_ position: Int) async throws -> Set<String> {
         let first = try await next(position)
         guard !first.payloads.isEmpty, roll(5) == 0 else {
             listeners[position].position = first.position
@@ -160,7 +162,8 @@ extension Simulation {
         }
         let second = try await next(position)
         try check(
-            second.payloads.starts(with: first.payloads), "\(listeners[position].name) was not told again what was lost"
+            second.payloads.starts(with: first.payloads),
+            "\(listeners[position].name) did not get a lost notification again"
         )
         listeners[position].position = second.position
         return Set(second.payloads.map(Self.subscription))
@@ -170,8 +173,8 @@ extension Simulation {
         let courier = WebCourier(cloud: world.cloud, hold: .zero)
         let listener = listeners[position]
         let delivery = try await courier.next(listener.path, confirmed: listener.position, max: 100)
-        let told = delivery.payloads.map(Self.subscription)
-        trail.answer("\(listener.name) was told \(told)")
+        let notified = delivery.payloads.map(Self.subscription)
+        trail.answer("\(listener.name) was notified of \(notified)")
         return delivery
     }
 

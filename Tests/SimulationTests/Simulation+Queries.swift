@@ -1,15 +1,15 @@
 import CloudKitModel
 import CloudKitServer
 
-/// A query, and what the model says to it.
+/// A query with its expected result.
 struct Question {
     var name: String
     var query: Query
-    /// Whether a record is among the results.
+    /// Returns whether a record matches.
     var isMet: (Content) -> Bool
     var isAscending = true
 
-    /// The names of the records among `visible` that are found, in the order of the query.
+    /// Returns the names of the matching records of `visible`, in the order of the query.
     func answer(among visible: [String: Content]) -> [String] {
         let found = visible.filter { $0.value.number != nil && isMet($0.value) }
         let names = found.keys.sorted { (found[$0]?.number ?? 0) < (found[$1]?.number ?? 0) }
@@ -17,7 +17,7 @@ struct Question {
     }
 }
 
-/// A query that a device has not read to the end.
+/// An unfinished query of a device.
 struct Cursor {
     var place: Place
     var question: Question
@@ -25,7 +25,7 @@ struct Cursor {
 }
 
 extension Content {
-    /// No two edits give the same.
+    /// A value that is unique for each edit.
     var number: Int? { fields["n"].flatMap { Int($0) } }
 }
 
@@ -34,7 +34,7 @@ extension Content {
 extension Simulation {
     private static let byNumber = QuerySort(key: .field("n"))
 
-    /// One question of each kind.
+    /// One query of each kind.
     func questions() -> [Question] {
         let bound = roll(counter + 1)
         let numbers = (0..<8).map { _ in roll(counter + 1) }
@@ -83,7 +83,7 @@ extension Simulation {
 // MARK: Asking while others write
 
 extension Simulation {
-    /// Reads the first page of a query, or goes on where the device stopped, whatever happened meanwhile.
+    /// Reads the first page of a query, or continues an unfinished one.
     func query(on index: Int) async throws {
         let unfinished = devices.indices.filter { devices[$0].cursor != nil }
         let index = roll(2) == 0 ? pick(unfinished) ?? index : index
@@ -113,7 +113,7 @@ extension Simulation {
                 let visible = model.visible(to: device.person, in: place)
                 for record in page.records {
                     let content = visible[record.id.recordName]
-                    try compare([record.id.recordName: plain(record)], content, "\(device.name) is shown")
+                    try compare([record.id.recordName: plain(record)], with: content, "\(device.name) is shown")
                     try check(
                         content.map(question.isMet) ?? false,
                         "\(record.id.recordName) is no answer to \(question.name) in \(place)")
@@ -131,12 +131,12 @@ extension Simulation {
         }
     }
 
-    /// No record of the type, or none with the field, was ever saved.
+    /// Whether the record type or the field does not exist.
     private static func isUnknown(_ failure: RequestFailure) -> Bool {
         [.typeNotFound, .indexMissing].contains(failure.code)
     }
 
-    private func compare(_ found: [String: Content], _ expected: Content?, _ what: String) throws {
+    private func compare(_ found: [String: Content], with expected: Content?, _ what: String) throws {
         for (name, content) in found {
             var expected = expected
             expected?.fields["secret"] = nil
@@ -147,10 +147,10 @@ extension Simulation {
     }
 }
 
-// MARK: At rest
+// MARK: Final checks
 
 extension Simulation {
-    /// A query finds what the model says, in its order, page by page.
+    /// Checks the results and order of a query against the model, page by page.
     func checkQueries(of place: Place, for device: Device) async throws {
         guard let question = pick(questions()) else { return }
         let visible = model.visible(to: device.person, in: place)
@@ -161,7 +161,7 @@ extension Simulation {
     func checkQueriesOfAllZones(for device: Device) async throws {
         guard let question = pick(questions()) else { return }
         var visible: [String: Content] = [:]
-        for place in People.zones where place.owner == device.person && model[place].state == .live {
+        for place in SimulatedUsers.zones where place.owner == device.person && model[place].state == .live {
             for (name, content) in model.visible(to: device.person, in: place) {
                 visible["\(place.zone)/\(name)"] = content
             }

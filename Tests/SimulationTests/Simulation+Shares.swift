@@ -5,7 +5,7 @@ import CloudKitServer
 // MARK: Sharing
 
 extension Simulation {
-    /// Shares a record that its owner's device knows.
+    /// Shares a record of the owner's device.
     func shareTree(on index: Int) async throws {
         guard let place = pick(ownPlaces(of: devices[index].person)),
             let root = pick(devices[index].records(in: place))?.id.recordName
@@ -23,7 +23,7 @@ extension Simulation {
         try await begin(name, change, with: edit, in: place, on: index)
     }
 
-    /// Shares a tree whose lowest record was written in a later epoch than those above it: these are sealed anew before.
+    /// Shares a tree whose lowest record has a later epoch than its ancestors, which are encrypted again first.
     func shareGrownTree(on index: Int) async throws {
         guard let place = pick(ownPlaces(of: devices[index].person)) else { return }
         try await sync(on: index)
@@ -40,9 +40,9 @@ extension Simulation {
         try await shareTree(free[0], in: place, on: index)
     }
 
-    /// Most histories begin with something that is shared, and with people who take part: what follows is about them.
+    /// Most histories begin with a share that has participants, so that later steps affect them.
     func beginTogether() async throws {
-        for place in People.zones where roll(2) == 0 {
+        for place in SimulatedUsers.zones where roll(2) == 0 {
             let index = device(of: place.owner)
             for (position, name) in Self.recordNames.prefix(4).enumerated() {
                 try await add(name, below: position == 0 || position == 3 ? nil : "R0", in: place, on: index)
@@ -59,7 +59,7 @@ extension Simulation {
         }
     }
 
-    /// Shares a zone as a whole.
+    /// Shares a whole zone.
     func shareZone(on index: Int) async throws {
         guard let place = pick(ownPlaces(of: devices[index].person)) else { return }
         try await shareZone(place, on: index)
@@ -72,7 +72,7 @@ extension Simulation {
         try await begin(Share.zoneWideName, change, with: nil, in: place, on: index)
     }
 
-    private func ownPlaces(of person: Int) -> [Place] { People.zones.filter { $0.owner == person } }
+    private func ownPlaces(of person: Int) -> [Place] { SimulatedUsers.zones.filter { $0.owner == person } }
 
     private func openOrInvite(_ change: inout ShareChange, by person: Int) {
         if roll(2) == 0 { change.allowsAccessRequests = true }
@@ -80,25 +80,27 @@ extension Simulation {
             change.publicPermission = roll(2) == 0 ? .readOnly : .readWrite
             return
         }
-        let others = People.names.indices.filter { $0 != person && roll(2) == 0 }
+        let others = SimulatedUsers.names.indices.filter { $0 != person && roll(2) == 0 }
         change.participants = others.map {
-            invitation($0, roll(3) == 0 ? .administrator : .privateUser, roll(3) == 0 ? .readOnly : .readWrite)
+            invitation(
+                $0, role: roll(3) == 0 ? .administrator : .privateUser,
+                permission: roll(3) == 0 ? .readOnly : .readWrite)
         }
         if roll(5) == 0 { change.participants?.append(openSeat()) }
         if change.participants?.isEmpty == true { change.participants = nil }
     }
 
-    /// By the account, or by the address, which need not have one.
+    /// Invites by account, or by an address that may have no account.
     private func invitation(
-        _ person: Int, _ role: ParticipantRole, _ permission: ParticipantPermission
+        _ person: Int, role: ParticipantRole, permission: ParticipantPermission
     ) -> ParticipantChange {
         let user = person < people.users.count && roll(3) > 0 ? people.users[person] : nil
         return ParticipantChange(
             role: role, permission: permission,
-            lookup: user == nil ? LookupInfo(emailAddress: People.email(person)) : nil, user: user)
+            lookup: user == nil ? LookupInfo(emailAddress: SimulatedUsers.email(person)) : nil, user: user)
     }
 
-    /// For whoever opens its link first.
+    /// Creates a one-time link for its first user.
     private func openSeat() -> ParticipantChange {
         ParticipantChange(
             id: "seat-\(fresh())", permission: roll(3) == 0 ? .readOnly : .readWrite, isOneTime: true)
@@ -111,7 +113,8 @@ extension Simulation {
             .create, RecordChange(recordName: name, recordType: Validity.shareRecordType, share: change))
         let event = "\(devices[index].name) shares \(edit?.name ?? "everything") in \(place) as \(name)\(text(change))"
         let records = try await deliver(event) {
-            try await judgedBeginning(name, change, share, edit, in: place, on: index)
+            try await judgedBeginning(
+                name, change: change, share: share, edit: edit, in: place, on: index)
         }
         guard let records, let record = records.last else { return }
         for record in records { devices[index].keep(record, in: place) }
@@ -122,21 +125,21 @@ extension Simulation {
         var text = ""
         if let permission = change.publicPermission, permission != .none { text += " open to all (\(permission))" }
         for participant in change.participants ?? [] {
-            let person = people.person(participant).map { People.names[$0] } ?? participant.id ?? "?"
+            let person = people.person(participant).map { SimulatedUsers.names[$0] } ?? participant.id ?? "?"
             text +=
                 " \(person):\(participant.role == .administrator ? "administrator" : "\(participant.permission ?? .unknown)")"
         }
-        if let allows = change.allowsAccessRequests { text += allows ? " (who likes may ask)" : " (nobody may ask)" }
+        if let allows = change.allowsAccessRequests { text += allows ? " (any user may ask)" : " (no user may ask)" }
         for (word, users) in [
             ("sends away", change.denied), ("blocks", change.blocked), ("unblocks", change.unblocked),
         ] {
-            for person in users.compactMap(people.person) { text += " \(word) \(People.names[person])" }
+            for person in users.compactMap(people.person) { text += " \(word) \(SimulatedUsers.names[person])" }
         }
         return text
     }
 
     private func judgedBeginning(
-        _ name: String, _ change: ShareChange, _ share: RecordOperation, _ edit: Edit?, in place: Place, on index: Int
+        _ name: String, change: ShareChange, share: RecordOperation, edit: Edit?, in place: Place, on index: Int
     ) async throws -> [Record] {
         let device = devices[index]
         let whole = zoneRefusal(place, by: device.person)
@@ -206,8 +209,8 @@ extension Simulation {
 }
 
 extension Model.Tree {
-    /// What a change of a share asks for, by whoever may.
-    mutating func apply(_ change: ShareChange, _ people: People) {
+    /// Returns a change of a share for a permitted user.
+    mutating func apply(_ change: ShareChange, _ people: SimulatedUsers) {
         if let permission = change.publicPermission {
             if openTo == .none, permission != .none { seats = seats.filter { $0.value.hasAccepted } }
             if openTo == .none, permission != .none { openSeats = [:] }
@@ -223,7 +226,7 @@ extension Model.Tree {
         if let participants = change.participants { apply(participants, people) }
     }
 
-    private mutating func apply(_ participants: [ParticipantChange], _ people: People) {
+    private mutating func apply(_ participants: [ParticipantChange], _ people: SimulatedUsers) {
         var after: [Int: Model.Seat] = [:]
         var open: [String: ParticipantPermission] = [:]
         for participant in participants {
@@ -247,16 +250,16 @@ extension Model.Tree {
 }
 
 extension Simulation {
-    /// Notes who has a part in the zone from now on.
+    /// Records the participants of the zone.
     private func meet(_ tree: Model.Tree, _ place: Place) {
-        for person in tree.seats.keys { known.insert(Acquaintance(person: person, place: place)) }
+        for person in tree.seats.keys { known.insert(KnownZone(person: person, place: place)) }
     }
 }
 
 // MARK: Changing
 
 extension Simulation {
-    /// Changes a share that a device knows, whether it may or not.
+    /// Changes a known share, with or without permission.
     func changeShare(on index: Int) async throws {
         let device = devices[index]
         let known = device.zones.keys.sorted().flatMap { place in device.shares(in: place).map { (place, $0) } }
@@ -270,15 +273,15 @@ extension Simulation {
         try await self.change(record, change, in: place, on: index)
     }
 
-    /// Shares at which somebody asks or is blocked.
+    /// Returns the shares with requesters or blocked users.
     private var guests: [(Place, String)] {
-        People.zones.flatMap { place in
+        SimulatedUsers.zones.flatMap { place in
             model[place].trees.filter { !$0.value.requesters.isEmpty || !$0.value.blocked.isEmpty }.keys.sorted()
                 .map { (place, $0) }
         }
     }
 
-    /// A device of a host answers somebody who asks or is blocked.
+    /// An owner or administrator answers a requester or a blocked user.
     func answerGuests() async throws {
         if guests.isEmpty { try await askForAccess(on: roll(devices.count)) }
         guard let (place, name) = pick(guests), let tree = model[place].trees[name] else { return }
@@ -292,7 +295,7 @@ extension Simulation {
         else { return }
         try await self.change(record, change, in: place, on: index)
         guard let user = change.blocked.first, let person = people.person(user) else { return }
-        // The link leads who is blocked nowhere, until they are not any more.
+        // The link does not work for blocked users.
         try await open(tree.guid, on: device(of: person))
         try await ask(at: tree.guid, on: device(of: person))
         guard roll(2) == 0, let now = devices[index].shares(in: place).first(where: { $0.id.recordName == name })
@@ -301,7 +304,7 @@ extension Simulation {
         try await open(tree.guid, on: device(of: person))
     }
 
-    /// An administrator, if there is one, takes somebody off a share, and members write before a device of the owner's is there.
+    /// An administrator, if any, removes a participant, and members write before one of the owner's devices is online.
     func removeByAdministrator() async throws {
         let hosts = devices.indices.flatMap { index in
             devices[index].zones.keys.sorted().compactMap { place in
@@ -317,11 +320,11 @@ extension Simulation {
                 && record.sharing?.publicPermission == ParticipantPermission.none
         }
         guard let record = pick(hosted), let sharing = record.sharing else { return }
-        var company = sharing.company
-        let others = company.indices.filter { company[$0].user != user }
+        var participants = sharing.otherParticipants
+        let others = participants.indices.filter { participants[$0].user != user }
         guard let gone = pick(Array(others)) else { return }
-        company.remove(at: gone)
-        try await change(record, ShareChange(participants: company), in: place, on: index)
+        participants.remove(at: gone)
+        try await change(record, ShareChange(participants: participants), in: place, on: index)
         let tree = model[place].trees[record.id.recordName]
         let members = devices.indices.filter { tree?.isMember(devices[$0].person) ?? false }
         guard let writer = pick(Array(members)) else { return }
@@ -339,31 +342,32 @@ extension Simulation {
         }
         if roll(8) == 0 { return ShareChange(publicPermission: roll(2) == 0 ? .readOnly : .readWrite) }
         if let change = answerToRequesters(sharing) { return change }
-        var company = sharing.company
-        let present = Set(company.compactMap(people.person))
-        let absent = People.names.indices.filter { $0 != place.owner && !present.contains($0) }
+        var participants = sharing.otherParticipants
+        let present = Set(participants.compactMap(people.person))
+        let absent = SimulatedUsers.names.indices.filter { $0 != place.owner && !present.contains($0) }
         switch roll(5) {
-        case 0: if !company.isEmpty { company.remove(at: roll(company.count)) }
+        case 0: if !participants.isEmpty { participants.remove(at: roll(participants.count)) }
         case 1:
-            guard !company.isEmpty else { break }
-            let one = roll(company.count)
-            company[one].permission = company[one].permission == .readOnly ? .readWrite : .readOnly
-            if company[one].role == .administrator { company[one].role = .privateUser }
+            guard !participants.isEmpty else { break }
+            let one = roll(participants.count)
+            participants[one].permission = participants[one].permission == .readOnly ? .readWrite : .readOnly
+            if participants[one].role == .administrator { participants[one].role = .privateUser }
         case 2:
-            guard !company.isEmpty else { break }
-            let one = roll(company.count)
-            if company[one].isOneTime { break }
-            company[one].role = company[one].role == .administrator ? .privateUser : .administrator
-        case 3: company.append(openSeat())
+            guard !participants.isEmpty else { break }
+            let one = roll(participants.count)
+            if participants[one].isOneTime { break }
+            participants[one].role = participants[one].role == .administrator ? .privateUser : .administrator
+        case 3: participants.append(openSeat())
         default:
             if let person = pick(absent) {
-                company.append(invitation(person, .privateUser, roll(3) == 0 ? .readOnly : .readWrite))
+                participants.append(
+                    invitation(person, role: .privateUser, permission: roll(3) == 0 ? .readOnly : .readWrite))
             }
         }
-        return ShareChange(participants: company)
+        return ShareChange(participants: participants)
     }
 
-    /// Lets somebody in who asked, sends them away, or wants to hear no more of them.
+    /// Approves, denies or blocks a requester.
     private func answerToRequesters(_ sharing: Share) -> ShareChange? {
         if roll(8) == 0 { return ShareChange(allowsAccessRequests: !sharing.allowsAccessRequests) }
         if let user = pick(sharing.participants.filter { $0.role != .owner }.compactMap(\.identity.user)), roll(10) == 0
@@ -381,7 +385,7 @@ extension Simulation {
         case 1, 2: return ShareChange(blocked: [user])
         default:
             let newcomer = ParticipantChange(permission: .readWrite, user: user)
-            return ShareChange(participants: sharing.company + [newcomer])
+            return ShareChange(participants: sharing.otherParticipants + [newcomer])
         }
     }
 
@@ -423,7 +427,7 @@ extension Simulation {
         if let tree, device.person != place.owner {
             if !tree.isMember(device.person) {
                 refusal = .itemNotFound
-            } else if model.word("share", "rename", tree.role(of: device.person)) != "yes" {
+            } else if model.word(for: "rename", object: "share", role: tree.role(of: device.person)) != "yes" {
                 refusal = .accessDenied
             }
         }
@@ -449,7 +453,7 @@ extension Simulation {
         }
     }
 
-    /// Ends a share, or leaves it.
+    /// Ends or leaves a share.
     func endShare(on index: Int) async throws {
         let device = devices[index]
         let known = device.zones.keys.sorted().flatMap { place in device.shares(in: place).map { (place, $0) } }
@@ -458,10 +462,10 @@ extension Simulation {
     }
 }
 
-// MARK: Coming in
+// MARK: Joining
 
 extension Simulation {
-    /// Opens a link and accepts, invited or not.
+    /// Opens a link and accepts, with or without an invitation.
     func accept(on index: Int) async throws {
         let person = devices[index].person
         let meant = links.filter { link in
@@ -473,7 +477,7 @@ extension Simulation {
         }
         guard let guid = pick((roll(5) == 0 || meant.isEmpty ? links : meant).keys.sorted()) else { return }
         try await open(guid, on: index)
-        // Links go from hand to hand; of some only the first has anything.
+        // Links are passed on; some work only for their first user.
         guard links[guid]?.seat != nil, roll(3) > 0,
             let other = pick(devices.indices.filter { devices[$0].person != person })
         else { return }
@@ -482,11 +486,11 @@ extension Simulation {
 
     private func open(_ guid: String, on index: Int) async throws {
         guard let link = links[guid] else { return }
-        // Who is invited to their address as well would have two seats; the model knows of one for each.
+        // A user who is also invited by address would have two slots; the model supports one per user.
         let seat = model[link.place].trees[link.share]?.seats[devices[index].person]
         if link.seat != nil, seat?.isBound == false { return }
         let isFree = link.seat.map { model[link.place].trees[link.share]?.openSeats[$0] != nil }
-        let what = isFree.map { $0 ? "takes the free seat" : "tries the taken seat" } ?? "opens the link"
+        let what = isFree.map { $0 ? "takes the free slot" : "tries the taken slot" } ?? "opens the link"
         _ = try await deliver("\(devices[index].name) \(what) of \(link.share) in \(link.place)") {
             try await judgedAcceptance(guid, link, on: index)
         }
@@ -521,8 +525,8 @@ extension Simulation {
         }
     }
 
-    /// The link of a share that is not open to all has no secret part. That of a free seat is known to the device that took it;
-    /// the person's others wait for a host's.
+    /// Returns the secret of a link. A private share's link has none. That of a free slot is known to the device that used it; the
+    /// user's other devices wait for keys.
     private func keep(_ link: Link, as share: String, by device: Device, _ verdict: Model.Tree.Verdict?, isOpen: Bool) {
         if link.seat == nil {
             if isOpen { device.keys.keep(link.fragment, of: share, in: zonePlace(link.place)) }
@@ -532,7 +536,7 @@ extension Simulation {
         device.keys.keep(link.fragment, of: share, in: zonePlace(link.place))
     }
 
-    /// The share that a link leads to now.
+    /// Returns the current share of a link.
     private func share(behind guid: String, _ link: Link) -> String? {
         let zone = model[link.place]
         guard zone.state == .live, zone.incarnation == link.incarnation else { return nil }
@@ -541,7 +545,7 @@ extension Simulation {
         return zone.items[root]?.share
     }
 
-    /// Asks the hosts of a share to be let in.
+    /// Requests access to a share.
     func askForAccess(on index: Int) async throws {
         let person = devices[index].person
         let meant = links.filter { link in
@@ -572,7 +576,7 @@ extension Simulation {
         }
     }
 
-    /// Notes the links that just one can use, with their secret parts, which the owner's devices know.
+    /// Records one-time links with their secrets, which the owner's devices know.
     func learnSeats(of record: Record, in place: Place, on index: Int) {
         guard devices[index].person == place.owner, let sharing = record.sharing else { return }
         let name = record.id.recordName
@@ -585,10 +589,10 @@ extension Simulation {
         }
     }
 
-    /// Gives up everything in somebody else's zone.
+    /// Leaves a zone of another user.
     func leaveZone(on index: Int) async throws {
         let device = devices[index]
-        guard let place = pick(People.zones.filter { $0.owner != device.person }) else { return }
+        guard let place = pick(SimulatedUsers.zones.filter { $0.owner != device.person }) else { return }
         _ = try await deliver("\(device.name) leaves \(place)") {
             let whole = zoneRefusal(place, by: device.person)
             let outcome = try await cloud.modifyZones(
@@ -606,8 +610,8 @@ extension Simulation {
 }
 
 extension Share {
-    /// Everybody but the owner, as a change says it that leaves them as they are.
-    fileprivate var company: [ParticipantChange] {
+    /// Returns all participants except the owner, unchanged, for a change.
+    fileprivate var otherParticipants: [ParticipantChange] {
         participants.filter { $0.role != .owner }.map {
             ParticipantChange(
                 id: $0.id, role: $0.role, permission: $0.permission, lookup: $0.identity.lookup, user: $0.identity.user,

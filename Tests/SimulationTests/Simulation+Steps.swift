@@ -1,4 +1,4 @@
-/// What may happen next.
+/// The possible steps of a history.
 extension Simulation {
     func step() async throws {
         let index = roll(devices.count)

@@ -1,9 +1,9 @@
 import CloudKitModel
 import CloudKitServer
 
-/// How devices follow the feeds.
+/// The syncing of devices.
 extension Simulation {
-    /// Fetches what the feeds of both databases have to tell, until there is no more, or an answer is lost.
+    /// Fetches the changes of both databases until the end, or until an answer is lost.
     func sync(on index: Int) async throws {
         note("  \(devices[index].name) syncs")
         for scope in [DatabaseScope.private, .shared] {
@@ -15,7 +15,7 @@ extension Simulation {
         _ = try await tendSuspects(on: index)
     }
 
-    /// - Returns: Whether it came to the end.
+    /// - Returns: Whether it reached the end.
     private func followDatabase(_ scope: DatabaseScope, on index: Int) async throws -> Bool {
         while true {
             let device = devices[index]
@@ -38,7 +38,7 @@ extension Simulation {
                 devices[index].databaseTokens[scope] = nil
                 devices[index].forgetZones(of: scope)
             case .done(let page):
-                // Without a token no deletions are told: what does not come is not there.
+                // Without a token there are no deletions: missing records are removed.
                 if request.syncToken == nil { devices[index].forgetZones(of: scope) }
                 for event in page.events { try take(event, scope, on: index) }
                 devices[index].databaseTokens[scope] = page.syncToken
@@ -91,9 +91,9 @@ extension Simulation {
         }
     }
 
-    /// What a refusal means for what is known of the zone.
+    /// Updates the copy of a zone after a refusal.
     ///
-    /// - Returns: Whether to begin anew.
+    /// - Returns: Whether to start again from the beginning.
     private func forget(
         _ place: Place, after failure: RequestFailure, hadToken: Bool, on index: Int
     ) throws -> Bool {
@@ -106,7 +106,7 @@ extension Simulation {
         return false
     }
 
-    /// One page of a zone's feed as a device gets it.
+    /// Applies one page of a zone's feed.
     func page(
         of place: Place, since token: String?, limit: Int?, for device: Device
     ) async throws -> Answer<ZoneChangesPage> {
@@ -135,7 +135,7 @@ extension ZoneCache {
 }
 
 extension Device {
-    /// The feed begins anew: what it does not name is not there any more.
+    /// Restarts the feed of a zone: records that it does not contain are removed.
     mutating func forgetZones(of scope: DatabaseScope) {
         for place in zones.keys where self.scope(of: place) == scope { zones[place] = nil }
         stale = stale.filter { self.scope(of: $0) != scope }

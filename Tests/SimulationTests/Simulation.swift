@@ -3,85 +3,87 @@ import CloudKitModel
 import CloudKitServer
 import SeededChance
 
-/// Something that must not be.
+/// A violation of an invariant.
 struct Violation: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Devices of several people that do random things to one cloud over a bad network, and a model of what should come of it.
+/// A simulation of several users' devices with random steps against one cloud over a faulty network, and a model of the results.
 ///
-/// Each step draws its chance from the seed and its own number, so that steps can be left out of a history and the others stay
-/// what they are.
+/// Each step derives its random numbers from the seed and its own number, so that the other steps do not change if steps are
+/// removed from a history.
 final class Simulation {
     let world: SimulatedCloud
-    var people: People
-    /// Whose room the operator has taken.
+    var people: SimulatedUsers
+    /// The users whose quota is exhausted.
     var withoutRoom: Set<Int> = []
-    /// Whether anything was ever sealed: keys that are lost matter from then on.
+    /// Whether a value was ever encrypted, so that lost keys matter.
     var hasSealed = false
     var model: Model
     var devices: [Device] = []
-    /// What the devices last wrote to their disks.
+    /// The stored states of the devices.
     var disks: [Device] = []
     var chance: SplitMix64
-    /// Makes every value and every share's name a new one.
+    /// The counter that makes values and share names unique.
     var counter = 0
-    /// How many requests of a hundred go wrong.
+    /// The percentage of requests that fail.
     var trouble = 0
-    /// Links that somebody has seen: where they led.
+    /// The known links and their targets.
     var links: [String: Link] = [:]
-    /// All who mean to go on reading what they once could.
+    /// The spies, who try to continue reading after losing access.
     var spies: [Spy] = []
-    /// All keys of shares that the cloud ever took.
+    /// All share keys ever stored in the cloud.
     var heldKeys: [HeldKeys] = []
-    /// Who ever had a part in a zone of somebody else.
-    var known: Set<Acquaintance> = []
+    /// The users who ever participated in another user's zone.
+    var known: Set<KnownZone> = []
     let trail: Trail
     let writers = Writers()
     var listeners: [Listener] = []
-    /// How far feeds were read by those who compare them with notifications.
+    /// The positions of the feeds that are compared with notifications.
     var watched: [Watch: String] = [:]
-    /// What is in files, by their checksums.
+    /// The content of files by checksum.
     var fileTexts: [String: String] = [:]
 
     struct Link {
         var place: Place
         var incarnation: Int
         var share: String
-        /// The record that is shared; nil: the whole zone.
+        /// The shared record; nil for the whole zone.
         var root: String?
-        /// The seat of a link that just one can use; nil: the link for all.
+        /// The participant slot of a one-time link; nil for the public link.
         var seat: String?
-        /// The part of it that no server sees.
+        /// The secret part, which is not sent to the server.
         var fragment: String?
     }
 
-    struct Acquaintance: Hashable {
+    struct KnownZone: Hashable {
         var person: Int
         var place: Place
     }
 
     private let seed: UInt64
 
-    /// - Parameter keepsAnswers: Whether the trail has what the cloud answered, too.
+    /// Creates a simulation.
+    ///
+    /// - Parameter keepsAnswers: Whether the trail includes the cloud's answers.
     init(seed: UInt64, engine: Engine, keepsAnswers: Bool = false) async throws {
         self.seed = seed
         trail = Trail(hasAnswers: keepsAnswers)
         chance = SplitMix64(seed: seed)
         world = try SimulatedCloud(engine, seed: seed)
-        people = try await People(in: world)
+        people = try await SimulatedUsers(in: world)
         model = Model(try AccessTable())
         for person in people.users.indices { addDevices(of: person) }
     }
 
     // MARK: One history
 
-    /// Runs steps by their numbers and judges what came of them.
+    /// Runs steps by their numbers and checks the result.
     func run(_ steps: [Int]) async throws {
         for person in people.users.indices { try await subscribe(person) }
-        for place in People.zones { try await makeZone(place, on: device(of: place.owner)) }
+        for place in SimulatedUsers.zones { try await makeZone(place, on: device(of: place.owner)) }
         chance = SplitMix64(seed: seed ^ 0x0be6)
         if roll(4) > 0 { try await beginTogether() }
         for step in steps {
@@ -93,7 +95,7 @@ final class Simulation {
         }
         chance = SplitMix64(seed: seed)
         try await settle()
-        // Nothing comes after it by which devices would hear of the zone in another way.
+        // No later step would inform devices of the zone in another way.
         try await withoutTrouble(forgetWhatWent)
         try await settle()
         try await checkFilesLeft()
@@ -101,7 +103,7 @@ final class Simulation {
 
     func note(_ event: String) { trail.note(event) }
 
-    // MARK: Chance
+    // MARK: Random numbers
 
     func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &chance) }
 
@@ -124,12 +126,12 @@ final class Simulation {
 
     func address(_ place: Place, for device: Device) -> DatabaseAddress { world.address(device.scope(of: place)) }
 
-    /// Lets a request of a device travel.
+    /// Sends a request of a device through the faulty network.
     ///
     /// - Parameters:
-    ///   - isQuiet: Whether the history names it only when something happens to it.
-    ///   - body: What the cloud does with it and what the model says to that; once for each time it arrives.
-    /// - Returns: nil: the device has no answer.
+    ///   - isQuiet: Whether the trail logs it only if it fails.
+    ///   - body: Executes the request and checks it against the model; called once per arrival.
+    /// - Returns: The answer; nil if it was lost.
     func deliver<Answer>(_ event: String, isQuiet: Bool = false, _ body: () async throws -> Answer) async throws
         -> Answer?
     {
@@ -153,7 +155,7 @@ final class Simulation {
     }
 }
 
-/// What a request came to, whether as a whole or for its item.
+/// The outcome of a request or of its item.
 enum Answer<Value> {
     case done(Value)
     case refused(RequestFailure)

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Many devices of several people against the real rules and record layer, and a model that is too simple to be wrong.
+/// Simulates many devices of several users against the real server and record layer, checked by a simple model.
 ///
-/// `docs/simulation.md` says what is looked at and how to repeat a history.
+/// `docs/simulation.md` describes the checks and how to repeat a history.
 @Suite struct SimulationTests {
-    /// As many as `SIMULATION_SEEDS` says, or the one of `SIMULATION_SEED`. Continuous integration runs 1,000.
+    /// The number of seeds of `SIMULATION_SEEDS`, or the seed of `SIMULATION_SEED`. Continuous integration runs 1,000.
     static var batches: [Range<UInt64>] {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SIMULATION_SEED"].flatMap({ UInt64($0) }) { return [seed..<(seed + 1)] }
@@ -16,12 +16,12 @@ import Testing
     static let steps = ProcessInfo.processInfo.environment["SIMULATION_STEPS"].flatMap { Int($0) } ?? 75
 
     @Test(arguments: batches)
-    func `B-CHG-05, B-SHF-06, B-PRT-12, B-ACP-02 all devices agree, nothing is lost, and nobody reaches too far`(
+    func `B-CHG-05, B-SHF-06, B-PRT-12, B-ACP-02 all devices agree, no data is lost, and access is as documented`(
         seeds: Range<UInt64>
     ) async throws {
         var hasFailed = false
         for seed in seeds {
-            // To find a shorter history takes as long as a hundred others: the first failure is worth that.
+            // Shrinking a history takes as long as a hundred histories, so only the first failure is shrunk.
             if let failure = try await History(seed: seed).failure(isShortened: !hasFailed) {
                 Issue.record("\(failure)")
                 hasFailed = true
@@ -30,14 +30,14 @@ import Testing
     }
 }
 
-/// One seed's history, and the least part of it that still goes wrong.
+/// The history of a seed, and its smallest failing part.
 struct History {
     let seed: UInt64
 
     /// One of eight seeds runs on SQLite.
     var engine: Engine { seed % 8 == 7 ? .sqlite : .memory }
 
-    /// nil: nothing went wrong.
+    /// Returns the failure, or nil.
     func failure(isShortened: Bool) async throws -> String? {
         let all = Array(0..<SimulationTests.steps)
         guard let first = try await violation(all, engine) else { return nil }
@@ -63,7 +63,7 @@ struct History {
         return violation.map { ($0, simulation.trail.lines) }
     }
 
-    /// Leaves out ever smaller parts, as long as something still goes wrong.
+    /// Removes smaller and smaller parts while the history still fails.
     private func shrunk(_ all: [Int]) async throws -> [Int] {
         var steps = all
         var size = steps.count / 2

@@ -4,26 +4,26 @@ import CloudKitModel
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// Keys of a share that the cloud holds, as a host handed them in.
+/// Keys of a share, as stored in the cloud.
 struct HeldKeys {
     let share: RecordPlace
     let change: ShareKeyChange
 }
 
-/// Somebody who keeps every key that they ever had, on whatever device, and whom the cloud shows all that it holds.
+/// An attacker who keeps every key that a user ever had on any device, and who sees all data of the cloud.
 ///
-/// Who begins anew with other keys leaves one behind that goes on with the old ones.
+/// A key reset leaves a spy with the old keys.
 final class Spy {
     let person: Int
-    let access: ShareKeyAccess
-    /// Whether the person has other keys by now.
+    let access: ShareAccess
+    /// Whether the user's keys were replaced.
     private(set) var isFormer = false
 
     private var recordKeys: [RecordPlace: [RecordCipher]] = [:]
     private var shareKeys: [RecordPlace: [UInt32: ShareKey]] = [:]
     private var zoneKeys: [ZonePlace: [UInt32: ZoneKey]] = [:]
     private var links: [RecordPlace: [ShareLinkSecret]] = [:]
-    /// Rings that were opened, by their positions among what the cloud holds.
+    /// The opened keyrings, by their positions in the cloud's data.
     private var openedRings: Set<Int> = []
 
     init(_ secret: AccountSecret, person: Int, user: UserID) {
@@ -49,9 +49,9 @@ final class Spy {
         if links[share]?.contains(link) != true { links[share, default: []].append(link) }
     }
 
-    /// Keeps what a device has in memory.
+    /// Keeps the keys in a device's memory.
     ///
-    /// - Parameter epochs: As many as the zone may have had.
+    /// - Parameter epochs: The maximum number of the zone's epochs.
     func keep(_ shared: SharedKeys, epochs: UInt32, _ held: [HeldKeys]) {
         for epoch in 0...epochs {
             if let key = shared.zoneKey(epoch) { zoneKeys[shared.place, default: [:]][epoch] = key }
@@ -65,7 +65,7 @@ final class Spy {
 
     private func keep(_ key: ShareKey) { shareKeys[key.place, default: [:]][key.epoch] = key }
 
-    /// Opens what it can of the keys that hosts handed in, for whomever they were meant.
+    /// Opens as many stored keys as possible, for any recipient.
     func open(_ held: [HeldKeys]) {
         var hasNews = true
         while hasNews {
@@ -93,7 +93,7 @@ final class Spy {
         guard let own = try? access.secret.identity() else { return nil }
         let fingerprint = own.publicIdentity.fingerprint.hex
         for wrap in change.wraps where wrap.identity == fingerprint {
-            // Whoever means to read believes everybody.
+            // A spy trusts all signatures.
             var (pins, epochs) = (IdentityPins(), HighestSeenEpochs())
             let invitation = try? SealedShareInvitation(bytes: wrap.bytes, share: share)
             let key = try? invitation?.open(as: wrap.participantID, with: own, pins: &pins, epochs: &epochs)
@@ -113,7 +113,7 @@ final class Spy {
 
     // MARK: Reading
 
-    /// The keys of a zone with all that was kept, for records as the cloud holds them.
+    /// Returns the keys of a zone with all kept keys, for the cloud's records.
     func keys(of place: ZonePlace, for records: [Record]) -> ZoneKeys {
         var shared = SharedKeys(place)
         for keys in shareKeys where keys.key.zone == place { for key in keys.value.values { shared.add(key) } }
@@ -124,7 +124,7 @@ final class Spy {
         return keys
     }
 
-    /// What a record's encrypted field holds, if a key of that record opens it that was kept.
+    /// Returns the value of a record's encrypted field if a kept key decrypts it.
     func opened(_ record: Record, in zone: ZonePlace) -> String? {
         guard let field = record.fields.first(where: { $0.name == "secret" }) else { return nil }
         for cipher in recordKeys[RecordPlace(zone: zone, name: record.id.recordName)] ?? [] {

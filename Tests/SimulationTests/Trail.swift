@@ -1,19 +1,19 @@
 import CloudKitModel
 
-/// What happened in one history, in its order: what devices did, and every answer that the cloud gave.
+/// The log of one history: the steps of devices and the answers of the cloud, in order.
 ///
-/// Two runs of one seed leave the same trail, on whatever engine and in whatever process. Bytes that were sealed, and tokens that
-/// only the cloud can read, are there by their length: they differ by design.
+/// Two runs of a seed have the same trail on all engines and in all processes. Encrypted bytes and opaque tokens are logged with
+/// their length only, because they differ by design.
 final class Trail {
     private(set) var lines: [String] = []
-    /// Answers cost as much to write down as to give: they are, where somebody is to compare them.
+    /// Whether answers are logged, which is as expensive as creating them, and only needed for comparisons.
     private let hasAnswers: Bool
 
     init(hasAnswers: Bool) { self.hasAnswers = hasAnswers }
 
     func note(_ line: String) { lines.append(line) }
 
-    /// Writes an answer down, or the code by which it was refused.
+    /// Logs an answer, or the code of its refusal.
     func answer<Value>(
         _ text: (Value) -> String, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -28,10 +28,10 @@ final class Trail {
         }
     }
 
-    /// Writes down what an answer came to.
+    /// Logs an outcome.
     func answer(_ text: @autoclosure () -> String) { if hasAnswers { lines.append("    " + text()) } }
 
-    /// 64 bits that stand for all of it (FNV-1a).
+    /// A 64-bit digest of the trail (FNV-1a).
     var fingerprint: UInt64 {
         lines.reduce(0xcbf2_9ce4_8422_2325) { hash, line in
             (Array(line.utf8) + [10]).reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -39,7 +39,7 @@ final class Trail {
     }
 }
 
-/// Something that an answer consists of, as a trail has it.
+/// A part of an answer with a textual form for trails.
 protocol Traceable {
     var trace: String { get }
 }

@@ -14,7 +14,7 @@ import Testing
         "https://web.push.apple.com/QNs?a=b&c", "https://push.example.net:443/x", "https://PUSH.example.net",
         "https://a.b-c.example/%7Euser",
     ])
-    func `Endpoints of browsers are taken`(url: String) throws {
+    func `Endpoints of browsers are accepted`(url: String) throws {
         let endpoint = try WebPushEndpointRules().endpoint(url)
         #expect(endpoint.url == url && !endpoint.isHostNamed)
         #expect(url.hasPrefix(endpoint.origin) && endpoint.origin.hasPrefix("https://"))
@@ -32,7 +32,7 @@ import Testing
         "https://push..example.net/", "https://.example.net/", "https://push.example.net./", "https://bücher.example/x",
         "https:///push.example.net/x", "file:///etc/passwd", "https://push.example.net/x#y",
     ])
-    func `Everything else is refused`(url: String) {
+    func `Other endpoints are refused`(url: String) {
         let failure = #expect(throws: RequestFailure.self) { try WebPushEndpointRules().endpoint(url) }
         #expect(failure?.code == .badRequest)
     }
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `Hosts that the operator names may be anywhere`() throws {
+    @Test func `Hosts that the operator allows may be in any network`() throws {
         let rules = WebPushEndpointRules(namedHosts: ["127.0.0.1:8090", "Push.lan", "[::1]:9"])
         for url in ["http://127.0.0.1:8090/x", "https://push.lan/x", "http://push.lan:81/x", "https://[::1]:9/x"] {
             let endpoint = try rules.endpoint(url)
@@ -63,8 +63,9 @@ import Testing
         #expect(!other.isHostNamed)
     }
 
-    /// Whatever looks like a public endpoint here does so to another reader of URLs.
-    @Test(arguments: [UInt64(1), 2, 3]) func `Damaged endpoints mean to others what they mean here`(seed: UInt64) throws
+    /// Checks that another URL parser agrees about public endpoints.
+    @Test(arguments: [UInt64(1), 2, 3]) func `Damaged endpoints are parsed as by another URL parser`(seed: UInt64)
+        throws
     {
         var random = SplitMix64(seed: seed)
         let parts = [
@@ -95,7 +96,7 @@ import Testing
         #expect(taken > 100)
     }
 
-    @Test func `A subscription comes back as it was stored`() throws {
+    @Test func `A stored subscription is read back unchanged`() throws {
         let json = Browser().subscription(endpoint: "https://push.example.net/x")
         let read = try WebPushSubscription(Array(json.utf8), rules: WebPushEndpointRules())
         let address = try read.address
@@ -112,7 +113,7 @@ import Testing
         #"{"endpoint":"https://push.example.net/x","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw0","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}"#,
         #"{"endpoint":"https://push.example.net/x","keys":{"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4","auth":"BTBZ"}}"#,
     ])
-    func `What is no subscription is refused`(json: String) {
+    func `An invalid subscription is refused`(json: String) {
         let failure = #expect(throws: RequestFailure.self) {
             try WebPushSubscription(Array(json.utf8), rules: WebPushEndpointRules())
         }

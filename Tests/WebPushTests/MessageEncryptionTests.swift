@@ -26,7 +26,7 @@ import Testing
         return MessageEncryption(subscription: try WebPushSubscription(Array(json.utf8), rules: WebPushEndpointRules()))
     }
 
-    @Test func `The example of RFC 8291 is sealed to the byte`() throws {
+    @Test func `The example of RFC 8291 is encrypted to the byte`() throws {
         let browser = try Browser(privateKey: Example.browserKey, authentication: Example.authentication)
         #expect(Base64.text(Array(browser.key.publicKey.x963Representation)) == Example.browserPublicKey)
         let body = try Self.encryption(for: browser).seal(
@@ -35,13 +35,13 @@ import Testing
         #expect(Base64.text(body) == Example.body)
     }
 
-    @Test func `The example of RFC 8291 is opened by the browser of the tests`() throws {
+    @Test func `The example of RFC 8291 is decrypted by the simulated browser`() throws {
         let browser = try Browser(privateKey: Example.browserKey, authentication: Example.authentication)
         #expect(try browser.open(Base64.bytes(Example.body)) == Example.message)
     }
 
     @Test(arguments: [0, 1, 255, 256, 257, 1000, 3839, 3840, 3841, 3992, 3993])
-    func `Whatever is sealed is opened, within 4096 bytes, and its length is hidden`(count: Int) throws {
+    func `Encrypted messages can be decrypted, have at most 4096 bytes, and hide their length`(count: Int) throws {
         let browser = Browser()
         let message = (0..<count).map { UInt8($0 % 251) }
         let salt = ServerEnvironment.systemRandom(16)
@@ -55,7 +55,7 @@ import Testing
         #expect(throws: (any Error).self) { try Browser().open(body) }
     }
 
-    @Test func `What does not fit is refused`() throws {
+    @Test func `A message that is too long is refused`() throws {
         #expect(MessageEncryption.plainBytesMax == 3993)
         let encryption = try Self.encryption(for: Browser())
         #expect(throws: MessageTooLong.self) {

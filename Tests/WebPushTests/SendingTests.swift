@@ -10,9 +10,9 @@ import Testing
 @testable import WebPush
 
 @Suite struct SendingTests {
-    /// Here time stands still: no message takes too long, however busy the machine is.
+    /// A clock that stands still, so that no message times out on a busy machine.
     private static let serverEnvironment = ServerEnvironment(
-        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, sleep: { _ in try await forever() })
+        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, rest: { _ in try await untilCancelled() })
     private static let key = ApplicationServerKey()
 
     private static func webPush(
@@ -23,13 +23,13 @@ import Testing
             serverEnvironment: serverEnvironment, sender: sender)
     }
 
-    /// Ends when its task is cancelled.
-    private static func forever() async throws {
+    /// Waits until its task is cancelled.
+    private static func untilCancelled() async throws {
         for await _ in AsyncStream<Never>.makeStream().stream {}
         try Task.checkCancellation()
     }
 
-    /// Sends, with an hour's patience, what would be sent with less.
+    /// Sends a request with a time limit of an hour.
     private static func patiently(_ request: HTTPClient.Request) async throws -> HTTPClient.Answer {
         var request = request
         request.patience = .seconds(3600)
@@ -40,7 +40,7 @@ import Testing
         PushMessage(payload: Array(text.utf8), isVisible: true, collapseKey: key, lifetime: 60)
     }
 
-    @Test func `The token of RFC 8292 is good, and one with another signature is not`() throws {
+    @Test func `The token of RFC 8292 is valid, and one with another signature is not`() throws {
         let claims =
             "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3Nj"
             + "gsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0"
@@ -53,13 +53,13 @@ import Testing
         }
     }
 
-    @Test func `A key is kept as PEM`() throws {
+    @Test func `A key is stored as PEM`() throws {
         let again = try ApplicationServerKey(pem: Self.key.pem)
         #expect(again.publicText == Self.key.publicText && again.publicText.count == 87)
         #expect(throws: ApplicationServerKeyError.self) { try ApplicationServerKey(pem: "secret") }
     }
 
-    @Test func `A message is signed, sealed and labelled`() async throws {
+    @Test func `A message is signed, encrypted and has its headers`() async throws {
         let browser = Browser()
         try await PushServer.run { server in
             let webPush = Self.webPush(Self.patiently)
@@ -99,7 +99,7 @@ import Testing
         ("500 Oh\r\nRetry-After: -5", .tryAgain(after: nil, reason: "status500")),
         ("307 Elsewhere\r\nLocation: http://127.0.0.1:9/", .tryAgain(after: nil, reason: "status307")),
     ])
-    func `Every answer means something`(answer: String, outcome: PushOutcome) async throws {
+    func `Every answer has an outcome`(answer: String, outcome: PushOutcome) async throws {
         let decision: PushServer.Decision = { _ in answer }
         try await PushServer.run(answering: decision) { server in
             let webPush = Self.webPush(Self.patiently)
@@ -109,7 +109,9 @@ import Testing
         }
     }
 
-    @Test func `No answer means to try again, a host that is named no more that the address is gone`() async throws {
+    @Test func `Without an answer the message is retried; an address whose host is no longer allowed is removed`()
+        async throws
+    {
         let failing = Self.webPush { _ in throw HTTPClient.Failure(.unreachable, reason: "nobody there") }
         let address = try failing.address(Array(Browser().subscription(endpoint: "http://127.0.0.1/").utf8))
         #expect(await failing.send(Self.message(), to: address) == .tryAgain(after: nil, reason: "unreachable"))
@@ -122,12 +124,12 @@ import Testing
         #expect(await failing.send(long, to: address) == .refused(reason: "tooLong"))
     }
 
-    @Test func `A service that never comes to an end is left after a time, and tried again`() async throws {
+    @Test func `A request that never ends times out and is retried`() async throws {
         let rests = Mutex<[Duration]>([])
         var serverEnvironment = Self.serverEnvironment
-        serverEnvironment.sleep = { rest in rests.withLock { $0.append(rest) } }
+        serverEnvironment.rest = { rest in rests.withLock { $0.append(rest) } }
         let webPush = Self.webPush(in: serverEnvironment) { _ in
-            try await Self.forever()
+            try await Self.untilCancelled()
             throw CancellationError()
         }
         let address = try webPush.address(Array(Browser().subscription(endpoint: "http://127.0.0.1/").utf8))
@@ -135,7 +137,7 @@ import Testing
         #expect(rests.withLock { $0 } == [.seconds(45)])
     }
 
-    @Test func `Endpoints of clients are sent to in the public network alone`() async throws {
+    @Test func `Messages to clients' endpoints are sent only to the public network`() async throws {
         let requests = Mutex<[HTTPClient.Request]>([])
         let webPush = Self.webPush { request in
             requests.withLock { $0.append(request) }

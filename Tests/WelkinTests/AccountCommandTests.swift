@@ -5,11 +5,11 @@ import Testing
 
 @testable import CloudKit
 
-/// Accounts and devices as people handle them, with the built program and a cloud in a process of its own.
+/// Tests of the commands for accounts and devices, with the built program and a cloud process.
 @Suite struct AccountCommandTests {
-    @Test func `sign up, see how it stands, and sign a second device in with the password alone`() async throws {
-        try await Town.run { town in
-            let phone = try town.machine("phone")
+    @Test func `a user signs up, sees the status, and signs in a second device with the password`() async throws {
+        try await CloudAndMachines.run { setup in
+            let phone = try setup.machine("phone")
             let before = try await phone.welkin("status")
             #expect(before.status == 1)
             #expect(before.output.contains("not signed in"))
@@ -26,14 +26,14 @@ import Testing
             let again = try await phone.welkin("sign-up", "--email", "ada@example.com", input: ["another horse"])
             #expect(again.status == 1)
 
-            let laptop = try town.machine("laptop")
+            let laptop = try setup.machine("laptop")
             let login = try await laptop.welkin(
                 "login", "--email", "ada@example.com", "--device-name", "Laptop", "--json", input: ["correct horse"])
             #expect(login.status == 0, "\(login.remarks)")
             let second = try login.decoded(Status.self)
             #expect(second.fingerprint == first.fingerprint)
             #expect(second.recoveryWords == nil)
-            // Apps find the keys: what one seals the other opens.
+            // Apps find the keys: one encrypts, the other decrypts.
             let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
             record.encryptedValues["text"] = "sealed"
             try await phone.app().privateCloudDatabase.save(record)
@@ -54,107 +54,107 @@ import Testing
         }
     }
 
-    @Test func `who has signed in need not say again where`() async throws {
-        try await Town.run { town in
-            var ada = try await town.newcomer("ada")
+    @Test func `a signed-in device remembers its cloud`() async throws {
+        try await CloudAndMachines.run { setup in
+            var ada = try await setup.signedInMachine("ada")
             for name in ["CLOUDKIT_ENDPOINT", "CLOUDKIT_CONTAINER", "CLOUDKIT_API_TOKEN"] { ada.variables[name] = "" }
             let status = try await ada.welkin("status", "--json")
             #expect(status.status == 0, "\(status.remarks)")
             #expect(try status.decoded(Status.self).email == "ada@example.com")
             #expect(try await ada.welkin("devices").output.contains("(this one)"))
-            #expect(try await town.operate("account", "disable", "ada@example.com").status == 0)
+            #expect(try await setup.runAsOperator("account", "disable", "ada@example.com").status == 0)
             while try await ada.welkin("status").status == 0 {}
             #expect(try await ada.welkin("status", "--json").decoded(Status.self).state == "restricted")
-            var nobody = try town.machine("nobody")
+            var nobody = try setup.machine("nobody")
             nobody.variables["CLOUDKIT_ENDPOINT"] = ""
             #expect(try await nobody.welkin("status").remarks.contains("No cloud is configured"))
         }
     }
 
-    @Test func `a data folder that cannot be used, or has its cloud, is named`() async throws {
-        try await Town.run { town in
-            let again = try await town.operate("serve", "--port", "0")
+    @Test func `a data folder that is unusable or in use is named in the error`() async throws {
+        try await CloudAndMachines.run { setup in
+            let again = try await setup.runAsOperator("serve", "--port", "0")
             #expect(again.status == 1)
-            #expect(again.remarks.contains("a cloud runs on \(town.cloud.data) already"))
-            let desk = town.operatorsMachine
+            #expect(again.remarks.contains("a cloud is already running on \(setup.cloud.data)"))
+            let desk = setup.operatorsMachine
             let file = desk.home + "/no folder"
             #expect(FileManager.default.createFile(atPath: file, contents: nil))
             let refused = try await desk.welkin("account", "list", "--data", file)
             #expect(refused.status == 1)
             #expect(refused.remarks.contains("the data folder \(file) cannot be used"))
-            let missing = try await town.operate(
-                "record", "show", Town.container, "Notes", "n", "--user", "_nobody")
+            let missing = try await setup.runAsOperator(
+                "record", "show", CloudAndMachines.container, "Notes", "n", "--user", "_nobody")
             #expect(missing.remarks.contains("Zone does not exist. Create the zone first."))
         }
     }
 
-    /// What a cloud has told whoever started it; it does so before it answers anybody.
-    private func said(by cloud: CloudProcess) throws -> String {
+    /// Returns the startup output of a cloud, which is complete before it answers requests.
+    private func startupOutput(of cloud: CloudProcess) throws -> String {
         try String(contentsOfFile: cloud.log, encoding: .utf8)
     }
 
-    @Test func `only serve begins a cloud, below a folder that is there, and says so`() async throws {
-        try await Town.run { town in
-            #expect(try said(by: town.cloud).contains("a new, empty cloud; data in \(town.cloud.data)\n"))
-            try town.cloud.restart()
-            #expect(try said(by: town.cloud).contains("\ndata in \(town.cloud.data)\n"))
-            let desk = town.operatorsMachine
+    @Test func `only serve creates a cloud, in a folder whose parent exists, and reports it`() async throws {
+        try await CloudAndMachines.run { setup in
+            #expect(try startupOutput(of: setup.cloud).contains("a new, empty cloud; data in \(setup.cloud.data)\n"))
+            try setup.cloud.restart()
+            #expect(try startupOutput(of: setup.cloud).contains("\ndata in \(setup.cloud.data)\n"))
+            let desk = setup.operatorsMachine
             let mistyped = try await desk.welkin("account", "list", "--data", desk.home + "/dtaa")
             #expect(mistyped.status == 1)
-            #expect(mistyped.remarks.contains("there is no cloud in \(desk.home)/dtaa; say with --data"))
+            #expect(mistyped.remarks.contains("there is no cloud in \(desk.home)/dtaa; pass its folder with --data"))
             #expect(!desk.exists("dtaa"))
             let served = try await desk.welkin("serve", "--port", "0", "--data", desk.home + "/clouds/one")
             #expect(served.status == 1)
-            #expect(served.remarks.contains("/clouds for the data folder \(desk.home)/clouds/one; make it first"))
+            #expect(served.remarks.contains("/clouds of the data folder \(desk.home)/clouds/one does not exist"))
             #expect(!desk.exists("clouds"))
         }
     }
 
-    @Test func `a cloud is called new until there is something in it, also after a start that failed`() async throws {
-        try await Town.run { town in
+    @Test func `a cloud is reported as new until it has content, also after a failed start`() async throws {
+        try await CloudAndMachines.run { setup in
             let cloud = try CloudProcess()
             defer { cloud.end() }
             cloud.kill()
             for path in [cloud.data, cloud.log] { try FileManager.default.removeItem(atPath: path) }
-            let desk = town.operatorsMachine
+            let desk = setup.operatorsMachine
             let failed = try await desk.welkin(
-                "serve", "--data", cloud.data, "--port", String(town.cloud.port), "--web-push", "on")
+                "serve", "--data", cloud.data, "--port", String(setup.cloud.port), "--web-push", "on")
             #expect(failed.status == 1)
-            #expect(failed.remarks.contains("Port \(town.cloud.port) of 127.0.0.1 is taken."))
+            #expect(failed.remarks.contains("Port \(setup.cloud.port) of 127.0.0.1 is taken."))
             try cloud.restart()
-            #expect(try said(by: cloud).contains("a new, empty cloud; data in \(cloud.data)\n"))
+            #expect(try startupOutput(of: cloud).contains("a new, empty cloud; data in \(cloud.data)\n"))
             cloud.kill()
             try FileManager.default.removeItem(atPath: cloud.log)
-            let token = try await desk.welkin("token", "create", Town.container, "--data", cloud.data)
+            let token = try await desk.welkin("token", "create", CloudAndMachines.container, "--data", cloud.data)
             #expect(token.status == 0, "\(token.remarks)")
             try cloud.restart()
-            #expect(try said(by: cloud).contains("\ndata in \(cloud.data)\n"))
+            #expect(try startupOutput(of: cloud).contains("\ndata in \(cloud.data)\n"))
         }
     }
 
-    @Test func `a wrong password signs nobody in, keeps nothing and is shown nowhere`() async throws {
-        try await Town.run { town in
-            _ = try await town.newcomer("ada")
-            let other = try town.machine("other")
+    @Test func `a wrong password does not sign in, stores nothing and is not shown`() async throws {
+        try await CloudAndMachines.run { setup in
+            _ = try await setup.signedInMachine("ada")
+            let other = try setup.machine("other")
             let login = try await other.welkin(
-                "login", "--email", "ada@example.com", "--rounds", Town.rounds, input: ["wrong horse"])
+                "login", "--email", "ada@example.com", "--rounds", CloudAndMachines.rounds, input: ["wrong horse"])
             #expect(login.status == 1)
             #expect(!login.remarks.isEmpty)
             #expect(!(login.output + login.remarks).contains("wrong horse"))
             #expect(!other.files(below: "data").contains { $0.hasSuffix("credentials.json") })
             #expect(try await other.welkin("status", "--json").decoded(Status.self).state == "noAccount")
             let unknown = try await other.welkin(
-                "login", "--email", "nobody@example.com", "--rounds", Town.rounds, input: ["wrong horse"])
+                "login", "--email", "nobody@example.com", "--rounds", CloudAndMachines.rounds, input: ["wrong horse"])
             #expect(unknown.status == 1)
-            // Who has no account and who has a wrong password are told the same.
+            // A missing account and a wrong password give the same error.
             #expect(unknown.remarks == login.remarks)
             #expect(try await other.welkin("login", "--email", "ada@example.com", input: [""]).status == 64)
         }
     }
 
-    @Test func `a new password, and the way back with the recovery words`() async throws {
-        try await Town.run { town in
-            let phone = try town.machine("phone")
+    @Test func `the password can be changed, and reset with the recovery words`() async throws {
+        try await CloudAndMachines.run { setup in
+            let phone = try setup.machine("phone")
             let made = try await phone.welkin(
                 "sign-up", "--email", "ada@example.com", "--json", input: ["correct horse"])
             let words = try #require(try made.decoded(Status.self).recoveryWords)
@@ -163,13 +163,13 @@ import Testing
             let changed = try await phone.welkin("password", input: ["correct horse", "battery staple"])
             #expect(changed.status == 0, "\(changed.remarks)")
             #expect(try await phone.welkin("status").status == 0)
-            let laptop = try town.machine("laptop")
+            let laptop = try setup.machine("laptop")
             #expect(
                 try await laptop.welkin("login", "--email", "ada@example.com", input: ["correct horse"]).status == 1)
             #expect(
                 try await laptop.welkin("login", "--email", "ada@example.com", input: ["battery staple"]).status == 0)
 
-            let lost = try town.machine("lost")
+            let lost = try setup.machine("lost")
             let typo = try await lost.welkin(
                 "recover", "--email", "ada@example.com",
                 input: [(["zzzz"] + words.dropFirst()).joined(separator: " "), "third password"])
@@ -181,31 +181,31 @@ import Testing
         }
     }
 
-    @Test func `an account that the operator switches off is restricted, and comes back`() async throws {
-        try await Town.run { town in
-            let ada = try await town.newcomer("ada")
-            #expect(try await town.operate("account", "disable", "ada@example.com").status == 0)
-            // Within five seconds (docs/threat-model.md); a start of the cloud anew is sooner.
-            try town.cloud.restart()
+    @Test func `an account that the operator disables is restricted until it is enabled`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            #expect(try await setup.runAsOperator("account", "disable", "ada@example.com").status == 0)
+            // Within five seconds (docs/threat-model.md); a restart of the cloud is faster.
+            try setup.cloud.restart()
             let restricted = try await ada.welkin("status", "--json")
             #expect(restricted.status == 1)
             #expect(try restricted.decoded(Status.self).state == "restricted")
             #expect(try await ada.app().accountStatus() == .restricted)
-            #expect(try await town.operate("account", "enable", "ada@example.com").status == 0)
-            try town.cloud.restart()
+            #expect(try await setup.runAsOperator("account", "enable", "ada@example.com").status == 0)
+            try setup.cloud.restart()
             #expect(try await ada.welkin("status").status == 0)
-            #expect(try await town.operate("account", "disable", "nobody@example.com").status == 1)
+            #expect(try await setup.runAsOperator("account", "disable", "nobody@example.com").status == 1)
         }
     }
 
-    @Test func `logout takes credentials, keys, fetched files and opened links along, here and at the cloud`()
+    @Test func `logout removes credentials, keys, fetched files and opened links, here and at the cloud`()
         async throws
     {
-        try await Town.run { town in
-            let ada = try await town.newcomer("ada")
-            let laptop = try town.machine("laptop")
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            let laptop = try setup.machine("laptop")
             _ = try await laptop.welkin(
-                "login", "--email", "ada@example.com", "--rounds", Town.rounds, input: ["correct horse"])
+                "login", "--email", "ada@example.com", "--rounds", CloudAndMachines.rounds, input: ["correct horse"])
             let letter = URL(fileURLWithPath: laptop.home + "/letter.txt")
             try Data("Dear diary".utf8).write(to: letter)
             let record = CKRecord(recordType: "Letter", recordID: CKRecord.ID(recordName: "l"))
@@ -218,13 +218,13 @@ import Testing
             #expect(!cached.isEmpty)
             let profile = try ada.configuration().deviceProfile.folder
             try OpenedShares(profileFolder: profile).put(
-                .init(link: "https://a/share/b#k=c", container: Town.container, environment: "development"))
+                .init(link: "https://a/share/b#k=c", container: CloudAndMachines.container, environment: "development"))
 
             let out = try await ada.welkin("logout")
             #expect(out.status == 0)
             #expect(out.output == "Signed out.\n")
             #expect(ada.files(below: "cache").filter { $0.contains("/files/") }.isEmpty)
-            // What a running app still holds stays readable for it, and goes with it.
+            // Files of a running app stay readable and are removed when it exits.
             #expect(try Data(contentsOf: opened) == Data("Dear diary".utf8))
             held = nil
             #expect(!FileManager.default.fileExists(atPath: opened.path))
@@ -240,9 +240,9 @@ import Testing
         }
     }
 
-    @Test func `wrong usage, and a cloud that is not there, are told apart by the exit status`() async throws {
-        try await Town.run { town in
-            let ada = try town.machine("ada")
+    @Test func `the exit status distinguishes wrong usage from an unreachable cloud`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try setup.machine("ada")
             #expect(try await ada.welkin("status", "--nonsense").status == 64)
             #expect(try await ada.welkin("frobnicate").status == 64)
             let help = try await ada.welkin("--help")
@@ -250,7 +250,7 @@ import Testing
             for command in ["serve", "sign-up", "login", "logout", "devices", "open", "link-handler", "fault"] {
                 #expect(help.output.contains("  " + command))
             }
-            town.cloud.kill()
+            setup.cloud.kill()
             let login = try await ada.welkin("login", "--email", "ada@example.com", input: ["correct horse"])
             #expect(login.status == 1)
             #expect(login.remarks.contains("cannot be reached"))

@@ -4,15 +4,15 @@ import Foundation
 
 @testable import CloudKit
 
-/// A machine with a person at it, who uses the built `welkin` program and apps.
+/// A user's machine with the built `welkin` program and apps.
 struct Machine: Sendable {
-    /// What a command came to.
+    /// The outcome of a command.
     struct Outcome: Sendable {
-        /// nil: a signal ended it.
+        /// The exit status; nil if a signal ended the command.
         var status: Int32?
-        /// What went to standard output.
+        /// The standard output.
         var output: String
-        /// What went to standard error.
+        /// The standard error.
         var remarks: String
 
         func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
@@ -22,12 +22,12 @@ struct Machine: Sendable {
 
     let home: String
     private let program: String
-    /// What the person's shell has set.
+    /// The variables of the user's shell.
     var variables: [String: String]
 
     /// - Parameters:
-    ///   - name: Of the machine's folder, below the cloud's.
-    ///   - apiToken: Of the app that the person uses.
+    ///   - name: The name of the machine's folder, below the cloud's.
+    ///   - apiToken: The token of the user's app.
     init(_ name: String, at cloud: CloudProcess, container: String, apiToken: String) throws {
         guard let program = CloudProcess.program() else {
             throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
@@ -50,17 +50,19 @@ struct Machine: Sendable {
         try await Self.run([program] + arguments, input: input, variables: variables, in: home)
     }
 
-    /// Runs `welkin` with somebody at a terminal.
+    /// Runs `welkin` with a terminal.
     func welkin(_ arguments: String..., at terminal: PseudoTerminal) async throws -> Outcome {
         try await Self.run([program] + arguments, at: terminal.path, variables: variables, in: home)
     }
 
-    /// - Parameter terminal: What the program reads instead of `input`.
+    /// Runs a program.
+    ///
+    /// - Parameter terminal: The terminal that the program reads instead of `input`.
     static func run(
         _ command: [String], input: [String] = [], at terminal: String? = nil, variables: [String: String],
         in folder: String
     ) async throws -> Outcome {
-        // A thread of its own: waiting for a process would keep other tests from running.
+        // A separate thread, since waiting for a process would block other tests.
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(
@@ -86,13 +88,13 @@ struct Machine: Sendable {
         }
     }
 
-    /// What an app on this machine is configured with.
+    /// Returns the configuration of apps on this machine.
     func configuration(profile: String = "default") throws -> DeviceConfiguration {
         try DeviceConfiguration.resolve(
             variables: variables.merging(["CLOUDKIT_PROFILE": profile]) { $1 }, workingFolder: home)
     }
 
-    /// An app on this machine.
+    /// Returns the container of an app on this machine.
     func app(profile: String = "default") throws -> CKContainer {
         CKContainer(configuration: try configuration(profile: profile))
     }
@@ -110,17 +112,17 @@ struct Machine: Sendable {
     }
 }
 
-/// A cloud, its operator, and machines.
-struct Town {
-    static let container = "iCloud.com.example.town"
-    /// Fewer than people's own passwords get, so that tests are quick.
+/// A cloud with its operator and users' machines.
+struct CloudAndMachines {
+    static let container = "iCloud.com.example.setup"
+    /// The rounds of key derivation; few, so that tests are fast.
     static let rounds = "1000"
 
     let cloud: CloudProcess
     let operatorsMachine: Machine
     let apiToken: String
 
-    static func run(_ body: (Town) async throws -> Void) async throws {
+    static func run(_ body: (CloudAndMachines) async throws -> Void) async throws {
         let cloud = try CloudProcess()
         defer { cloud.end() }
         var desk = try Machine("operator", at: cloud, container: container, apiToken: "")
@@ -128,16 +130,16 @@ struct Town {
         guard token.status == 0 else { throw ChildFailure(program: "welkin token create", reason: token.remarks) }
         let apiToken = token.output.trimmingCharacters(in: .whitespacesAndNewlines)
         desk.variables["CLOUDKIT_API_TOKEN"] = apiToken
-        try await body(Town(cloud: cloud, operatorsMachine: desk, apiToken: apiToken))
+        try await body(CloudAndMachines(cloud: cloud, operatorsMachine: desk, apiToken: apiToken))
     }
 
     func machine(_ name: String) throws -> Machine {
         try Machine(name, at: cloud, container: Self.container, apiToken: apiToken)
     }
 
-    /// Makes an account and signs a machine in.
-    func newcomer(_ name: String, password: String = "correct horse") async throws -> Machine {
-        let added = try await operate(
+    /// Creates an account and signs in a machine.
+    func signedInMachine(_ name: String, password: String = "correct horse") async throws -> Machine {
+        let added = try await runAsOperator(
             "account", "add", name + "@example.com", "--rounds", Self.rounds, input: [password])
         guard added.status == 0 else { throw ChildFailure(program: "welkin account add", reason: added.remarks) }
         let machine = try machine(name)
@@ -147,8 +149,8 @@ struct Town {
         return machine
     }
 
-    /// A command of the operator, on the cloud's data folder.
-    func operate(_ arguments: String..., input: [String] = []) async throws -> Machine.Outcome {
+    /// Runs an operator's command on the cloud's data folder.
+    func runAsOperator(_ arguments: String..., input: [String] = []) async throws -> Machine.Outcome {
         guard let program = CloudProcess.program() else { throw ChildFailure(program: "welkin", reason: "not built") }
         return try await Machine.run(
             [program] + arguments + ["--data", cloud.data], input: input, variables: operatorsMachine.variables,
@@ -156,7 +158,7 @@ struct Town {
     }
 }
 
-/// The part of `welkin status --json` that tests look at.
+/// The part of `welkin status --json` that tests use.
 struct Status: Decodable, Sendable {
     var signedIn: Bool
     var state: String

@@ -1,9 +1,9 @@
 import CloudUnderTest
 import Foundation
 
-/// A terminal without a screen, at which somebody types.
+/// A pseudo terminal for typed input.
 struct PseudoTerminal: Sendable {
-    /// What a program opens as its input.
+    /// The path that a program opens as its input.
     let path: String
     private let keyboard: Int32
     private let line: Int32
@@ -18,7 +18,7 @@ struct PseudoTerminal: Sendable {
         path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Lines are kept until a program reads them.
+    /// Types a line, which is kept until a program reads it.
     func type(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         _ = write(keyboard, bytes, bytes.count)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CloudKit
 
-/// Opening links to shares with the built program.
+/// Tests of opening share links with the built program.
 @Suite struct ShareCommandTests {
-    /// A zone of Ada's with a note, shared with Ben.
+    /// Creates a zone of Ada's with a note and shares it with Ben.
     private func share(_ name: String, _ ada: CKContainer) async throws -> CKShare {
         let database = ada.privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: name)).zoneID
@@ -25,12 +25,12 @@ import Testing
     }
 
     @Test
-    func `B-TM-08, B-TM-12 who reset their keys is served again once the owner says that the new identity is theirs`()
+    func `B-TM-08, B-TM-12 a participant who reset their keys gets keys again once the owner confirms them`()
         async throws
     {
-        try await Town.run { town in
-            let ada = try await town.newcomer("ada")
-            let ben = try await town.newcomer("ben")
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            let ben = try await setup.signedInMachine("ben")
             let (adas, bens) = (try ada.app(), try ben.app())
             let share = try await share("First", adas)
             let metadata = try await bens.shareMetadata(for: try #require(share.url))
@@ -45,7 +45,7 @@ import Testing
             #expect(same.remarks.contains("Nothing has changed"))
 
             let reset = try await ben.welkin(
-                "keychain", "reset", "--yes", "--rounds", Town.rounds, input: ["correct horse"])
+                "keychain", "reset", "--yes", "--rounds", CloudAndMachines.rounds, input: ["correct horse"])
             #expect(reset.status == 0, "\(reset.remarks)")
             let after = try await fingerprint()
             #expect(after != before)
@@ -63,14 +63,14 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-01 an opened link reaches the running app, and one that starts later, which accept`()
+    @Test func `B-ACP-01 an opened link reaches the running app and an app that starts later, which accept it`()
         async throws
     {
-        try await Town.run { town in
-            let ada = try await town.newcomer("ada").app()
-            var ben = try await town.newcomer("ben")
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada").app()
+            var ben = try await setup.signedInMachine("ben")
             let running = try ben.app()
-            // Where the cloud is, is in the link; a desktop sets nothing.
+            // The link contains the cloud's address; a desktop sets no variables.
             let configuration = try ben.configuration()
             for name in ["CLOUDKIT_ENDPOINT", "CLOUDKIT_CONTAINER", "CLOUDKIT_API_TOKEN"] { ben.variables[name] = "" }
 
@@ -79,7 +79,7 @@ import Testing
             let opened = try await ben.welkin("open", "--yes", first)
             #expect(opened.status == 0, "\(opened.remarks)")
             #expect(opened.output.contains("First"))
-            #expect(opened.output.contains(Town.container))
+            #expect(opened.output.contains(CloudAndMachines.container))
             let metadata = try #require(await delivered)
             #expect(metadata.participantStatus == .pending)
             #expect(try await running.sharedCloudDatabase.allRecordZones().isEmpty)
@@ -87,7 +87,7 @@ import Testing
             #expect(try await text(of: metadata, running) == "text of First")
 
             let second = try #require(try await share("Second", ada).url?.absoluteString)
-            // As the page's button has it.
+            // In the form of the page's button.
             #expect(try await ben.welkin("open", "--yes", "welkin:" + second).status == 0)
             let started = CKContainer(configuration: configuration)
             let later = try #require(await started.openedShares().first { _ in true })
@@ -97,33 +97,35 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-01 people without an app take part with a word more`() async throws {
-        try await Town.run { town in
-            let ada = try await town.newcomer("ada").app()
-            let ben = try await town.newcomer("ben")
+    @Test func `B-ACP-01 users without an app accept with --accept`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada").app()
+            let ben = try await setup.signedInMachine("ben")
             let link = try #require(try await share("Alone", ada).url?.absoluteString)
             let accepted = try await ben.welkin("open", "--accept", "--yes", link)
             #expect(accepted.status == 0, "\(accepted.remarks)")
-            #expect(accepted.remarks.contains("in the shared database of " + Town.container))
+            #expect(accepted.remarks.contains("in the shared database of " + CloudAndMachines.container))
             let app = try ben.app()
             #expect(try await app.sharedCloudDatabase.allRecordZones().count == 1)
-            let told = await app.openedShares().first { _ in true }
-            #expect(told?.participantStatus == .accepted)
-            #expect(try await text(of: told, app) == "text of Alone")
+            let opened = await app.openedShares().first { _ in true }
+            #expect(opened?.participantStatus == .accepted)
+            #expect(try await text(of: opened, app) == "text of Alone")
         }
     }
 
-    @Test func `B-ACP-02 nothing is accepted unasked, and what cannot be opened is told`() async throws {
-        try await Town.run { town in
-            let ada = try await town.newcomer("ada").app()
-            let ben = try await town.newcomer("ben")
-            let cat = try await town.newcomer("cat")
+    @Test func `B-ACP-02 no share is accepted without confirmation, and links that cannot be opened are reported`()
+        async throws
+    {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada").app()
+            let ben = try await setup.signedInMachine("ben")
+            let cat = try await setup.signedInMachine("cat")
             let link = try #require(try await share("Secret", ada).url?.absoluteString)
-            // Without a terminal nobody can say yes.
+            // Without a terminal there is no confirmation.
             let asked = try await ben.welkin("open", link, input: ["yes"])
             #expect(asked.status == 1)
             #expect(asked.output.contains("Secret"))
-            #expect(asked.remarks.contains("nothing was opened; where nobody can be asked, say --yes"))
+            #expect(asked.remarks.contains("nothing was opened; without a terminal, pass --yes"))
             #expect(try await ben.app().sharedCloudDatabase.allRecordZones().isEmpty)
             let stranger = try await cat.welkin("open", "--yes", link)
             #expect(stranger.status == 1)
@@ -138,15 +140,15 @@ import Testing
             #expect(elsewhere.remarks.contains("cannot be reached") || elsewhere.remarks.contains("signed in"))
             let named = try await ben.welkin("open", "--yes", "--endpoint", "https://cloud.example.com", link)
             #expect(named.remarks.contains("leads to the cloud at " + endpoint))
-            let nobody = try town.machine("nobody")
+            let nobody = try setup.machine("nobody")
             #expect(try await nobody.welkin("open", "--yes", link).remarks.contains("not signed in"))
         }
     }
 
-    @Test func `B-ACP-02 at a terminal the person is asked, and says no or yes`() async throws {
-        try await Town.run { town in
-            let ada = try await town.newcomer("ada").app()
-            let ben = try await town.newcomer("ben")
+    @Test func `B-ACP-02 at a terminal the user is asked for confirmation`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada").app()
+            let ben = try await setup.signedInMachine("ben")
             let link = try #require(try await share("Asked", ada).url?.absoluteString)
             let terminal = try PseudoTerminal()
             defer { terminal.close() }
@@ -157,11 +159,11 @@ import Testing
             #expect(try await ben.app().takeOpenedShares().isEmpty)
             terminal.type("no")
             let refused = try await ben.welkin("open", "--accept", link, at: terminal)
-            #expect(refused.remarks.contains("Take part in this share?"))
+            #expect(refused.remarks.contains("Accept this share?"))
             #expect(try await ben.app().sharedCloudDatabase.allRecordZones().isEmpty)
             terminal.type("yes")
             terminal.type("")
-            // As the desktop starts it, in a window of its own.
+            // As the desktop starts it, in a new window.
             let agreed = try await ben.welkin("open", "--hold", link, at: terminal)
             #expect(agreed.status == 0, "\(agreed.remarks)")
             #expect(agreed.remarks.contains("Press Return to close"))
@@ -169,9 +171,9 @@ import Testing
         }
     }
 
-    @Test func `a handler is installed for the desktop, shown, and taken away`() async throws {
-        try await Town.run { town in
-            let ben = try town.machine("ben")
+    @Test func `a handler is installed for the desktop, shown and removed`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ben = try setup.machine("ben")
             #expect(try await ben.welkin("link-handler").status == 1)
             try FileManager.default.createDirectory(atPath: ben.home + "/config", withIntermediateDirectories: true)
             let preferences = URL(fileURLWithPath: ben.home + "/config/mimeapps.list")
@@ -183,7 +185,7 @@ import Testing
             let shown = try await ben.welkin("link-handler")
             #expect(shown.status == 0)
             #expect(shown.output.contains("\"open\" \"--hold\" \"--profile\" \"work\" %u"))
-            // The desktop's own tool agrees, where there is one.
+            // The desktop's tool agrees, if it is installed.
             let tool = "/usr/bin/xdg-mime"
             if FileManager.default.isExecutableFile(atPath: tool) {
                 var variables = ben.variables

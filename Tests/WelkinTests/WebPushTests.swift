@@ -4,7 +4,7 @@ import Foundation
 import PushReceiver
 import Testing
 
-/// A real cloud, a push service on this machine, and a browser that is none: from a save to the opened message.
+/// Tests of Web Push from a save to the decrypted message, with a cloud process, a local push service and a simulated browser.
 @Suite struct WebPushTests {
     private static let container = "iCloud.com.example.push"
 
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a save reaches a browser sealed and signed, also when push service and cloud fail in between`()
+    @Test func `a save reaches a browser encrypted and signed, also after failures of push service and cloud`()
         async throws
     {
         try await PushServer.run { server in
@@ -61,7 +61,7 @@ import Testing
             let mode = try FileManager.default.attributesOfItem(atPath: cloud.data + "/web-push-key.pem")
             #expect(mode[.posixPermissions] as? Int == 0o600)
 
-            // The record type first: a subscription to a type that nobody knows is an error.
+            // Creates the record type first: a subscription to an unknown type is an error.
             try Self.save("R0", as: bob, cloud)
             let subscription = browser.subscription(endpoint: server.origin + "/push/ada")
             let made = try Self.ask(
@@ -81,7 +81,7 @@ import Testing
 
             try Self.save("R1", as: bob, cloud)
             try await Self.wait { server.received.count == 1 }
-            // Not before the cloud knows that it came, else it comes again after the cloud's death.
+            // Waits until the cloud has recorded the delivery, which would otherwise be repeated after a crash.
             try await Self.wait { try Self.metrics(cloud).contains("\nwelkin_notifications_sent_total 1\n") }
             let first = server.received[0]
             let signature = try Signature(try #require(first.header("authorization")))
@@ -95,7 +95,7 @@ import Testing
             #expect(query?["rid"] as? String == "R1")
             #expect((query?["af"] as? [String: Any])?["title"] as? String == "Milk R1")
 
-            // The service is busy, the cloud dies; the message comes all the same, and then the rest in order.
+            // The service is busy and the cloud is killed; the message still arrives, and the others follow in order.
             server.answer { _ in "503 Busy\r\nRetry-After: 1" }
             try Self.save("R2", as: bob, cloud)
             try await Self.wait { server.received.count >= 2 }
@@ -103,7 +103,7 @@ import Testing
             server.answer { _ in "201 Created" }
             try cloud.restart()
             try Self.save("R3", as: bob, cloud)
-            // A message whose answer does not reach the cloud comes again: what counts is when each comes first.
+            // A message whose answer is lost is sent again, so only first arrivals are compared.
             var records: [String] = []
             try await Self.wait {
                 for message in server.received {
@@ -118,7 +118,7 @@ import Testing
             let again = try Signature(try #require(server.received.last?.header("authorization")))
             #expect(again.key == signature.key)
 
-            // The browser is gone.
+            // The browser has unsubscribed.
             server.answer { _ in "410 Gone" }
             try Self.save("R4", as: bob, cloud)
             try await Self.wait {
@@ -127,7 +127,9 @@ import Testing
         }
     }
 
-    @Test func `a cloud sends to no machine that its operator did not name, and to none unless told`() async throws {
+    @Test func `a cloud sends to no machine that its operator did not allow, and to none if Web Push is off`()
+        async throws
+    {
         try await PushServer.run { server in
             let cloud = try CloudProcess(arguments: ["--web-push", "on"])
             defer { cloud.end() }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share: headings, missing packages, the compiler. Sourced, never run.
+# Shared functions of the scripts: headings, packages, the compiler. Sourced, not run.
 
 welkin_heading() {
     printf '\n\033[1m== %s\033[0m\n' "$1"
@@ -31,10 +31,10 @@ welkin_install() {
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
-# Installs what a build needs beside Swift.
+# Installs the packages that a build needs besides Swift.
 welkin_install_libraries() {
     welkin_install libsqlite3-dev pkg-config
-    # Any of libcurl's variants will do, and they exclude each other.
+    # Any variant of libcurl suffices, and they exclude each other.
     pkg-config --exists libcurl || welkin_install libcurl4-openssl-dev
 }
 

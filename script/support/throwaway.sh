@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A cloud that lives as long as the script that sources this, and people who use it. Sourced, never run; wants `programs`.
+# A temporary cloud for the sourcing script, and its users. Sourced, not run; needs the variable `programs`.
 # A script that uses another cloud on this machine sets welkin_endpoint and welkin_data instead of starting one.
 
 welkin_scratch=$(mktemp -d "${TMPDIR:-/tmp}/welkin-demo.XXXXXX")
@@ -15,7 +15,7 @@ trap welkin_clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Starts the cloud on the port it had before, or on a free one; sets welkin_endpoint.
+# Starts the cloud on its former port or a free one; sets welkin_endpoint.
 welkin_start_cloud() {
     local port=${welkin_endpoint##*:} log=$welkin_scratch/serve.log started
     started=$(grep -cs '^listening on ' "$log" || true)
@@ -32,7 +32,7 @@ welkin_start_cloud() {
     welkin_fail "the cloud does not start: $(tail -n 5 "$log")"
 }
 
-# Asks the cloud to end and waits until it has.
+# Stops the cloud and waits until it has ended.
 welkin_stop_cloud() {
     [[ -n $welkin_cloud ]] || return 0
     kill "$welkin_cloud" 2>/dev/null || true
@@ -40,19 +40,19 @@ welkin_stop_cloud() {
     welkin_cloud=
 }
 
-# What the cloud complained of, if it did.
-welkin_cloud_said() {
+# Prints the cloud's errors and warnings, if any.
+welkin_print_cloud_log() {
     grep -qs '^[0-9-]*T' "$welkin_scratch/serve.log" || return 0
-    printf '\nThe cloud said:\n' >&2
+    printf '\nLog of the cloud:\n' >&2
     grep '^[0-9-]*T' "$welkin_scratch/serve.log" | tail -n 20 >&2
 }
 
-# Makes an account and signs the named devices in: welkin_sign_in CONTAINER EMAIL PROFILE…
+# Creates an account and signs in the named devices: welkin_sign_in CONTAINER EMAIL PROFILE…
 welkin_sign_in() {
     local container=$1 email=$2 profile options=()
     shift 2
     for profile in "$@"; do options+=(--profile "$profile"); done
-    # Credentials and files of the demonstration's devices do not belong among the user's own.
+    # Keeps the credentials and files of the demonstration's devices apart from the user's.
     export XDG_DATA_HOME=$welkin_scratch/share XDG_CACHE_HOME=$welkin_scratch/cache
     "$programs/welkin" quickstart --data "$welkin_data" --endpoint "$welkin_endpoint" --container "$container" \
         --email "$email" "${options[@]}" >"$welkin_scratch/environment"

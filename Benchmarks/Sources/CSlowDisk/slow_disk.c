@@ -9,7 +9,7 @@
 static int (*sync_of_the_system)(int);
 static struct timespec delay;
 
-/// Before the program has threads.
+/// Reads the delay before the program has threads.
 __attribute__((constructor)) static void prepare(void) {
     const char *named = getenv("SLOW_DISK_MICROSECONDS");
     long microseconds = named ? atol(named) : 0;

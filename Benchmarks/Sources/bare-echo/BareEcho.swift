@@ -2,10 +2,10 @@ import Foundation
 import Hummingbird
 import Logging
 
-/// What the web framework does alone: takes a JSON object with `Codable` and gives it back with `Codable`.
+/// A server of the bare web framework that decodes a JSON object with `Codable` and returns it.
 @main
 struct BareEcho {
-    /// About 1 KiB, flat: less work than a record's nested fields.
+    /// A flat object of about 1 KiB, less work than a record's nested fields.
     struct Note: ResponseCodable {
         var recordName: String
         var title: String

@@ -1,11 +1,11 @@
 import CloudUnderTest
 import Foundation
 
-/// The measurements, each interleaved with its yardstick, round by round.
+/// The measurements, each interleaved with its baseline, round by round.
 struct Bench {
     let options: BenchOptions
     let welkin: String
-    /// Server, yardstick and their data stand on the same disk.
+    /// The folder of the server's and the baseline's data, on the same disk.
     let folder: String
 
     static let container = "iCloud.org.welkin.benchmarks"
@@ -13,7 +13,7 @@ struct Bench {
     init(_ options: BenchOptions) throws {
         self.options = options
         guard let welkin = options.welkin ?? Self.program() else {
-            throw BenchError("there is no .build/release/welkin; build it, or name it with --welkin")
+            throw BenchError(".build/release/welkin does not exist; build it, or pass its path with --welkin")
         }
         self.welkin = welkin
         folder = NSTemporaryDirectory() + "/welkin-bench-\(UUID().uuidString.prefix(8))"
@@ -22,7 +22,7 @@ struct Bench {
 
     func end() { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// The server that the package above builds.
+    /// Returns the server of the parent package.
     private static func program() -> String? {
         var place = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         for _ in 0..<6 {
@@ -48,9 +48,9 @@ struct Bench {
         return answer
     }
 
-    /// Fills a zone through the wire.
+    /// Fills a zone over HTTP.
     private func fill(
-        _ zone: String, _ count: Int, _ user: SignedInUser, port: UInt16, payload: String = Payload.base64
+        _ zone: String, count: Int, by user: SignedInUser, port: UInt16, payload: String = Payload.base64
     ) throws {
         let exchange = try RawExchange(port: port, connections: 4)
         let template = BatchTemplate(user, zone: zone, count: min(200, count), payload: payload)
@@ -62,7 +62,7 @@ struct Bench {
         }
     }
 
-    /// Batches of 200 records over HTTP against rows of raw SQLite: no indexes on either side.
+    /// Measures batches of 200 records over HTTP against rows of raw SQLite, both without indexes.
     func batches() throws -> Comparison {
         try batches(
             Comparison(
@@ -70,7 +70,7 @@ struct Bench {
                 unit: "records/s", bound: .atLeast, target: 0.40), indexes: false)
     }
 
-    /// The same where the cloud indexes every field that can be, as development does with fields it has not seen.
+    /// Measures the same with indexes on all fields, as development creates them for new fields.
     func indexedBatches() throws -> Comparison {
         try batches(
             Comparison(
@@ -87,7 +87,7 @@ struct Bench {
         _ = try ask(exchange, user.makeZone("Batches"))
         let template = BatchTemplate(user, zone: "Batches", count: 200)
         if !indexes {
-            // A first record makes the type; then its indexes can go.
+            // A first record creates the type; then its indexes can be removed.
             _ = try ask(exchange, BatchTemplate(user, zone: "Batches", count: 1).request(first: 999_999_999))
             for field in ["title", "count", "date"] {
                 try cloud.run("schema", "index", Self.container, "Bench", field)
@@ -98,7 +98,7 @@ struct Bench {
         var processor: [Double] = []
         var expected = Int(seconds * 40_000 / 200)
         for round in 0...rounds {
-            // Bodies are built before the clock starts.
+            // Bodies are built before the measurement.
             let first = next
             var bodies = (0..<expected).map { template.request(first: first + $0 * 200) }[...]
             next += expected * 200
@@ -106,7 +106,7 @@ struct Bench {
             let load = try Load.run(exchange, seconds: seconds) { _ in bodies.popFirst() }
             let used = cloud.processorSeconds - before
             let rows = try sqlite.rowsPerSecond(seconds: seconds, rowsPerTransaction: 200)
-            // The first round warms up, and tells how many bodies the others want.
+            // The first round warms up and determines the number of bodies of the others.
             guard round > 0 else {
                 expected = max(40, Int(seconds * load.rate * 2))
                 continue
@@ -120,7 +120,7 @@ struct Bench {
         return comparison
     }
 
-    /// Lookups of one record against the web framework's own JSON echo.
+    /// Measures lookups of one record against a JSON echo of the web framework.
     func lookups() throws -> Comparison {
         var comparison = Comparison(
             id: "b", title: "lookups of one record / bare Hummingbird Codable echo of 1 KiB", unit: "requests/s",
@@ -128,9 +128,9 @@ struct Bench {
         let (cloud, user) = try cloud()
         defer { cloud.end() }
         let echo = try EchoProcess()
-        try expectZone("Lookups", on: cloud, user)
+        try makeZone("Lookups", on: cloud, by: user)
         let count = options.isQuick ? 2_000 : 20_000
-        try fill("Lookups", count, user, port: cloud.port)
+        try fill("Lookups", count: count, by: user, port: cloud.port)
         let requests = (0..<1000).map { user.lookup([Payload.name($0 * 7919 % count)], zone: "Lookups") }
         let exchange = try RawExchange(port: cloud.port, connections: 64)
         let echoExchange = try RawExchange(port: echo.port, connections: 64)
@@ -158,7 +158,7 @@ struct Bench {
         return comparison
     }
 
-    /// All changes of a large zone against a small one.
+    /// Measures fetching all changes of a large zone against a small one.
     func changes() throws -> Comparison {
         let large = options.isQuick ? 10_000 : 100_000
         var comparison = Comparison(
@@ -166,17 +166,17 @@ struct Bench {
             unit: "µs a record", bound: .atMost, target: 1.20)
         let (cloud, user) = try cloud()
         defer { cloud.end() }
-        try expectZone("Small", on: cloud, user)
-        try expectZone("Large", on: cloud, user)
-        try fill("Small", 1_000, user, port: cloud.port)
-        try fill("Large", large, user, port: cloud.port)
+        try makeZone("Small", on: cloud, by: user)
+        try makeZone("Large", on: cloud, by: user)
+        try fill("Small", count: 1_000, by: user, port: cloud.port)
+        try fill("Large", count: large, by: user, port: cloud.port)
         let exchange = try RawExchange(port: cloud.port, connections: 1)
         var (early, late): ([Double], [Double]) = ([], [])
         for round in 0...rounds {
             var many = FeedReader(zone: "Large", user: user)
             var fewTimes: [Double] = []
             while !many.isAtEnd {
-                // A few pages of one, then all of the other: whatever else the machine does meets both.
+                // Pages of both alternate, so that other load of the machine affects both.
                 for _ in 0..<25 where !many.isAtEnd { try many.readPage(exchange) }
                 var few = FeedReader(zone: "Small", user: user)
                 while !few.isAtEnd { try few.readPage(exchange) }
@@ -197,7 +197,7 @@ struct Bench {
         return comparison
     }
 
-    /// Saving one record in a large zone against an empty one, on a server of its own.
+    /// Measures saving one record in a large zone against an empty one on another server.
     func saves() throws -> Comparison {
         let large = options.isQuick ? 20_000 : 1_000_000
         var comparison = Comparison(
@@ -207,11 +207,11 @@ struct Bench {
         defer { full.end() }
         let (empty, emptyUser) = try cloud()
         defer { empty.end() }
-        try expectZone("Saves", on: full, fullUser)
-        try expectZone("Saves", on: empty, emptyUser)
+        try makeZone("Saves", on: full, by: fullUser)
+        try makeZone("Saves", on: empty, by: emptyUser)
         let filling = Moment.now
-        // Small records, of the same fields: what counts is how many there are.
-        try fill("Saves", large, fullUser, port: full.port, payload: "AAAA")
+        // Small records with the same fields, since only their number matters.
+        try fill("Saves", count: large, by: fullUser, port: full.port, payload: "AAAA")
         comparison.remarks.append(
             "1 connection, 2 servers; filling took \(Int(Moment.now.seconds(since: filling))) s")
         let onFull = try RawExchange(port: full.port, connections: 1)
@@ -220,10 +220,10 @@ struct Bench {
         for round in 0...rounds {
             var (here, there): ([Double], [Double]) = ([], [])
             for turn in 0..<count {
-                // Save by save, whatever else the machine does meets both.
+                // Saves alternate, so that other load of the machine affects both.
                 let record = 500_000_000 + round * count + turn
-                here.append(try timeOfSave(fullUser, onFull, record))
-                there.append(try timeOfSave(emptyUser, onEmpty, record))
+                here.append(try timeOfSave(record, by: fullUser, over: onFull))
+                there.append(try timeOfSave(record, by: emptyUser, over: onEmpty))
             }
             guard round > 0 else { continue }
             comparison.measured.append(Comparison.median(here) * 1e6)
@@ -232,9 +232,11 @@ struct Bench {
         return comparison
     }
 
-    /// - Returns: Seconds.
+    /// Measures one save.
+    ///
+    /// - Returns: The time in seconds.
     func timeOfSave(
-        _ user: SignedInUser, _ exchange: RawExchange, _ record: Int, zone: String = "Saves"
+        _ record: Int, by user: SignedInUser, over exchange: RawExchange, zone: String = "Saves"
     ) throws -> Double {
         let request = user.modify([Payload.operation(record)], zone: zone)
         let sent = Moment.now
@@ -242,7 +244,7 @@ struct Bench {
         return Moment.now.seconds(since: sent)
     }
 
-    func expectZone(_ zone: String, on cloud: CloudProcess, _ user: SignedInUser) throws {
+    func makeZone(_ zone: String, on cloud: CloudProcess, by user: SignedInUser) throws {
         _ = try ask(try RawExchange(port: cloud.port, connections: 1), user.makeZone(zone))
     }
 }

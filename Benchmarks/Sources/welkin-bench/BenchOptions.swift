@@ -1,9 +1,9 @@
-/// What the command line asks for.
+/// The command-line options.
 struct BenchOptions {
     var isQuick = false
     var welkin: String?
     var json: String?
-    /// The letters of the measurements to take; all of them when empty.
+    /// The letters of the measurements to run; all of them if empty.
     var only: Set<String> = []
     var rounds: Int?
 
@@ -11,23 +11,23 @@ struct BenchOptions {
         usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,p,n,w,t,f,h,h+] [--rounds N] [--welkin PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
-          a+ the same while the cloud indexes text, number and date (told, not judged)
+          a+ the same while the cloud indexes text, number and date (informative, without bound)
           b  lookups of one record against a bare JSON echo of the same web framework (at least 0.50)
           c  reading all changes of a large zone against a small one, per record (at most 1.20)
           d  saving one record in a large zone against an empty one (at most 1.20)
           e  single saves of 64 clients against one client (at least 10)
-          e0 a bare Hummingbird echo, 64 clients against one (told, not judged)
+          e0 a bare Hummingbird echo, 64 clients against one (informative, without bound)
           e1 saves again, on a disk whose syncs take 1 ms more (at least 10; Linux)
           e5 the same with 5 ms more (at least 10; Linux)
           s  sealing an asset against the cipher alone (at least 0.50)
           v  records with encrypted values through the framework against plain ones (at most 1.50)
-          p  saves in a zone shared with 100 people against saves in one of the owner's own (at least 0.95)
+          p  saves in a zone shared with 100 users against saves in an unshared one (at least 0.95)
           n  from a save to another device's notification, 1,000 devices connected (p50 at most 5 ms, p99 50 ms)
           w  memory of the server while 10,000 devices wait (at most 500 MB)
           t  sharing a tree of 10,000 records through the framework (at most 2 s)
           f  a participant's first fetch of that tree against the owner's (at least 0.70)
           h  saving one record in a zone with 100 participants against one that is not shared (at most 1.05)
-          h+ the same while each participant is subscribed to the shared database (told, not judged)
+          h+ the same while each participant is subscribed to the shared database (informative, without bound)
         """
 
     init(_ arguments: [String]) throws {
@@ -43,12 +43,13 @@ struct BenchOptions {
             case "--json": json = try value(of: option)
             case "--rounds": rounds = Int(try value(of: option))
             case "--only": only = Set(try value(of: option).split(separator: ",").map(String.init))
-            default: throw BenchError("there is no option \(option)\n\n\(Self.usage)")
+            default: throw BenchError("unknown option \(option)\n\n\(Self.usage)")
             }
         }
     }
 }
 
+/// The error of a measurement that cannot be run or has an unexpected result.
 struct BenchError: Error, CustomStringConvertible {
     var description: String
 

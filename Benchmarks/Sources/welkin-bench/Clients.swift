@@ -1,9 +1,9 @@
 import CloudUnderTest
 import Foundation
 
-/// What many clients that save at the same time gain by sharing commits.
+/// Measurements of the group commit for concurrent clients.
 extension Bench {
-    /// Single saves of many clients against those of one, on the disk at hand.
+    /// Measures single saves of many clients against those of one, on the local disk.
     func clients() throws -> Comparison {
         var comparison = try clients(
             Comparison(
@@ -13,17 +13,19 @@ extension Bench {
         return comparison
     }
 
-    /// The same on a disk that takes a millisecond longer for each sync, and five.
+    /// Measures the same on a disk whose syncs take 1 ms more.
     func clientsOfMillisecondDisk() throws -> Comparison { try clients(onDiskSlowerBy: 1, id: "e1") }
+
+    /// Measures the same on a disk whose syncs take 5 ms more.
     func clientsOfSlowDisk() throws -> Comparison { try clients(onDiskSlowerBy: 5, id: "e5") }
 
-    /// What many clients gain over one where nothing is saved: the web framework's own echo.
+    /// Measures many clients against one without saves: an echo of the web framework.
     func clientsOfEcho() throws -> Comparison {
         var comparison = Comparison(
             id: "e0", title: "a bare Hummingbird echo for 64 clients / for one client", unit: "requests/s",
             bound: .atLeast, target: 0)
         let echo = try EchoProcess()
-        try takeTurns(&comparison, port: echo.port, request: { EchoProcess.request }, crowd: { try $0() })
+        try alternate(&comparison, port: echo.port, request: { EchoProcess.request }, crowd: { try $0() })
         return comparison
     }
 
@@ -43,7 +45,7 @@ extension Bench {
         let template = BatchTemplate(user, zone: "Clients", count: 1)
         var next = 0
         var (processor, shared): ([Double], [Double]) = ([], [])
-        try takeTurns(&comparison, port: cloud.port) {
+        try alternate(&comparison, port: cloud.port) {
             defer { next += 1 }
             return template.request(first: next)
         } crowd: { run in
@@ -59,10 +61,10 @@ extension Bench {
         return comparison
     }
 
-    /// Lets 64 clients and one ask in turn.
+    /// Runs the load of 64 clients and of one client alternately.
     ///
-    /// - Parameter crowd: Lets the 64 ask, by what it is given, and notes what that took.
-    private func takeTurns(
+    /// - Parameter crowd: A function that runs the load of the 64 clients and records its cost.
+    private func alternate(
         _ comparison: inout Comparison, port: UInt16, request: @escaping () -> RawRequest,
         crowd: (_ run: () throws -> Load) throws -> Load
     ) throws {
@@ -80,7 +82,7 @@ extension Bench {
         }
     }
 
-    /// How many commits the server's metrics tell of.
+    /// Returns the number of commits in the server's metrics.
     private func commits(of cloud: CloudProcess) throws -> Double {
         let page = try ask(try RawExchange(port: cloud.port, connections: 1), .get("/metrics")).text
         guard let line = page.split(separator: "\n").first(where: { $0.hasPrefix("welkin_commits_total ") }),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Two things measured in turn, round by round, and the ratio that is wanted of them.
+/// A measurement and its baseline, measured alternately, with the target of their ratio.
 struct Comparison: Encodable {
     enum Bound: String, Encodable {
         case atLeast = "≥"
@@ -12,14 +12,14 @@ struct Comparison: Encodable {
     var unit: String
     var bound: Bound
     var target: Double
-    /// Of the server, one a round.
+    /// The values of the server, one per round.
     var measured: [Double] = []
-    /// Of what it is held against, one a round.
+    /// The values of the baseline, one per round.
     var yardstick: [Double] = []
-    /// Further facts, for whoever wants to know why.
+    /// Further facts that explain the result.
     var remarks: [String] = []
 
-    /// The median of the rounds' ratios: what disturbs the machine disturbs both halves of a round.
+    /// The median of the rounds' ratios; other load of the machine affects both halves of a round.
     var ratio: Double { Self.median(zip(measured, yardstick).map { $0 / $1 }) }
 
     var isMet: Bool { bound == .atLeast ? ratio >= target : ratio <= target }
@@ -37,13 +37,13 @@ struct Comparison: Encodable {
         }
         let (ours, theirs) = (Self.median(measured), Self.median(yardstick))
         let ratios = zip(measured, yardstick).map { String(format: "%.2f", $0 / $1) }.joined(separator: " ")
-        let wanted =
+        let bounds =
             target == 0
             ? "" : ", wanted \(bound.rawValue) \(String(format: "%.2f", target)): \(isMet ? "met" : "NOT MET")"
         return [
             "\(id)  \(title)",
             "     \(figure(ours)) against \(figure(theirs)) \(unit)",
-            "     ratio \(String(format: "%.2f", ratio))\(wanted)   (rounds: \(ratios))",
+            "     ratio \(String(format: "%.2f", ratio))\(bounds)   (rounds: \(ratios))",
         ] + remarks.map { "     \($0)" }
     }
 }

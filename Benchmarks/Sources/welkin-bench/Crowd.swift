@@ -1,12 +1,12 @@
 import CloudUnderTest
 import Foundation
 
-/// People with devices that wait for notifications, each on a connection of its own.
+/// Users with devices that wait for notifications, each device on its own connection.
 final class Crowd {
-    /// One who saves on one device and listens on others.
+    /// A user who saves on one device and listens on others.
     struct Person {
         var user: SignedInUser
-        /// The connections of the devices that are to hear of what the person saves.
+        /// The connections of the devices that are notified of the user's saves.
         var listeners: [Int] = []
     }
 
@@ -18,15 +18,15 @@ final class Crowd {
     private(set) var people: [Person] = []
     private(set) var exchange: RawExchange
     private var devices: [Device] = []
-    /// The first connections are for saving, the others wait.
+    /// The number of connections for saving, the first ones; the others wait.
     private let savers: Int
     private static let native = ("X-Welkin-Client", "sdk/1")
 
-    /// Makes people, signs them in twice each, and gives them tokens.
+    /// Creates users, signs in two devices of each, and creates push tokens.
     ///
     /// - Parameters:
-    ///   - listeners: Devices of each person that hear of what the person saves.
-    ///   - idle: Devices of each person that count as the one which saves, and hear nothing.
+    ///   - listeners: The number of devices of each user that are notified of the user's saves.
+    ///   - idle: The number of devices of each user that share the saving device's session and are not notified.
     init(
         on cloud: CloudProcess, people count: Int, listeners: Int, idle: Int, savers: Int
     ) throws {
@@ -36,7 +36,7 @@ final class Crowd {
         for number in 0..<count {
             let email = "person\(number)@example.com"
             let proof = Data((0..<32).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }).base64EncodedString()
-            // Every sign-up comes from an address of its own: of one there would be too many.
+            // Every sign-up uses another address, because sign-ups per address are limited.
             let address = ("X-Forwarded-For", "10.1.\(number / 250).\(number % 250 + 1)")
             _ = try Self.ask(
                 setup,
@@ -107,7 +107,7 @@ final class Crowd {
 
     // MARK: Waiting
 
-    /// Lets every device ask for its notifications.
+    /// Starts the long poll of every device.
     func listen() {
         for index in devices.indices { ask(savers + index) }
     }
@@ -120,13 +120,13 @@ final class Crowd {
     enum Event {
         /// A save was answered on a connection.
         case saved(Int)
-        /// A device was given notifications.
+        /// A device received notifications.
         case notified(Int)
-        /// A device's time was over; it asks again.
+        /// A device's long poll ended without notifications; it polls again.
         case nothing
     }
 
-    /// What happens next; nil: nothing until the deadline. Devices ask again by themselves.
+    /// Returns the next event, or nil at the deadline. Devices poll again automatically.
     func next(until deadline: Moment) throws -> Event? {
         guard let event = exchange.next(until: deadline) else { return nil }
         guard event.outcome == .answered(status: 200) else {
@@ -145,7 +145,7 @@ final class Crowd {
         return body.hasPrefix(#"{"notifications":[]"#) ? .nothing : .notified(event.connection)
     }
 
-    /// Takes whatever happens for a while.
+    /// Handles events for a while.
     func idle(seconds: Double) throws {
         let end = Moment.now.advanced(bySeconds: seconds)
         while try next(until: end) != nil {}

@@ -5,9 +5,9 @@ import Foundation
     import Glibc
 #endif
 
-/// How long the disk takes to keep what it was given.
+/// The time that the disk takes to sync.
 enum DiskSync {
-    /// Seconds for a sync after 8 KiB were written over, the median of 200.
+    /// Returns the median of 200 syncs after overwriting 8 KiB, in seconds.
     static func median(in folder: String) throws -> Double {
         let path = folder + "/sync"
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -29,11 +29,11 @@ enum DiskSync {
             guard result == 0 else { throw BenchError("\(path) cannot be synced") }
             times.append(Moment.now.seconds(since: start))
         }
-        // The first also made the file longer.
+        // The first one also extended the file.
         return Comparison.median(Array(times.dropFirst()))
     }
 
-    /// Variables for a process whose syncs are to take longer.
+    /// Returns the environment variables of a process with slower syncs.
     static func slower(byMicroseconds delay: Int) throws -> [String: String] {
         #if os(Linux)
             let library = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
@@ -43,7 +43,7 @@ enum DiskSync {
             }
             return ["LD_PRELOAD": library, "SLOW_DISK_MICROSECONDS": String(delay)]
         #else
-            throw BenchError("a slower disk can be had on Linux only")
+            throw BenchError("a slower disk is supported on Linux only")
         #endif
     }
 }

@@ -1,7 +1,7 @@
 import CloudUnderTest
 import Foundation
 
-/// The bare web framework in a process of its own, the yardstick for lookups.
+/// A process of the bare web framework, the baseline of lookups.
 final class EchoProcess {
     var port: UInt16 { held.number }
     private let held: HeldPort

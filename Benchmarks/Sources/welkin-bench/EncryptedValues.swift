@@ -4,12 +4,12 @@ import CloudUnderTest
 import Foundation
 import SeededChance
 
-/// What encrypted values cost an app, from its save to its read, held against plain ones.
+/// Measurements of encrypted values against plain ones, from save to fetch.
 extension Bench {
     private static let recordCount = 200
     private static let fieldNames = (0..<5).map { "field\($0)" }
 
-    /// 200 records with 5 fields of 100 bytes through the framework: saved, then fetched.
+    /// Measures saving and fetching 200 records with 5 fields of 100 bytes through the framework.
     func encryptedValues() async throws -> Comparison {
         var comparison = Comparison(
             id: "v", title: "200 records with 5 encrypted fields of 100 bytes, saved and fetched / with plain ones",
@@ -19,15 +19,17 @@ extension Bench {
         let database = try container(of: cloud).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Values")).zoneID
         // Encrypted fields have no indexes, so the plain ones have none either.
-        try await database.save(record("Plain", 0, 0, in: zone, encrypted: false))
+        try await database.save(record(0, ofType: "Plain", batch: 0, in: zone, encrypted: false))
         for field in Self.fieldNames { try cloud.run("schema", "index", Self.container, "Plain", field) }
 
         let repeats = options.isQuick ? 2 : 10
         for round in 0...rounds {
             var (sealed, plain) = (0.0, 0.0)
             for turn in 0..<repeats {
-                sealed += try await milliseconds(database, zone, "Sealed", round * repeats + turn, encrypted: true)
-                plain += try await milliseconds(database, zone, "Plain", round * repeats + turn, encrypted: false)
+                sealed += try await milliseconds(
+                    in: zone, of: database, type: "Sealed", batch: round * repeats + turn, encrypted: true)
+                plain += try await milliseconds(
+                    in: zone, of: database, type: "Plain", batch: round * repeats + turn, encrypted: false)
             }
             // The first round warms up.
             guard round > 0 else { continue }
@@ -37,7 +39,7 @@ extension Bench {
         return comparison
     }
 
-    /// The container as a device with a profile of its own knows it; each is a new process's.
+    /// Returns a container for the profile of a device, with empty caches as in a new process.
     func container(of cloud: CloudProcess, profile name: String = "bench") throws -> CKContainer {
         let profiles = DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": cloud.folder + "/share"])
         let profile = DeviceProfile(name: name, in: profiles)
@@ -50,9 +52,11 @@ extension Bench {
     }
 
     private func milliseconds(
-        _ database: CKDatabase, _ zone: CKRecordZone.ID, _ type: String, _ batch: Int, encrypted: Bool
+        in zone: CKRecordZone.ID, of database: CKDatabase, type: String, batch: Int, encrypted: Bool
     ) async throws -> Double {
-        let records = (1...Self.recordCount).map { record(type, batch, $0, in: zone, encrypted: encrypted) }
+        let records = (1...Self.recordCount).map {
+            record($0, ofType: type, batch: batch, in: zone, encrypted: encrypted)
+        }
         let start = ContinuousClock.now
         let saved = try await database.modifyRecords(saving: records, deleting: [])
         for result in saved.saveResults.values { _ = try result.get() }
@@ -67,7 +71,7 @@ extension Bench {
     }
 
     private func record(
-        _ type: String, _ batch: Int, _ number: Int, in zone: CKRecordZone.ID, encrypted: Bool
+        _ number: Int, ofType type: String, batch: Int, in zone: CKRecordZone.ID, encrypted: Bool
     ) -> CKRecord {
         let record = CKRecord(
             recordType: type, recordID: CKRecord.ID(recordName: "\(type)-\(batch)-\(number)", zoneID: zone))

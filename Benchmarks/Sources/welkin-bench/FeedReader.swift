@@ -1,12 +1,12 @@
 import CloudUnderTest
 import Foundation
 
-/// Reads a zone's feed from the beginning, page after page, and keeps how long each took.
+/// Fetches a zone's changes from the beginning, page by page, and records the time of each page.
 struct FeedReader {
     let zone: String
     let user: SignedInUser
     private(set) var isAtEnd = false
-    /// Seconds a record, of each page; decoding is the client's time and not in it.
+    /// The seconds per record of each page, without decoding.
     private(set) var times: [Double] = []
     private var token: String?
     private var records = 0
@@ -46,7 +46,7 @@ struct FeedReader {
 }
 
 extension [UInt8] {
-    /// How often a text occurs.
+    /// Returns the number of occurrences of a text.
     fileprivate func count(of text: StaticString) -> Int {
         let pattern = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return withUnsafeBytes { bytes in

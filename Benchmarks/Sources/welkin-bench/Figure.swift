@@ -1,11 +1,11 @@
 import Foundation
 
-/// A value held against a bound that is no ratio.
+/// A measured value with an upper bound.
 struct Figure: Encodable {
     var id: String
     var title: String
     var unit: String
-    /// The most that is wanted.
+    /// The upper bound.
     var target: Double
     var value: Double
     var remarks: [String] = []

@@ -1,17 +1,17 @@
 import CloudUnderTest
 
-/// Keeps every connection busy with one request after the other.
+/// A load that keeps every connection busy with consecutive requests.
 struct Load {
     var requests = 0
     var seconds = 0.0
 
     var rate: Double { Double(requests) / seconds }
 
-    /// Sends until the time is over or `next` has nothing more, and waits for what is under way.
+    /// Sends requests until the time is over or `next` returns nil, and waits for the answers.
     ///
-    /// - Parameter next: The next request for a connection.
-    /// - Throws: `BenchError` on the first answer that is not a success; answers are checked once a hundred for item errors,
-    ///   so that checking does not cost what is measured.
+    /// - Parameter next: Returns the next request for a connection.
+    /// - Throws: `BenchError` for the first failed answer; only every hundredth answer is checked for item errors, so that
+    ///   checking does not affect the measurement.
     static func run(
         _ exchange: RawExchange, seconds: Double = .infinity,
         next: (Int) -> RawRequest?

@@ -2,7 +2,7 @@ import CloudUnderTest
 import Foundation
 
 extension Bench {
-    /// From the answer to a save until another device has the notification, one save after the other and several at once.
+    /// Measures the time from a save's answer to another device's notification, for consecutive and concurrent saves.
     func notifications() throws -> [Figure] {
         raiseFileLimit()
         let (people, listeners, idle) = options.isQuick ? (25, 2, 2) : (250, 2, 2)
@@ -13,7 +13,7 @@ extension Bench {
         crowd.listen()
         try crowd.idle(seconds: 2)
         var saves = Saves(crowd)
-        // The first saves make the type.
+        // The first saves create the type.
         try saves.run(options.isQuick ? 50 : 300, atOnce: 1)
         saves.times = []
         try saves.run(options.isQuick ? 200 : 2_000, atOnce: 1)
@@ -38,7 +38,7 @@ extension Bench {
                 id: "n+", title: "the same while \(savers) connections save all the time, p50", unit: "ms", target: 5,
                 value: Self.percentile(crowded, 0.50) * 1e3,
                 remarks: [
-                    "\(Int(rate)) saves/s, each told to \(listeners) devices; server processor time \(Int(processor)) µs a save"
+                    "\(Int(rate)) saves/s, each notified to \(listeners) devices; server processor time \(Int(processor)) µs a save"
                 ]),
             Figure(
                 id: "n+", title: "the same, p99", unit: "ms", target: 50, value: Self.percentile(crowded, 0.99) * 1e3,
@@ -46,7 +46,7 @@ extension Bench {
         ]
     }
 
-    /// The server's memory while many devices wait for what does not come.
+    /// Measures the server's memory while many devices wait.
     func idleConnections() throws -> [Figure] {
         raiseFileLimit()
         let (people, each) = options.isQuick ? (20, 25) : (200, 50)
@@ -57,7 +57,7 @@ extension Bench {
         let ready = cloud.residentBytes
         crowd.listen()
         var largest = 0
-        // Longer than a question is held: every device has asked again at least once.
+        // Longer than a long poll: every device has polled again at least once.
         for _ in 0..<(options.isQuick ? 5 : 40) {
             try crowd.idle(seconds: 1)
             largest = max(largest, cloud.residentBytes)
@@ -80,7 +80,7 @@ extension Bench {
         return sorted.isEmpty ? .nan : sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]
     }
 
-    /// Every connection is a descriptor, here and in the server, which inherits the limit.
+    /// Raises the limit of descriptors for the connections, also of the server, which inherits it.
     private func raiseFileLimit() {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -89,10 +89,10 @@ extension Bench {
     }
 }
 
-/// Saves records and takes the times until the listeners have heard of them.
+/// Saves records and measures the times until the listeners are notified.
 private struct Saves {
     private let crowd: Crowd
-    /// Seconds, one a notification.
+    /// The seconds until each notification.
     var times: [Double] = []
     private var next = 0
 
@@ -101,9 +101,11 @@ private struct Saves {
     private struct Flight {
         var connection: Int
         var answered: Moment?
-        /// The devices that have not heard of it, and when the others did.
+        /// The devices that are not yet notified.
         var waiting: Set<Int>
-        var heard: [Moment] = []
+
+        /// The times of the other devices' notifications.
+        var notified: [Moment] = []
     }
 
     mutating func run(_ count: Int, atOnce: Int) throws {
@@ -126,7 +128,7 @@ private struct Saves {
                 sent += 1
             }
             guard let event = try crowd.next(until: .now.advanced(bySeconds: 30)) else {
-                throw BenchError("a notification did not come within 30 s")
+                throw BenchError("a notification did not arrive within 30 s")
             }
             let now = Moment.now
             let person: Int
@@ -142,11 +144,11 @@ private struct Saves {
             case .notified(let device):
                 guard let found = persons[device] else { continue }
                 person = found
-                if flights[person]?.waiting.remove(device) != nil { flights[person]?.heard.append(now) }
+                if flights[person]?.waiting.remove(device) != nil { flights[person]?.notified.append(now) }
             }
             if let flight = flights[person], let answered = flight.answered, flight.waiting.isEmpty {
                 // A notification may overtake the answer.
-                times += flight.heard.map { max(0, $0.seconds(since: answered)) }
+                times += flight.notified.map { max(0, $0.seconds(since: answered)) }
                 flights[person] = nil
                 done += 1
             }

@@ -2,10 +2,10 @@ import CloudUnderTest
 import Foundation
 
 extension Bench {
-    /// Saves in a zone that a hundred people share and hear of, against saves in one that nobody shares.
+    /// Measures saves in a zone with a hundred notified participants against saves in an unshared zone.
     func participants() throws -> Comparison {
         var comparison = Comparison(
-            id: "p", title: "saves in a zone shared with 100 people who are notified / in one of the owner's own",
+            id: "p", title: "saves in a zone shared with 100 notified users / in an unshared one",
             unit: "saves/s", bound: .atLeast, target: 0.95)
         let count = options.isQuick ? 20 : 100
         let cloud = try CloudProcess(binary: welkin, in: folder, arguments: ["--behind-proxy"])
@@ -45,26 +45,27 @@ extension Bench {
         crowd.listen()
         try crowd.idle(seconds: 2)
         let seconds = options.isQuick ? 1.0 : 4.0
-        var (next, told) = (0, 0)
+        var (next, notified) = (0, 0)
         for round in 0...rounds {
             let shared = try crowd.save(in: "Shared", as: owner, seconds: seconds, next: &next)
-            // What is still to be told is not the other side's.
+            // Outstanding notifications must not affect the other zone.
             try crowd.idle(seconds: 1.5)
             let own = try crowd.save(in: "Own", as: owner, seconds: seconds, next: &next)
             try crowd.idle(seconds: 0.5)
             guard round > 0 else { continue }
             comparison.measured.append(shared.rate)
             comparison.yardstick.append(own.rate)
-            told += shared.notifications
+            notified += shared.notifications
         }
         comparison.remarks.append(
-            "\(savers) connections; \(Int(Double(told) / Double(rounds) / seconds)) notifications/s reached devices")
+            "\(savers) connections; \(Int(Double(notified) / Double(rounds) / seconds)) notifications/s reached devices"
+        )
         return comparison
     }
 }
 
 extension Crowd {
-    /// Keeps all saving connections busy.
+    /// Keeps all connections for saving busy.
     fileprivate func save(
         in zone: String, as user: SignedInUser, seconds: Double, next: inout Int
     ) throws -> (rate: Double, notifications: Int) {

@@ -2,15 +2,15 @@ import CloudUnderTest
 import Foundation
 import SeededChance
 
-/// The records that are saved: a name, a whole number, a date and bytes, 1 KiB of field values together.
+/// The saved records: a text, an integer, a date and bytes, together 1 KiB of field values.
 enum Payload {
-    /// What the bytes field holds, so that text (24), number (8), date (8) and bytes make 1,024.
+    /// The size of the bytes field, so that text (24), number (8), date (8) and bytes are 1,024 bytes.
     static let byteCount = 984
 
-    /// Record names all have this many digits, so that a body can be stamped with new ones in place.
+    /// The number of digits of record names, constant so that a body can be changed in place.
     static let digits = 9
 
-    /// Bytes that do not compress, the same ones everywhere.
+    /// Fixed, incompressible bytes.
     static let bytes: [UInt8] = {
         var chance = SplitMix64(seed: 1024)
         return (0..<byteCount).map { _ in UInt8.random(in: 0 ... .max, using: &chance) }
@@ -31,7 +31,7 @@ enum Payload {
     }
 }
 
-/// A request for a batch of new records, stamped with other names again and again.
+/// A template of requests for batches of new records, with changing names.
 struct BatchTemplate {
     private let bytes: [UInt8]
     private let places: [Int]
@@ -53,7 +53,7 @@ struct BatchTemplate {
         self.places = places
     }
 
-    /// The request with the names from `first` on.
+    /// Returns the request with the names from `first` on.
     func request(first: Int) -> RawRequest {
         var bytes = bytes
         for (index, place) in places.enumerated() {

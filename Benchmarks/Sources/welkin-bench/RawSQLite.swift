@@ -1,13 +1,13 @@
 import CSQLite
 import CloudUnderTest
 
-/// What the embedded engine does alone: rows of the same bytes through SQLite's C interface, with the same durability.
+/// The baseline of the embedded engine: rows of the same bytes through SQLite's C interface, with the same durability.
 final class RawSQLite {
     private var database: OpaquePointer?
     private var insert: OpaquePointer?
     private var next: Int64 = 0
 
-    /// WAL, `synchronous = FULL`; one table with an integer key, the fastest SQLite has.
+    /// Opens a database with WAL, `synchronous = FULL` and one table with an integer key, the fastest kind.
     init(path: String) throws {
         guard sqlite3_open(path, &database) == SQLITE_OK else { throw failure("open") }
         try execute("PRAGMA journal_mode = WAL")
@@ -24,9 +24,9 @@ final class RawSQLite {
         sqlite3_close(database)
     }
 
-    /// Inserts rows of 1 KiB, so many a transaction, until the time is over.
+    /// Inserts rows of 1 KiB until the time is over.
     ///
-    /// - Returns: Rows a second.
+    /// - Returns: The number of rows per second.
     func rowsPerSecond(seconds: Double, rowsPerTransaction: Int) throws -> Double {
         let row = Payload.bytes + [UInt8](repeating: 0x20, count: 1024 - Payload.byteCount)
         let start = Moment.now

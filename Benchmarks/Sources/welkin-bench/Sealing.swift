@@ -1,11 +1,11 @@
 import CloudKitEncryption
 import Crypto
 
-/// What sealing on the device costs, held against the cipher alone.
+/// Measurements of sealing on the device against the cipher alone.
 extension Bench {
     private static let chunk = 65_536
 
-    /// Asset chunks through the sealer, against AES-256-GCM of as many bytes through the same library.
+    /// Measures sealing asset chunks against AES-256-GCM of the same number of bytes through the same library.
     func assetSealing() throws -> Comparison {
         var comparison = Comparison(
             id: "s", title: "sealing an asset in chunks of 64 KiB / AES-256-GCM of the same chunks", unit: "MB/s",
@@ -33,7 +33,7 @@ extension Bench {
         return comparison
     }
 
-    /// A record of 5 encrypted fields of 100 bytes.
+    /// Measures a record of 5 encrypted fields of 100 bytes.
     private func fieldRemark() throws -> String {
         let records = options.isQuick ? 200 : 4000
         let root = AccountSecret().root(container: Self.container, environment: "development")

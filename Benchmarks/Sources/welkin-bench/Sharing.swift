@@ -2,11 +2,11 @@ import CloudKit
 import CloudUnderTest
 import Foundation
 
-/// What sharing costs: its beginning, the first look of who was invited, and who writes for many.
+/// Measurements of sharing: creating a share, a participant's first fetch, and saves in a shared zone.
 extension Bench {
     // MARK: A tree
 
-    /// The framework shares a tree of sealed records with one participant.
+    /// Measures sharing a tree of sealed records with one participant through the framework.
     func treeSharing() async throws -> Comparison {
         var comparison = Comparison(
             id: "t", title: "sharing a tree of \(treeSize) sealed records through the framework / 2 s", unit: "s",
@@ -24,7 +24,7 @@ extension Bench {
         return comparison
     }
 
-    /// The first fetch of all of it, by a device that knows nothing yet: the participant's and one of the owner's.
+    /// Measures the first fetch of the tree by a new device of the participant against one of the owner.
     func firstFetches() async throws -> Comparison {
         var comparison = Comparison(
             id: "f", title: "a participant's first fetch of a shared tree of \(treeSize) sealed records / the owner's",
@@ -48,7 +48,7 @@ extension Bench {
 
     // MARK: A crowd
 
-    /// Saves over HTTP in a zone that 100 people share as a whole, against one that is not shared.
+    /// Measures saves over HTTP in a zone with 100 participants against an unshared zone.
     func hundred() throws -> Comparison {
         try hundred(
             Comparison(
@@ -56,7 +56,7 @@ extension Bench {
                 unit: "µs", bound: .atMost, target: 1.05), areSubscribed: false)
     }
 
-    /// The same while the cloud tells each participant of each save.
+    /// Measures the same while the cloud notifies each participant of each save.
     func subscribedHundred() throws -> Comparison {
         try hundred(
             Comparison(
@@ -68,13 +68,13 @@ extension Bench {
         var comparison = comparison
         let (cloud, user) = try cloud()
         defer { cloud.end() }
-        try expectZone("Crowd", on: cloud, user)
-        try expectZone("Alone", on: cloud, user)
+        try makeZone("Crowd", on: cloud, by: user)
+        try makeZone("Alone", on: cloud, by: user)
         let exchange = try RawExchange(port: cloud.port, connections: 1)
         let people = try (0..<(options.isQuick ? 10 : 100)).map {
             try cloud.signIn(container: Self.container, profile: "p\($0)")
         }
-        try seat(people, of: user, exchange)
+        try addParticipants(people, of: user, over: exchange)
         if areSubscribed {
             let body =
                 #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"all","#
@@ -87,21 +87,23 @@ extension Bench {
         for round in 0...rounds {
             var (crowd, alone): ([Double], [Double]) = ([], [])
             for turn in 0..<count {
-                // Save by save, whatever else the machine does meets both.
+                // Saves alternate, so that other load of the machine affects both.
                 let record = round * count + turn
-                crowd.append(try timeOfSave(user, exchange, record, zone: "Crowd"))
-                alone.append(try timeOfSave(user, exchange, record, zone: "Alone"))
+                crowd.append(try timeOfSave(record, by: user, over: exchange, zone: "Crowd"))
+                alone.append(try timeOfSave(record, by: user, over: exchange, zone: "Alone"))
             }
             guard round > 0 else { continue }
             comparison.measured.append(Comparison.median(crowd) * 1e6)
             comparison.yardstick.append(Comparison.median(alone) * 1e6)
         }
-        comparison.remarks.append("1 connection, the zone's owner writes; everybody has accepted")
+        comparison.remarks.append("1 connection, the zone's owner writes; all participants have accepted")
         return comparison
     }
 
-    /// Shares the zone with everybody, and has everybody accept.
-    private func seat(_ people: [SignedInUser], of owner: SignedInUser, _ exchange: RawExchange) throws {
+    /// Shares the zone with all users and accepts the share for each.
+    private func addParticipants(
+        _ people: [SignedInUser], of owner: SignedInUser, over exchange: RawExchange
+    ) throws {
         let participants = people.map {
             #"{"permission":"READ_WRITE","userIdentity":{"userRecordName":"\#($0.userRecordName)"}}"#
         }
@@ -119,7 +121,7 @@ extension Bench {
     }
 }
 
-/// A tree of sealed records in a zone of one user, and somebody to share it with.
+/// A tree of sealed records in a user's zone, and a second user to share it with.
 private final class SharedTree {
     private let bench: Bench
     private let cloud: CloudProcess
@@ -156,7 +158,9 @@ private final class SharedTree {
 
     func end() { cloud.end() }
 
-    /// - Returns: Seconds.
+    /// Shares the tree.
+    ///
+    /// - Returns: The time in seconds.
     func share() async throws -> Double {
         let container = try bench.container(of: cloud)
         let database = container.privateCloudDatabase
@@ -184,9 +188,9 @@ private final class SharedTree {
         _ = try await container.accept(try await container.shareMetadata(for: url))
     }
 
-    /// Everything, from the beginning.
+    /// Fetches all records from the beginning.
     ///
-    /// - Returns: Records a second.
+    /// - Returns: The number of records per second.
     func fetch(asOwner: Bool) async throws -> Double {
         let container = try bench.container(of: cloud, profile: asOwner ? "bench" : "guest")
         let database = asOwner ? container.privateCloudDatabase : container.sharedCloudDatabase
@@ -203,7 +207,7 @@ private final class SharedTree {
             if !page.moreComing { break }
         }
         let time = ContinuousClock.now - start
-        guard count == size else { throw BenchError("\(count) records came instead of \(size)") }
+        guard count == size else { throw BenchError("\(count) records were fetched instead of \(size)") }
         return Double(count) / (time / .seconds(1))
     }
 }

@@ -1,7 +1,7 @@
 import CloudUnderTest
 import Foundation
 
-/// Takes the measurements and prints them as a table, and as JSON where asked for.
+/// Runs the measurements and prints them as a table, and optionally as JSON.
 @main
 struct WelkinBench {
     struct Report: Encodable {
@@ -24,7 +24,7 @@ struct WelkinBench {
                 comparisons: [])
             print(
                 "\(report.processors) processors, \(report.memoryGiB) GiB, \(report.system)"
-                    + (options.isQuick ? ", QUICK: a smoke run, the figures mean little" : "") + "\n")
+                    + (options.isQuick ? ", QUICK: a smoke run, the figures are not reliable" : "") + "\n")
             let measurements: [(String, () async throws -> Comparison)] = [
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
                 ("d", bench.saves), ("e", bench.clients), ("e0", bench.clientsOfEcho),

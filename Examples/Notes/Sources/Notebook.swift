@@ -1,54 +1,59 @@
 import CloudKit
 
-/// A page of text.
+/// A note with its text.
 public struct Note: Hashable, Sendable {
+    /// The record name of the note.
     public var id: String
+    /// The text of the note.
     public var text: String
 
+    /// Creates a note.
     public init(id: String = UUID().uuidString, text: String) {
         self.id = id
         self.text = text
     }
 }
 
-/// The notes of one person on one device, kept in step with the cloud.
+/// The notes of a user on one device, synchronised with the cloud.
 public actor Notebook {
-    /// What the app has to ask people about.
-    public enum Trouble: Error, Hashable {
-        /// They removed the app's data in the settings: it must not come back by itself.
+    /// A failure that needs the user's decision.
+    public enum Failure: Error, Hashable {
+        /// The user removed the app's data in the settings; it must not be restored automatically.
         case removedByUser
-        /// There is no room for more notes.
+        /// The storage quota is exhausted.
         case storageFull
-        /// Nobody is signed in, or this device was signed out from elsewhere.
+        /// No account is signed in, or this device was signed out remotely.
         case signedOut
     }
 
+    /// The notes by their IDs.
     public private(set) var notes: [String: Note] = [:]
-    /// Records as the cloud last gave them: what a save is measured against.
+    /// The latest fetched version of each record, with the change tag for the next save.
     private var records: [String: CKRecord] = [:]
     private var token: CKServerChangeToken?
     private let database: CKDatabase
     private let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
+    /// Creates a notebook in a container's private database.
     public init(container: CKContainer = .default()) {
         database = container.privateCloudDatabase
     }
 
-    /// Makes the zone if it is missing.
+    /// Creates the zone if it is missing.
     public func open() async throws {
         _ = try await database.save(CKRecordZone(zoneID: zoneID))
     }
 
-    /// Saves a note; if another device was quicker, both texts are kept. After an error it may be called again with the same note.
+    /// Saves a note; after a conflict, both texts are kept. The call may be repeated with the same note after an error.
     public func write(_ note: Note) async throws {
         do {
             try await save(note)
         } catch let error as CKError where error.code == .quotaExceeded {
-            throw Trouble.storageFull
+            throw Failure.storageFull
         } catch let error as CKError
             where error.code == .notAuthenticated || error.code == .accountTemporarilyUnavailable
         {
-            throw Trouble.signedOut
+            throw Failure.signedOut
         }
     }
 
@@ -67,12 +72,13 @@ public actor Notebook {
         }
     }
 
+    /// Removes a note.
     public func remove(_ id: String) async throws {
         _ = try await database.deleteRecord(withID: CKRecord.ID(recordName: id, zoneID: zoneID))
         forget(id)
     }
 
-    /// Takes over what other devices did.
+    /// Fetches the changes of other devices.
     public func sync() async throws {
         do {
             try await fetchChanges()
@@ -83,14 +89,14 @@ public actor Notebook {
             token = nil
             notes = [:]
             records = [:]
-            throw Trouble.removedByUser
+            throw Failure.removedByUser
         } catch let error as CKError where error.code == .zoneNotFound && error.isLossOfKeys {
-            // What the cloud has can never be read again; what this device has is all there is.
+            // The cloud's data is permanently unreadable; only this device's copy is left.
             try await uploadAgain()
         }
     }
 
-    /// Makes the zone anew and saves what this device knows.
+    /// Creates the zone again and saves the notes of this device.
     private func uploadAgain() async throws {
         let known = notes.values
         token = nil
@@ -101,15 +107,15 @@ public actor Notebook {
     }
 
     private func fetchChanges() async throws {
-        // Nobody waits for this: if the cloud is busy, it may be tried again by itself.
-        let patient = CKOperation.Configuration()
-        patient.qualityOfService = .utility
-        // Without a token the cloud tells what there is, not what is gone.
+        // Not urgent: if the cloud is busy, the framework retries automatically.
+        let background = CKOperation.Configuration()
+        background.qualityOfService = .utility
+        // Without a token the cloud returns the existing records, but no deletions.
         let isFromTheBeginning = token == nil
         var seen: Set<String> = []
         var moreComing = true
         while moreComing {
-            let changes = try await database.configuredWith(configuration: patient) {
+            let changes = try await database.configuredWith(configuration: background) {
                 try await $0.recordZoneChanges(inZoneWith: zoneID, since: token)
             }
             for (id, result) in changes.modificationResultsByID {
@@ -138,6 +144,6 @@ public actor Notebook {
 }
 
 extension CKError {
-    /// Whether the person has reset their encryption keys, so that the zone's data are lost.
+    /// Whether the user has reset their encryption keys, so that the zone's data is lost.
     fileprivate var isLossOfKeys: Bool { userInfo[CKErrorUserDidResetEncryptedDataKey] as? Bool == true }
 }

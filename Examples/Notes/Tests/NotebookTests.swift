@@ -6,7 +6,7 @@ import Testing
 @Suite struct NotebookTests {
     private let container = "iCloud.com.example.notes"
 
-    /// A cloud with one person and the notebooks of two of their devices.
+    /// Runs the body with a cloud, a user and the notebooks of two devices.
     private func withTwoDevices(
         _ body: (TestCloud, TestUser, _ phone: (TestDevice, Notebook), _ laptop: (TestDevice, Notebook)) async throws ->
             Void
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `without network the write fails, and nothing is half done`() async throws {
+    @Test func `without network the write fails and has no partial effect`() async throws {
         try await withTwoDevices { _, _, phone, laptop in
             phone.0.network.isOffline = true
             await #expect(throws: CKError.self) { try await phone.1.write(Note(id: "n", text: "offline")) }
@@ -68,16 +68,16 @@ import Testing
         }
     }
 
-    @Test func `a zone that people removed in the settings stays removed`() async throws {
+    @Test func `a zone that the user removed in the settings stays removed`() async throws {
         try await withTwoDevices { cloud, ada, phone, _ in
             try await phone.1.write(Note(id: "n", text: "one"))
             try await cloud.purge(zone: "Notes", of: ada, in: container)
-            await #expect(throws: Notebook.Trouble.removedByUser) { try await phone.1.sync() }
+            await #expect(throws: Notebook.Failure.removedByUser) { try await phone.1.sync() }
             #expect(await phone.1.notes.isEmpty)
         }
     }
 
-    @Test func `a cloud that asks for patience gets it`() async throws {
+    @Test func `the app waits as long as the cloud asks`() async throws {
         try await withTwoDevices { cloud, _, phone, _ in
             phone.0.network.fail(with: .answers(status: 503, retryAfter: 30), to: "changes/zone")
             let before = cloud.clock.now
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that is lost is no note twice`() async throws {
+    @Test func `a lost answer does not duplicate a note`() async throws {
         try await withTwoDevices { _, _, phone, laptop in
             phone.0.network.fail(with: .losesAnswer, to: "records/modify")
             await #expect(throws: CKError.self) { try await phone.1.write(Note(id: "n", text: "milk")) }
@@ -109,16 +109,16 @@ import Testing
         }
     }
 
-    @Test func `people are asked when storage is full or nobody is signed in`() async throws {
+    @Test func `full storage and a missing sign-in are reported to the user`() async throws {
         try await withTwoDevices { cloud, ada, phone, laptop in
             try await cloud.setQuota(bytes: 1, of: ada, in: container)
-            await #expect(throws: Notebook.Trouble.storageFull) { try await phone.1.write(Note(id: "n", text: "one")) }
+            await #expect(throws: Notebook.Failure.storageFull) { try await phone.1.write(Note(id: "n", text: "one")) }
             try await cloud.endTrouble()
             try await phone.1.write(Note(id: "n", text: "one"))
             try await phone.0.signOut()
-            await #expect(throws: Notebook.Trouble.signedOut) { try await phone.1.write(Note(id: "m", text: "two")) }
+            await #expect(throws: Notebook.Failure.signedOut) { try await phone.1.write(Note(id: "m", text: "two")) }
             try await laptop.0.revoke()
-            await #expect(throws: Notebook.Trouble.signedOut) { try await laptop.1.write(Note(id: "m", text: "two")) }
+            await #expect(throws: Notebook.Failure.signedOut) { try await laptop.1.write(Note(id: "m", text: "two")) }
         }
     }
 

@@ -6,18 +6,20 @@ import Foundation
 import OrderedStore
 import Synchronization
 
-/// What a test's cloud has that outlives its server: data, secret, what devices keep, and where it is reached.
+/// The state of a test cloud that outlives its server: the store, the secret, the devices' files and the address.
 package struct CloudHoldings: Sendable {
     package let store: MemoryStore
     let files: any FileStore
     package let serverEnvironment: ServerEnvironment
-    /// Holds everything that devices keep.
+    /// The folder of the devices' files.
     let dataHome: String
     package let address = ServerAddress()
 
+    /// Creates empty storage.
+    ///
     /// - Parameters:
     ///   - now: The cloud's clock, milliseconds since 1970.
-    ///   - files: Holds the bytes of assets; nil: in memory.
+    ///   - files: The store for the bytes of assets; nil for memory.
     package init(now: @escaping @Sendable () -> Int64, files: (any FileStore)? = nil) throws {
         store = MemoryStore(epoch: .random(in: 1 ... .max))
         self.files = files ?? MemoryFileStore(now: now)
@@ -32,8 +34,8 @@ package struct CloudHoldings: Sendable {
     func discard() { try? FileManager.default.removeItem(atPath: dataHome) }
 }
 
-/// Where the server of a cloud listens. After a restart that may be another port; the cloud's devices find it here, so that the
-/// address with which they were set up stays good.
+/// The address on which a cloud's server listens. The port may change at a restart; the cloud's devices look it up here, so that
+/// the address in their configuration stays valid.
 package final class ServerAddress: Sendable {
     private struct State {
         var first: Int?
@@ -45,7 +47,9 @@ package final class ServerAddress: Sendable {
     /// The port of the first start.
     package var firstPort: Int? { state.withLock { $0.first } }
 
-    /// - Parameter port: nil: the server does not run.
+    /// Sets the current port.
+    ///
+    /// - Parameter port: nil if the server does not run.
     func set(_ port: Int?) {
         state.withLock { state in
             state.first = state.first ?? port
@@ -53,9 +57,9 @@ package final class ServerAddress: Sendable {
         }
     }
 
-    /// A URL of this cloud as it is good now; nil: nobody is there.
+    /// Returns a URL of this cloud with the current port; nil while the server does not run.
     ///
-    /// Without this a port that is no longer ours could be that of another test.
+    /// An outdated port could belong to the cloud of another test.
     func current(_ url: URL) -> URL? {
         guard let port = state.withLock({ $0.current }),
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)

@@ -7,7 +7,7 @@ import Logging
 import OrderedStore
 import ServiceLifecycle
 
-/// One start of a cloud's server: its rules and its port.
+/// A running server of a test cloud.
 package struct RunningCloud: Sendable {
     package let holdings: CloudHoldings
     package let cloud: Cloud
@@ -16,12 +16,14 @@ package struct RunningCloud: Sendable {
     private let service: Task<Void, any Error>
     private let outbox: Task<Void, Never>
 
-    /// Passwords of test accounts need not withstand anybody.
+    /// The rounds of key derivation; few, because test passwords need no protection.
     package static let rounds = 10
 
-    /// Listens where the cloud did before, if nobody else took the port meanwhile.
+    /// Starts the server, on its former port if that is still free.
     package static func start(_ holdings: CloudHoldings) async throws -> RunningCloud {
-        if let port = holdings.address.firstPort, let again = try? await start(holdings, port: port) { return again }
+        if let port = holdings.address.firstPort, let restarted = try? await start(holdings, port: port) {
+            return restarted
+        }
         return try await start(holdings, port: 0)
     }
 
@@ -47,18 +49,18 @@ package struct RunningCloud: Sendable {
         return RunningCloud(
             holdings: holdings, cloud: cloud, endpoint: "http://127.0.0.1:\(number)", group: group, service: service,
             outbox: Task {
-                // A failure comes again with the next commit, and `settle` shows it to the test.
+                // A failure recurs with the next commit, and `settle` reports it to the test.
                 for await _ in commits { while (try? await cloud.runOutbox()) == true {} }
             })
     }
 
-    /// Where devices are told to find the cloud: what their credentials and links name, whatever the port is now.
+    /// The address in the devices' credentials and links, which does not change with the port.
     var devicesEndpoint: String { "http://127.0.0.1:\(holdings.address.firstPort ?? 0)" }
 
-    /// Where devices keep their profiles.
+    /// The folder of the devices' profiles.
     var profilesFolder: String { DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": holdings.dataHome]) }
 
-    /// Ends the server; what it holds stays. Requests under way are answered first.
+    /// Stops the server after the requests in flight; the storage stays.
     func stopServing() async {
         holdings.address.set(nil)
         outbox.cancel()
@@ -66,6 +68,7 @@ package struct RunningCloud: Sendable {
         try? await service.value
     }
 
+    /// Stops the server and removes the storage.
     package func stop() async {
         await stopServing()
         holdings.discard()
@@ -74,7 +77,7 @@ package struct RunningCloud: Sendable {
     /// Accounts, sessions, tokens and keychains of the cloud.
     package var accountStore: AccountStore { cloud.accountStore }
 
-    /// An account with a password of its own.
+    /// An account with its password.
     struct TestAccount: Sendable {
         var email: String
         var password: String
@@ -91,6 +94,7 @@ package struct RunningCloud: Sendable {
         return TestAccount(email: email, password: password, id: account.id)
     }
 
+    /// Creates an API token for a container.
     package func makeAPIToken(of container: String) async throws -> String {
         let tokens = accountStore.apiTokens
         return try await tokens.create(
@@ -98,7 +102,7 @@ package struct RunningCloud: Sendable {
         ).token
     }
 
-    /// The name by which a container knows an account.
+    /// Returns the user of an account in a container.
     func user(_ account: TestAccount, in container: String) async throws -> UserID {
         try await accountStore.userNames
             .name(of: account.id, in: ContainerID(container))

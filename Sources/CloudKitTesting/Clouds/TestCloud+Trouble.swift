@@ -2,16 +2,16 @@ import CloudKit
 import CloudKitModel
 import CloudKitServer
 
-// Trouble that a test orders at the cloud; what a device's network does is `TestNetwork`'s.
+// Faults that a test injects into the cloud; `TestNetwork` injects those of a device's network.
 extension TestCloud {
-    /// Lets the cloud refuse requests as too many (HTTP 429), whatever they ask for, files on their way included: apps see `serviceUnavailable` with `retryAfterSeconds`, and
-    /// from their own device `requestRateLimited` until that time is over (B-THR-02, B-THR-03).
+    /// Makes the cloud refuse all requests with HTTP 429, transfers of files included: apps get `serviceUnavailable` with
+    /// `retryAfterSeconds`, and `requestRateLimited` from their own device until that time is over (B-THR-02, B-THR-03).
     ///
     /// - Parameters:
-    ///   - user: Whose; nil: everybody's.
-    ///   - container: Where.
-    ///   - seconds: How long, on the test's clock.
-    ///   - tellsWait: Whether refusals say how long to wait.
+    ///   - user: The user whose requests are refused; nil for all users.
+    ///   - container: The container whose requests are refused.
+    ///   - seconds: The duration on the test's clock.
+    ///   - tellsWait: Whether refusals include `Retry-After`.
     public func throttle(
         _ user: TestUser? = nil, in container: String, for seconds: Double, tellsWait: Bool = true
     ) async throws {
@@ -19,63 +19,63 @@ extension TestCloud {
             .fault(.throttle, for: user?.person, seconds: seconds, bytes: nil, tellsWait: tellsWait), in: container)
     }
 
-    /// Lets the cloud answer `serviceUnavailable` (HTTP 503) to everybody, in every container, whatever they ask for. Signing in
-    /// goes on, and so do notifications, which come by another service on other platforms.
+    /// Makes the cloud refuse all requests of all users and containers with `serviceUnavailable` (HTTP 503). Signing in and
+    /// notifications still work; on other platforms a separate service delivers notifications.
     ///
     /// - Parameters:
-    ///   - seconds: How long, on the test's clock.
-    ///   - tellsWait: Whether refusals say how long to wait.
+    ///   - seconds: The duration on the test's clock.
+    ///   - tellsWait: Whether refusals include `Retry-After`.
     public func takeDown(for seconds: Double, tellsWait: Bool = true) async throws {
         _ = try await running.cloud.faults.order(.unavailable, seconds: seconds, tellsWait: tellsWait)
     }
 
-    /// Limits what a person's private database may hold (B-THR-01); a save beyond it fails with `quotaExceeded`.
+    /// Limits the size of a user's private database (B-THR-01); a save beyond it fails with `quotaExceeded`.
     public func setQuota(bytes: UInt64, of user: TestUser, in container: String) async throws {
         try await order(
             .fault(.quota, for: user.person, seconds: nil, bytes: bytes, tellsWait: true), in: container)
     }
 
-    /// Takes all ordered trouble back: throttles, outages, quotas.
+    /// Removes all injected faults: throttles, outages, quotas.
     public func endTrouble() async throws { try await running.cloud.faults.removeAll() }
 
-    /// Makes the change tokens of a zone too old: who uses one gets `changeTokenExpired` (B-CHG-09).
+    /// Expires the change tokens of a zone: fetches with them fail with `changeTokenExpired` (B-CHG-09).
     public func expireChangeTokens(
         ofZone zoneName: String, of user: TestUser, in container: String
     ) async throws {
         try await order(.expireTokens(of: user.person, zone: zoneName), in: container)
     }
 
-    /// Makes the change tokens of a person's private database too old.
+    /// Expires the change tokens of a user's private database.
     public func expireDatabaseChangeTokens(of user: TestUser, in container: String) async throws {
         try await order(.expireTokens(of: user.person, zone: nil), in: container)
     }
 
-    /// Lets a zone forget its deletions, as time does: tokens from before the last one get `changeTokenExpired`.
+    /// Removes the deletions from a zone's history, as happens over time: change tokens from before the last one expire.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of removed deletions.
     @discardableResult
     public func compact(zone zoneName: String, of user: TestUser, in container: String) async throws -> Int {
         try await order(.compactZone(zoneName, of: user.person), in: container).forgotten ?? 0
     }
 
-    /// Removes a zone as people do in the system's settings: `userDeletedZone` (B-ZN-10).
+    /// Removes a zone as a user does in the system's settings: apps get `userDeletedZone` (B-ZN-10).
     public func purge(zone zoneName: String, of user: TestUser, in container: String) async throws {
         try await order(.purgeZone(zoneName, of: user.person), in: container)
     }
 
-    /// Lets a zone's encryption keys be lost: `zoneNotFound` with `CKErrorUserDidResetEncryptedDataKey` (B-ZN-12).
+    /// Resets a zone's encryption keys: apps get `zoneNotFound` with `CKErrorUserDidResetEncryptedDataKey` (B-ZN-12).
     public func loseKeys(ofZone zoneName: String, of user: TestUser, in container: String) async throws {
         try await order(.resetKeys(ofZone: zoneName, of: user.person), in: container)
     }
 
-    /// Takes a person's keychain away, as if all devices and recovery words were lost: their devices get
-    /// `accountTemporarilyUnavailable` until somebody signs in on them again, and zones with something encrypted answer as by
+    /// Removes a user's keychain, as if all devices and recovery words were lost: the user's devices get
+    /// `accountTemporarilyUnavailable` until the next sign-in, and zones with encrypted data answer as after
     /// `loseKeys(ofZone:of:in:)`.
     public func resetKeys(of user: TestUser) async throws {
         try await order(.resetKeychain(of: user.person), in: "iCloud.com.example.tests")
     }
 
-    /// Switches an account off, or on again, as the cloud's operator does.
+    /// Disables or enables an account, as the cloud's operator does.
     public func setDisabled(_ isDisabled: Bool, _ user: TestUser) async throws {
         try await running.setDisabled(isDisabled, user.account)
     }

@@ -4,7 +4,7 @@ import CloudKitServer
 import Foundation
 import Synchronization
 
-/// A whole cloud inside a test: people, devices, a clock and trouble on demand, gone when the test ends.
+/// A complete cloud inside a test, with users, devices, a clock and injected faults; removed when the test ends.
 ///
 /// ```swift
 /// @Test func `a note reaches the other device`() async throws {
@@ -18,29 +18,29 @@ import Synchronization
 /// }
 /// ```
 ///
-/// It is the real cloud with its real rules, on a port of loopback that the system chooses, with a store in memory. Any number
-/// of them live beside each other, so tests can run in parallel.
+/// It is the real server on a loopback port that the system chooses, with a store in memory. Any number of test clouds can run
+/// at the same time, so tests can run in parallel.
 public final class TestCloud: Sendable {
-    /// The time for the cloud and all its devices.
+    /// The clock of the cloud and all its devices.
     public let clock: TestClock
 
-    /// What a reset replaces.
+    /// The state that a reset replaces.
     private struct State {
         var running: RunningCloud
         var isServing = true
-        var people: [String: TestUser] = [:]
+        var users: [String: TestUser] = [:]
         var apiTokens: [String: String] = [:]
     }
 
     private let state: Mutex<State>
 
-    /// Starts an empty cloud. `stop` ends it; `run` does both.
+    /// Starts an empty cloud. Stop it with `stop`, or use `run`.
     public init(clock: TestClock = TestClock()) async throws {
         self.clock = clock
         state = Mutex(State(running: try await RunningCloud.start(CloudHoldings(clock))))
     }
 
-    /// Starts an empty cloud, runs the body with it, and stops it, whatever becomes of the body.
+    /// Starts an empty cloud, runs the body with it and stops it, also if the body throws.
     public static func run<Value>(
         clock: TestClock = TestClock(), _ body: (TestCloud) async throws -> Value
     ) async throws -> Value {
@@ -55,22 +55,22 @@ public final class TestCloud: Sendable {
         }
     }
 
-    /// Ends the cloud; devices find nobody there from now on.
+    /// Stops the cloud permanently; devices cannot reach it from now on.
     public func stop() async { await state.withLock { $0.running }.stop() }
 
-    /// Begins anew: no people, no data, no trouble. The clock goes on. Devices from before the reset belong to a cloud that is
-    /// gone.
+    /// Replaces the cloud by an empty one, without users, data and faults. The clock continues. Devices from before the reset
+    /// belong to the removed cloud.
     public func reset() async throws {
-        let fresh = try await RunningCloud.start(CloudHoldings(clock))
+        let new = try await RunningCloud.start(CloudHoldings(clock))
         let old = state.withLock { state in
-            defer { state = State(running: fresh) }
+            defer { state = State(running: new) }
             return state.running
         }
         await old.stop()
     }
 
-    /// Stops the cloud's server, as for a new version: what it has acknowledged stays, devices find nobody there
-    /// (`networkUnavailable` or `networkFailure`). `startServer` brings it back.
+    /// Stops the cloud's server, as for an upgrade: acknowledged changes stay, and devices get `networkUnavailable` or
+    /// `networkFailure`. Start it again with `startServer`.
     public func stopServer() async {
         let running = state.withLock { state in
             defer { state.isServing = false }
@@ -79,17 +79,17 @@ public final class TestCloud: Sendable {
         await running?.stopServing()
     }
 
-    /// Starts the server again. Devices find it without being told; tokens and sessions are good as before.
+    /// Starts the server again. Devices find it at its new port; tokens and sessions stay valid.
     public func startServer() async throws {
         guard let holdings = state.withLock({ $0.isServing ? nil : $0.running.holdings }) else { return }
-        let fresh = try await RunningCloud.start(holdings)
+        let restarted = try await RunningCloud.start(holdings)
         state.withLock { state in
-            state.running = fresh
+            state.running = restarted
             state.isServing = true
         }
     }
 
-    /// Stops the server, runs the body while nobody answers, and starts the server again.
+    /// Stops the server, runs the body and starts the server again.
     public func restartServer(while body: () async throws -> Void = {}) async throws {
         await stopServer()
         do {
@@ -101,36 +101,36 @@ public final class TestCloud: Sendable {
         try await startServer()
     }
 
-    /// Scheme, host and port, as `CLOUDKIT_ENDPOINT` takes them. Another one after a reset, and after a restart of the server if
-    /// somebody else took the port meanwhile; the cloud's own devices find it in any case.
+    /// The scheme, host and port, in the form of `CLOUDKIT_ENDPOINT`. Changes after a reset, and after a restart if the former port
+    /// is no longer free; the cloud's own devices find it in any case.
     public var endpoint: String { running.endpoint }
 
-    /// The person of this name: makes the account at the first call and gives the same one later.
+    /// Returns the user of this name; the first call creates the account.
     ///
-    /// - Parameter name: Becomes the address too: `ada@example.com`.
+    /// - Parameter name: The name, also used in the address: `ada@example.com`.
     public func user(_ name: String = "ada") async throws -> TestUser {
-        if let known = state.withLock({ $0.people[name] }) { return known }
+        if let known = state.withLock({ $0.users[name] }) { return known }
         let user = TestUser(name: name, account: try await running.addAccount(named: name), cloud: self)
         return state.withLock { state in
-            if let known = state.people[name] { return known }
-            state.people[name] = user
+            if let known = state.users[name] { return known }
+            state.users[name] = user
             return user
         }
     }
 
-    /// A device on which nobody is signed in.
+    /// Returns a device without a signed-in account.
     public func signedOutDevice(_ name: String = "kiosk") throws -> TestDevice {
         TestDevice(name: name, cloud: self)
     }
 
-    /// Waits until the cloud has done what saves left for later, such as cascades of a default zone.
+    /// Waits until the cloud has done its deferred work, such as cascades of a default zone.
     public func settle() async throws {
         while try await running.cloud.runOutbox() {}
     }
 
     var running: RunningCloud { state.withLock { $0.running } }
 
-    /// The API token with which apps of a container are let in.
+    /// Returns the API token for apps of a container.
     func apiToken(of container: String) async throws -> String {
         if let known = state.withLock({ $0.apiTokens[container] }) { return known }
         let token = try await running.makeAPIToken(of: container)

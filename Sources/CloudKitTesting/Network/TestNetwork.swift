@@ -3,30 +3,33 @@ import CloudKitClient
 import Foundation
 import Synchronization
 
-/// The network between one device and the cloud: a test can take it away, or let single requests fail.
+/// The network between one device and the cloud; a test can disconnect it or make single requests fail.
 public final class TestNetwork: Sendable {
-    /// What becomes of a request.
+    /// A fault of a single request.
     public enum Fault: Hashable, Sendable {
-        /// It never reaches the cloud.
+        /// The request never reaches the cloud.
         case losesRequest
-        /// The cloud does what it asks; the answer never arrives.
+        /// The cloud executes the request; the answer never arrives.
         case losesAnswer
-        /// The cloud gets it twice; the second answer arrives.
+        /// The cloud receives the request twice; the second answer arrives.
         case sendsTwice
-        /// The cloud does what it asks; the answer ends after so many bytes of its body.
+        /// The cloud executes the request; the answer ends after this number of bytes of its body.
         case cutsAnswer(after: Int)
-        /// It takes so long to arrive, on the test's clock.
+        /// The request arrives after this duration on the test's clock.
         case delays(Duration)
-        /// Something on the way answers in the cloud's place, for instance 503 with `retryAfter` in seconds.
+        /// A proxy answers in place of the cloud, for instance with 503 and `retryAfter` in seconds.
         case answers(status: Int, retryAfter: Double? = nil)
     }
 
-    /// A request that a device made, and what came of it.
+    /// A request of a device, with its outcome.
     public struct Exchange: Hashable, Sendable {
-        /// `records/modify`, `zones/list`…: what stands behind the database in the path; `asset/upload` and `asset/download`
-        /// for the bytes of files, `courier` for the wait for notifications.
+        /// The part of the path after the database, such as `records/modify` or `zones/list`; `asset/upload` and `asset/download`
+        /// for the bytes of files, `courier` for the long poll for notifications.
         public var endpoint: String
+
+        /// The size of the request's body.
         public var bodyBytes: Int
+
         /// The HTTP status of the answer; nil if none arrived.
         public var status: Int?
     }
@@ -47,35 +50,36 @@ public final class TestNetwork: Sendable {
 
     init() {}
 
-    /// Whether nothing gets through; every request then fails at once, as on a device without network.
+    /// Whether the device is offline; every request then fails immediately.
     public var isOffline: Bool {
         get { state.withLock { $0.isOffline } }
         set { state.withLock { $0.isOffline = newValue } }
     }
 
-    /// Lets requests to come fail.
+    /// Makes the next requests fail.
     ///
     /// - Parameters:
-    ///   - count: How many.
-    ///   - endpoint: Only those to this one, such as `records/modify`, see ``Exchange``; nil: whichever comes.
+    ///   - count: The number of requests.
+    ///   - fault: The way in which they fail.
+    ///   - endpoint: The endpoint of the requests, such as `records/modify`, see ``Exchange``; nil for any endpoint.
     public func fail(next count: Int = 1, with fault: Fault, to endpoint: String? = nil) {
         state.withLock { $0.orders.append(Order(fault: fault, endpoint: endpoint, remaining: count)) }
     }
 
-    /// Everything the device has sent so far, in order.
+    /// All requests that the device has sent, in order.
     public var exchanges: [Exchange] { state.withLock { $0.exchanges } }
 
-    /// Ends all trouble and forgets what was sent.
+    /// Ends all faults and clears the list of requests.
     public func reset() { state.withLock { $0 = State() } }
 
     fileprivate func takeFault(for endpoint: String) -> Fault? {
         state.withLock { state in
             if state.isOffline { return .losesRequest }
-            let place = state.orders.firstIndex { $0.remaining > 0 && ($0.endpoint ?? endpoint) == endpoint }
-            guard let place else { return nil }
-            state.orders[place].remaining -= 1
-            let fault = state.orders[place].fault
-            if state.orders[place].remaining == 0 { state.orders.remove(at: place) }
+            let index = state.orders.firstIndex { $0.remaining > 0 && ($0.endpoint ?? endpoint) == endpoint }
+            guard let index else { return nil }
+            state.orders[index].remaining -= 1
+            let fault = state.orders[index].fault
+            if state.orders[index].remaining == 0 { state.orders.remove(at: index) }
             return fault
         }
     }
@@ -89,7 +93,7 @@ public final class TestNetwork: Sendable {
     fileprivate var isDown: Bool { state.withLock { $0.isOffline } }
 }
 
-/// A device's way to the cloud, by way of its network.
+/// The transport of a device, through its network.
 struct NetworkTransport: Transport {
     let network: TestNetwork
     let clock: TestClock
@@ -139,7 +143,7 @@ struct NetworkTransport: Transport {
         return try await real.send(request)
     }
 
-    /// `/database/1/container/environment/private/records/modify` → `records/modify`; `/device/1/…/sessions/create` alike.
+    /// Returns `records/modify` for `/database/1/container/environment/private/records/modify`; likewise for `/device/1/…`.
     private static func endpoint(of url: URL) -> String {
         let parts = url.path.split(separator: "/")
         switch (parts.first, parts.dropFirst().first) {

@@ -1,17 +1,17 @@
 import CloudKit
 import CloudKitClient
 
-// For tests of the framework itself, which let time pass by itself as fast as everybody sleeps.
+// For tests of the framework itself, in which time advances automatically to the next wake-up.
 extension TestClock {
-    /// Waits until someone sleeps, so that moving the clock has an effect.
+    /// Waits until a task sleeps on this clock.
     ///
-    /// - Returns: How long the one who wakes first will sleep.
+    /// - Returns: The shortest remaining sleep.
     /// - Throws: `CancellationError`.
     @discardableResult
     package func nextSleep() async throws -> Duration { try await value { $0.shortestSleep } }
 
-    /// Lets time pass as fast as everybody sleeps, until the body has ended. While a request of `standing` is under way the
-    /// clock stands still: how long that takes is the machine's matter.
+    /// Advances the clock to each next wake-up until the body has ended. The clock stands still while a request of `standing` is
+    /// in flight.
     package func running<Value: Sendable>(
         while body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -26,10 +26,10 @@ extension TestClock {
         }
     }
 
-    /// A way to the cloud whose requests let a running clock stand still.
+    /// Returns a transport whose requests stop a running clock.
     ///
-    /// Not those that wait for notifications: one of these is always under way, and time would never pass. Nothing between
-    /// this and the cloud may sleep on this clock, for it would not wake.
+    /// Except long polls, since one of them is always in flight and time would never advance. No transport between this one and
+    /// the cloud may sleep on this clock, because it would not wake.
     package func standing(over real: any Transport) -> any Transport { StandingTransport(clock: self, real: real) }
 
     private struct StandingTransport: Transport {
@@ -46,6 +46,6 @@ extension TestClock {
 }
 
 extension TestClock.State {
-    /// How long the one who wakes first will sleep; nil: nobody does.
+    /// The shortest remaining sleep; nil if no task sleeps.
     fileprivate var shortestSleep: Duration? { sleepers.values.map { $0.due - elapsed }.min() }
 }

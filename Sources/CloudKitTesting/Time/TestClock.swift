@@ -3,11 +3,10 @@ import CloudKitClient
 import Foundation
 import Synchronization
 
-/// The time as a test cloud and its devices see it: it stands still until the test moves it.
+/// The clock of a test cloud and its devices, which stands still until the test advances it.
 ///
-/// Devices that wait, because the cloud asked them to come back later, wait on this clock. By default they do not keep the
-/// test waiting: the clock jumps to the moment they wait for. Set `skipsWaits` to false to see them wait, and `advance(by:)`
-/// to let them go on.
+/// Devices that retry later, because the cloud asked them to, wait on this clock. By default a wait does not delay the test: the
+/// clock jumps to its end. Set `skipsWaits` to false to observe the waits, and call `advance(by:)` to end them.
 public final class TestClock: Sendable {
     struct Sleeper {
         var due: Duration
@@ -19,9 +18,9 @@ public final class TestClock: Sendable {
         var skipsWaits: Bool
         var sleepers: [UInt64: Sleeper] = [:]
         var nextID: UInt64 = 0
-        /// Requests that are under way.
+        /// The number of requests in flight.
         var requests = 0
-        /// Who waits for any of this to change.
+        /// The tasks that wait for a change of the state.
         var watchers: [AsyncStream<Void>.Continuation] = []
 
         mutating func watch() -> AsyncStream<Void> {
@@ -31,17 +30,22 @@ public final class TestClock: Sendable {
         }
     }
 
-    /// What the clock showed at first.
+    /// The initial time of the clock.
     public let start: Date
     private let state: Mutex<State>
 
+    /// Creates a clock.
+    ///
+    /// - Parameters:
+    ///   - start: The initial time, rounded down to milliseconds.
+    ///   - skipsWaits: Whether the clock jumps ahead when a device waits.
     public init(startingAt start: Date = Date(), skipsWaits: Bool = true) {
-        // Whole milliseconds: what the cloud notes on records is as exact as that.
+        // Whole milliseconds, the precision of the cloud's timestamps.
         self.start = Date(timeIntervalSince1970: (start.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
         state = Mutex(State(skipsWaits: skipsWaits))
     }
 
-    /// What the clock shows.
+    /// The current time.
     public var now: Date { start.addingTimeInterval(elapsed / .seconds(1)) }
 
     /// Whether the clock jumps ahead when a device waits.
@@ -50,13 +54,13 @@ public final class TestClock: Sendable {
         set { state.withLock { $0.skipsWaits = newValue } }
     }
 
-    /// Devices that wait now.
+    /// The number of waits in progress.
     public var waitingCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Returns once a device waits on this clock, or the task is cancelled; for tests that set `skipsWaits` to false.
+    /// Waits until a device waits on this clock, or the task is cancelled; for tests that set `skipsWaits` to false.
     public func waitForSleepers() async { _ = try? await nextSleep() }
 
-    /// Moves the time on and wakes whoever waited for it, the earliest first.
+    /// Advances the time and ends the waits that are due, the earliest first.
     public func advance(by duration: Duration) {
         let awake = state.withLock { state in
             state.elapsed += max(.zero, duration)
@@ -67,16 +71,16 @@ public final class TestClock: Sendable {
         for sleeper in awake { sleeper.value.continuation.resume() }
     }
 
-    /// Since the clock was made.
+    /// The time since the clock was created.
     package var elapsed: Duration { state.withLock { $0.elapsed } }
 
-    /// Milliseconds since 1970, as the cloud counts.
+    /// The current time in milliseconds since 1970.
     package var milliseconds: Int64 { Int64((now.timeIntervalSince1970 * 1000).rounded()) }
 
     package var timekeeping: ClientClock {
         ClientClock(
             now: { self.elapsed }, sleep: { try await self.sleep($0) },
-            // An operation's own patience is measured on the real clock, as the answers it waits for are.
+            // Timeouts of operations run on the real clock, as the answers do.
             timeout: { try await ContinuousClock().sleep(for: $0) }, random: { 0.5 })
     }
 
@@ -106,7 +110,7 @@ public final class TestClock: Sendable {
         }
     }
 
-    /// Changes something that others may be waiting for.
+    /// Changes the state and resumes the tasks that wait for a change.
     func change<Value>(_ body: (inout State) -> Value) -> Value {
         let (value, watchers) = state.withLock { state in
             let value = body(&state)
@@ -117,7 +121,7 @@ public final class TestClock: Sendable {
         return value
     }
 
-    /// Waits until the body has an answer.
+    /// Waits until the body returns a value.
     ///
     /// - Throws: `CancellationError`.
     func value<Value>(_ body: (State) -> Value?) async throws -> Value {

@@ -3,7 +3,7 @@ import CloudKit
 extension Contact {
     static let recordType = "Contact"
 
-    /// The person whom a record describes.
+    /// Reads a contact from a record.
     init(_ record: CKRecord) {
         self.init(recordName: record.recordID.recordName, values: [:])
         for key in ContactKey.allCases {
@@ -11,7 +11,7 @@ extension Contact {
         }
     }
 
-    /// A record that no server has seen yet.
+    /// Returns a new, unsaved record.
     func newRecord(in zone: CKRecordZone.ID) -> CKRecord {
         let record = CKRecord(
             recordType: Self.recordType, recordID: CKRecord.ID(recordName: recordName, zoneID: zone))
@@ -19,7 +19,7 @@ extension Contact {
         return record
     }
 
-    /// Sets the fields of a record that differ from this contact's; the others are not touched, and so not sent.
+    /// Sets the fields of a record that differ from this contact's; only changed fields are sent.
     func write(to record: CKRecord) {
         let held = Contact(record)
         for key in ContactKey.allCases where values[key] != held.values[key] {

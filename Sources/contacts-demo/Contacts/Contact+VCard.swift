@@ -1,14 +1,14 @@
 import CloudKit
 
 extension Contact {
-    /// The person whom a card describes.
+    /// Reads a contact from a card.
     init(_ card: VCard) {
         self.init(recordName: Self.recordName(uid: card.first("UID")?.text), values: [:])
         set(.fullName, card.first("FN")?.text)
-        takeName(card.first("N")?.components ?? [])
+        readName(card.first("N")?.components ?? [])
         set(.emails, card.all("EMAIL").map(\.text))
         set(.phones, card.all("TEL").map { Self.withoutScheme("tel:", $0.text) })
-        takeAddress(card.first("ADR")?.components ?? [])
+        readAddress(card.first("ADR")?.components ?? [])
         set(.birthday, card.first("BDAY").flatMap { Self.day($0.text) })
         set(.organization, card.first("ORG")?.components.filter { !$0.isEmpty }.joined(separator: " – "))
         set(.note, card.all("NOTE").map(\.text).joined(separator: "\n"))
@@ -16,8 +16,8 @@ extension Contact {
         values[.revised] = card.first("REV").flatMap { Self.moment($0.text) }.map(ContactValue.date)
     }
 
-    /// `N`: family, given and additional names; the full name stands in for a missing family name.
-    private mutating func takeName(_ components: [String]) {
+    /// Reads `N`: family, given and additional names; the full name replaces a missing family name.
+    private mutating func readName(_ components: [String]) {
         func component(_ index: Int) -> String? { index < components.count ? components[index] : nil }
         set(.familyName, component(0))
         set(.givenName, component(1))
@@ -25,14 +25,14 @@ extension Contact {
         if familyName.isEmpty && givenName.isEmpty { set(.familyName, fullName) }
     }
 
-    /// `ADR`: box, extension, street, city, region, code, country.
-    private mutating func takeAddress(_ components: [String]) {
+    /// Reads `ADR`: box, extension, street, city, region, code, country.
+    private mutating func readAddress(_ components: [String]) {
         for (index, key) in [ContactKey.street, .city, .region, .postalCode, .country].enumerated() {
             set(key, index + 2 < components.count ? components[index + 2] : nil)
         }
     }
 
-    /// The name of the record: the card's UID where that is fit to be one (ASCII, at most 255, B-LIM-11).
+    /// Returns the name of the record: the card's UID if it is a valid record name (ASCII, at most 255 bytes, B-LIM-11).
     private static func recordName(uid: String?) -> String {
         guard let uid else { return UUID().uuidString }
         let name = withoutScheme("urn:uuid:", uid)
@@ -46,7 +46,7 @@ extension Contact {
         uri.lowercased().hasPrefix(scheme) ? String(uri.dropFirst(scheme.count)) : uri
     }
 
-    /// A day as `1985-04-12`, or `--04-12` where the year is not told; anything else as it stands.
+    /// Returns a day as `1985-04-12`, or `--04-12` without a year; other forms unchanged.
     static func day(_ text: String) -> String {
         let digits = text.prefix { $0 != "T" }.filter(\.isNumber)
         let isYearless = text.hasPrefix("--")
@@ -56,7 +56,7 @@ extension Contact {
         return isYearless ? "--\(month)-\(day)" : "\(digits.prefix(4))-\(month)-\(day)"
     }
 
-    /// A moment in one of the forms of ISO 8601 that cards use; nil for anything else.
+    /// Parses a time in the ISO 8601 forms of cards; nil for other forms.
     static func moment(_ text: String) -> Date? {
         let digits = text.filter { $0.isASCII && $0.isNumber }
         guard digits.count >= 14, text.hasSuffix("Z"), let number = Int(digits.prefix(14)) else { return nil }

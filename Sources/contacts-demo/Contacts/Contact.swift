@@ -2,7 +2,7 @@ import CloudKit
 
 /// A person of the address book.
 struct Contact: Hashable {
-    /// The name of the record that holds this person; the same for the same card.
+    /// The name of this person's record, which is stable for a card.
     var recordName: String
     var values: [ContactKey: ContactValue]
 
@@ -14,7 +14,7 @@ struct Contact: Hashable {
         if case .text(let text) = values[key] { text } else { "" }
     }
 
-    /// Sets a field; an empty text or list is no value (a record stores no empty ones, B-REC-01, B-REC-12).
+    /// Sets a field; an empty text or list removes it (records store no empty values, B-REC-01, B-REC-12).
     mutating func set(_ key: ContactKey, _ text: String?) {
         let trimmed = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         values[key] = trimmed.isEmpty ? nil : .text(trimmed)

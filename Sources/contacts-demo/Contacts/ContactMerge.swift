@@ -1,10 +1,9 @@
 import CloudKit
 
-/// Two devices' edits of one contact, put together field by field.
+/// The field-by-field merge of two devices' edits of one contact.
 ///
-/// A field that only one side changed takes that side's value. Where both changed it, lists keep what either added and
-/// lose what either removed, notes are kept one after the other, and anything else follows the server: the other device
-/// was first.
+/// A field that only one side changed takes that side's value. If both changed it, a list keeps the elements that either added
+/// and drops those that either removed, notes are concatenated, and other fields take the server's value.
 struct ContactMerge {
     enum Origin: String {
         case unchanged, server, here, both
@@ -20,7 +19,7 @@ struct ContactMerge {
     }
 
     let merged: Contact
-    /// One a field that at least one side changed.
+    /// One entry for each field that at least one side changed.
     let lines: [Line]
 
     init(ancestor: Contact, server: Contact, here: Contact) {

@@ -1,12 +1,12 @@
 import CloudKit
 
-/// What a field of a contact holds.
+/// The value of a contact's field.
 enum ContactValue: Hashable {
     case text(String)
     case list([String])
     case date(Date)
 
-    /// Takes a value out of a record; nil for a type that contacts do not have.
+    /// Reads a value of a record; nil for a type that contacts do not have.
     init?(_ value: (any CKRecordValueProtocol)?) {
         if let text = value as? String {
             self = .text(text)
@@ -19,7 +19,7 @@ enum ContactValue: Hashable {
         }
     }
 
-    /// As it is shown: one line.
+    /// The value as one line of text.
     var shown: String {
         switch self {
         case .text(let text): text.replacingOccurrences(of: "\n", with: " / ")

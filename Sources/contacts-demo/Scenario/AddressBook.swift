@@ -3,10 +3,10 @@ import CloudKit
 /// A device's copy of a zone, kept up to date by the zone's changes.
 struct AddressBook {
     private(set) var records: [CKRecord.ID: CKRecord] = [:]
-    /// Where the next pull goes on, archived as an app keeps it on disk.
+    /// The change token for the next pull, archived as an app stores it.
     private(set) var storedToken: Data?
 
-    /// What one pull brought.
+    /// The changes of one pull.
     struct Pull {
         var pages = 0
         var changed = 0
@@ -18,9 +18,9 @@ struct AddressBook {
         set { records[CKRecord.ID(recordName: name, zoneID: zone)] = newValue }
     }
 
-    /// Fetches page after page until there is no more.
+    /// Fetches all pages of changes.
     ///
-    /// The token is kept together with the records it covers, page by page (B-CHG-02, B-CHG-11).
+    /// The token is stored together with the records of its page (B-CHG-02, B-CHG-11).
     mutating func pull(_ zone: CKRecordZone.ID, from database: CKDatabase, pageSize: Int) async throws -> Pull {
         var pull = Pull()
         var moreComing = true

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// One of the user's devices: its own profile, and so its own credentials and its own copy of the address book.
+/// One of the user's devices, with its own profile, credentials and copy of the address book.
 struct Device {
     let name: String
     let container: CKContainer

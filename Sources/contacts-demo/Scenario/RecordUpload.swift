@@ -1,9 +1,9 @@
 import CloudKit
 
 extension CKDatabase {
-    /// Saves new records with one operation and tells of each as soon as it is saved.
+    /// Saves new records with one operation and reports each saved record.
     ///
-    /// The operation updates the records it is given: they carry the server's change tags afterwards (B-REC-07).
+    /// The operation updates the records: they have the server's change tags afterwards (B-REC-07).
     func upload(_ records: [CKRecord], group: CKOperationGroup) -> AsyncThrowingStream<CKRecord.ID, any Error> {
         let (saved, progress) = AsyncThrowingStream<CKRecord.ID, any Error>.makeStream()
         let operation = CKModifyRecordsOperation(recordsToSave: records)

@@ -1,9 +1,9 @@
 import CloudKit
 
 extension Scenario {
-    /// Two people go in one batch: both or neither.
+    /// Deletes two contacts in one batch: both or neither.
     mutating func deleteTwo() async throws {
-        let leaving = [try someone(11), try someone(12)]
+        let leaving = [try contact(11), try contact(12)]
         let ids = leaving.map { CKRecord.ID(recordName: $0.recordName, zoneID: zone) }
         let results = try await a.database.modifyRecords(saving: [], deleting: ids, atomically: true)
         for id in ids {
@@ -25,35 +25,35 @@ extension Scenario {
         terminal.row("device B fetches them", "unknownItem, twice")
     }
 
-    /// A batch of three, one of them stale: none takes effect.
+    /// Sends a batch of three changes, one of them stale: none takes effect.
     mutating func failAtomically() async throws {
-        // B's copy of this one is old: A has changed its telephone number since.
-        let stale = try record(try someone(3).recordName, on: b)
+        // B's copy of this contact is outdated: A has changed its telephone number since.
+        let stale = try record(try contact(3).recordName, on: b)
         stale[ContactKey.note.rawValue] = "This must never be seen."
-        let innocent = try record(try someone(30).recordName, on: b)
+        let innocent = try record(try contact(30).recordName, on: b)
         let untouched = Contact(innocent)
         innocent[ContactKey.note.rawValue] = "Nor this."
-        let staying = CKRecord.ID(recordName: try someone(32).recordName, zoneID: zone)
+        let kept = CKRecord.ID(recordName: try contact(32).recordName, zoneID: zone)
 
-        let errors = try await failures(saving: [stale, innocent], deleting: [staying])
-        try expect(errors[stale.recordID] == .serverRecordChanged, "the stale record is the culprit.")
+        let errors = try await failures(saving: [stale, innocent], deleting: [kept])
+        try expect(errors[stale.recordID] == .serverRecordChanged, "the stale record causes the failure.")
         try expect(errors[innocent.recordID] == .batchRequestFailed, "the innocent save fails with the batch.")
-        try expect(errors[staying] == .batchRequestFailed, "the innocent deletion fails with the batch.")
+        try expect(errors[kept] == .batchRequestFailed, "the innocent deletion fails with the batch.")
         terminal.row("the stale save", "serverRecordChanged")
         terminal.row("the other save", "batchRequestFailed")
         terminal.row("the deletion", "batchRequestFailed")
 
-        let now = try await a.database.records(for: [innocent.recordID, stale.recordID, staying])
+        let now = try await a.database.records(for: [innocent.recordID, stale.recordID, kept])
         for (id, result) in now {
             let held = Contact(try result.get())
-            try expect(held.values == expected[id.recordName]?.values, "a failed batch leaves everything as it was.")
+            try expect(held.values == expected[id.recordName]?.values, "a failed batch changes nothing.")
         }
-        terminal.row("afterwards", "all three are as they were")
+        terminal.row("afterwards", "all three are unchanged")
         untouched.write(to: innocent)
         b.book[innocent.recordID.recordName, in: zone] = innocent
     }
 
-    /// Sends a batch that must fail and gathers why, item by item.
+    /// Sends a batch that has to fail and collects the error of each item.
     ///
     /// The per-item errors come as results, or inside a thrown `partialFailure` (B-BAT-03, B-BAT-05).
     private func failures(

@@ -1,17 +1,17 @@
 import CloudKit
 
 extension Scenario {
-    /// A corrects telephone numbers, B writes notes, each with its own copies.
+    /// Edits telephone numbers on A and notes on B, each in its own copies.
     mutating func editOnBoth() async throws {
-        let onA = try (0..<5).map { try someone($0 * 7 + 3) }
-        let onB = try (0..<5).map { try someone($0 * 7 + 5) }
+        let onA = try (0..<5).map { try contact($0 * 7 + 3) }
+        let onB = try (0..<5).map { try contact($0 * 7 + 5) }
         try await edit(onA, on: \.a) { $0.set(.phones, ["+1-212-555-0100"]) }
         terminal.row("device A", onA.count.of("contact"), "a new telephone number each")
         try await edit(onB, on: \.b) { $0.set(.note, "Sends a postcard every August.") }
         terminal.row("device B", onB.count.of("contact"), "a note each")
     }
 
-    /// Edits people on one device and saves them in one batch.
+    /// Edits contacts on one device and saves them in one batch.
     private mutating func edit(
         _ contacts: [Contact], on device: WritableKeyPath<Scenario, Device>, _ change: (inout Contact) -> Void
     ) async throws {
@@ -30,9 +30,9 @@ extension Scenario {
         }
     }
 
-    /// Both devices edit the same person; the second is refused, merges and saves again.
-    mutating func meetConflict() async throws {
-        let person = try someone(20)
+    /// Edits the same contact on both devices; the second save is refused, merged and saved again.
+    mutating func mergeConflict() async throws {
+        let person = try contact(20)
         let ancestor = Contact(try record(person.recordName, on: b))
 
         var first = person
@@ -50,7 +50,7 @@ extension Scenario {
         second.write(to: secondRecord)
         do {
             _ = try await b.database.save(secondRecord)
-            throw DemoFailure(.unexpected, "Not as expected: the save with an old change tag went through.")
+            throw DemoFailure(.unexpected, "Not as expected: the save with an old change tag succeeded.")
         } catch let error as CKError where error.code == .serverRecordChanged {
             terminal.row("device B is refused", "serverRecordChanged", "its change tag is old")
             terminal.detail(error.localizedDescription)
@@ -58,7 +58,7 @@ extension Scenario {
         }
     }
 
-    /// Merges into the server's record, the only one whose change tag is fresh (B-SAV-07), and saves that.
+    /// Merges into the server's record, the only one with a current change tag (B-SAV-07), and saves it.
     private mutating func merge(_ error: CKError, ancestor: Contact, here: Contact) async throws {
         guard let server = error.serverRecord, error.clientRecord != nil else {
             throw DemoFailure(.unexpected, "Not as expected: a conflict without the server's and the client's record.")
@@ -80,7 +80,7 @@ extension Scenario {
         terminal.row("device B saves", merge.merged.fullName, "merged, tag \(saved.recordChangeTag ?? "missing")")
 
         let fetched = Contact(try await a.database.record(for: saved.recordID))
-        try expect(fetched.values == merge.merged.values, "A fetches what B merged.")
+        try expect(fetched.values == merge.merged.values, "A fetches B's merged record.")
     }
 }
 

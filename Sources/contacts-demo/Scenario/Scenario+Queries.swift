@@ -1,7 +1,7 @@
 import CloudKit
 
 extension Scenario {
-    /// Family names that begin with "Mar", sorted.
+    /// Queries the family names that begin with "Mar", sorted.
     mutating func queryByPrefix() async throws {
         let prefix = "Mar"
         let wanted = expected.values.filter { $0.familyName.hasPrefix(prefix) }
@@ -10,7 +10,8 @@ extension Scenario {
         query.sortDescriptors = [
             NSSortDescriptor(key: "familyName", ascending: true), NSSortDescriptor(key: "givenName", ascending: true),
         ]
-        let (found, pages) = try await everyone(matching: query, keys: ["familyName", "givenName", "city", "emails"])
+        let (found, pages) = try await allContacts(
+            matching: query, keys: ["familyName", "givenName", "city", "emails"])
         let extent = "\(found.count.of("match", "matches")), \(pages.of("page"))"
         terminal.row("familyName begins with", "\"\(prefix)\"", extent)
         terminal.table(
@@ -26,23 +27,23 @@ extension Scenario {
         try expect(isSorted(found), "the matches come sorted by family name.")
     }
 
-    /// Everyone, a hundred at a time, sorted.
-    mutating func pageThroughEveryone() async throws {
-        let everybody = NSPredicate(format: "fullName > %@", "")
-        let query = CKQuery(recordType: Contact.recordType, predicate: everybody)
+    /// Queries all contacts, a hundred per page, sorted.
+    mutating func pageThroughContacts() async throws {
+        let all = NSPredicate(format: "fullName > %@", "")
+        let query = CKQuery(recordType: Contact.recordType, predicate: all)
         query.sortDescriptors = [NSSortDescriptor(key: "familyName", ascending: true)]
-        let (found, pages) = try await everyone(matching: query, keys: ["familyName", "givenName"])
+        let (found, pages) = try await allContacts(matching: query, keys: ["familyName", "givenName"])
         terminal.row("pages", "\(pages) of up to \(Self.pageSize)", found.count.of("contact"))
-        try expect(found.count == expected.count, "paging meets \(expected.count) contacts, not \(found.count).")
-        try expect(Set(found.map(\.recordName)).count == found.count, "paging meets nobody twice.")
+        try expect(found.count == expected.count, "paging returns \(expected.count) contacts, not \(found.count).")
+        try expect(Set(found.map(\.recordName)).count == found.count, "paging returns no contact twice.")
         try expect(isSorted(found), "the pages go on in order.")
         if let first = found.first, let last = found.last {
             terminal.row("from … to", "\(first.familyName) … \(last.familyName)")
         }
     }
 
-    /// Follows the cursors of a query to its end.
-    private func everyone(
+    /// Fetches all pages of a query.
+    private func allContacts(
         matching query: CKQuery, keys: [String]
     ) async throws -> (contacts: [Contact], pages: Int) {
         var page = try await a.database.records(
@@ -59,7 +60,7 @@ extension Scenario {
         }
     }
 
-    /// In the order of Unicode's scalars, accents apart from their letters and case not counting.
+    /// Returns whether contacts are sorted by Unicode scalars, with decomposed accents and ignoring case.
     private func isSorted(_ contacts: [Contact]) -> Bool {
         func key(_ contact: Contact) -> String {
             contact.familyName.decomposedStringWithCanonicalMapping.lowercased()

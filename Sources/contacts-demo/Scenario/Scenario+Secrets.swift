@@ -1,12 +1,12 @@
 import CloudKit
 
-// What is private: set on one device, read on the other, and the cloud never could.
+// Encrypted values: written on one device, read on the other, and unreadable for the cloud.
 extension Scenario {
-    private static let diaryEntry = "Met at the lake, borrowed me the blue bicycle. Never mention it to Sam."
+    private static let diaryEntry = "Met at the lake, lent me the blue bicycle. Never mention it to Sam."
 
     /// Device A writes encrypted values and attaches a file; device B reads both.
-    mutating func keepSecrets() async throws {
-        let person = try someone(30)
+    mutating func writeSecrets() async throws {
+        let person = try contact(30)
         let id = CKRecord.ID(recordName: "diary of " + person.recordName, zoneID: zone)
         let record = CKRecord(recordType: "Diary", recordID: id)
         record["subject"] = person.fullName
@@ -18,7 +18,7 @@ extension Scenario {
         defer { try? FileManager.default.removeItem(at: drawing) }
         record["drawing"] = CKAsset(fileURL: drawing)
         _ = try await a.database.save(record)
-        terminal.row("device A saved", "4 encrypted values and a file", "to the app just record.encryptedValues")
+        terminal.row("device A saved", "4 encrypted values and a file", "set through record.encryptedValues")
 
         let read = try await b.database.record(for: id)
         let secrets = read.encryptedValues
@@ -33,10 +33,10 @@ extension Scenario {
         try show(read, beside: view)
     }
 
-    /// The device's view of a record, and the cloud's.
+    /// Shows the device's and the cloud's view of a record.
     private func show(_ record: CKRecord, beside view: ServerView?) throws(DemoFailure) {
         guard let view else {
-            return terminal.detail("The cloud's side is shown where its data folder is at hand (--data).")
+            return terminal.detail("The cloud's view is shown if its data folder is given (--data).")
         }
         let asset = record["drawing"] as? CKAsset
         let size = asset?.fileURL.flatMap { FileManager.default.contents(atPath: $0.path)?.count } ?? 0
@@ -58,14 +58,14 @@ extension Scenario {
         terminal.line()
         for (name, value) in device.dropFirst() {
             let stored = view.fields[name]?.stored ?? ""
-            // A single digit occurs among sealed bytes by chance.
+            // A single digit may occur in sealed bytes by chance.
             let isOpen = value.count < 4 ? stored == value || stored == "\"\(value)\"" : stored.contains(value)
-            try expect(!stored.isEmpty && !isOpen, "the cloud holds \(name), and not in clear.")
+            try expect(!stored.isEmpty && !isOpen, "the cloud stores \(name), and not in plain text.")
         }
-        terminal.row("the cloud", "holds them sealed", "welkin record show")
+        terminal.row("the cloud", "stores them sealed", "welkin record show")
     }
 
-    /// A file of 200 KB in the folder for temporary files.
+    /// Writes a temporary file of 200 KB.
     private static func draw() throws -> URL {
         let url = FileManager.default.temporaryDirectory.appending(path: "drawing-\(UUID().uuidString).svg")
         let lines = (0..<4000).map { "<line x1=\"0\" y1=\"\($0)\" x2=\"\($0 * 7 % 640)\" y2=\"480\"/>" }

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// The story: two devices of one user, one address book.
+/// The scenario: two devices of one user with one address book.
 struct Scenario {
     let options: DemoOptions
     let terminal: Terminal
@@ -8,15 +8,15 @@ struct Scenario {
 
     var a: Device
     var b: Device
-    /// What the address book should hold now, by record name: the story's own bookkeeping, to check the cloud against.
+    /// The expected content of the address book, by record name.
     var expected: [String: Contact] = [:]
 
-    /// The record names of the file in a fixed order, to tell the story with: the same people for the same file.
+    /// The record names of the file in a fixed order, so that a file always gives the same scenario.
     var cast: [String] = []
 
     private var step = 0
 
-    /// So many people the story needs.
+    /// The number of contacts that the scenario needs.
     static let castSize = 40
     static let batchSize = 200
     static let pageSize = 100
@@ -31,25 +31,25 @@ struct Scenario {
     mutating func run() async throws {
         let start = ContinuousClock.now
         terminal.line(terminal.styled("Contacts on two devices", "1"))
-        try await tell("Two devices of one user") { try await $0.meetDevices() }
-        try await tell("A zone for the address book") { try await $0.makeZone() }
-        let contacts = try await tell("Read the vCards") { try $0.readContacts() }
-        try await tell("Device A saves them") { try await $0.upload(contacts) }
-        try await tell("Device B pulls everything") { try await $0.pullAll() }
-        try await tell("Both devices edit") { try await $0.editOnBoth() }
-        try await tell("A conflict, merged field by field") { try await $0.meetConflict() }
-        try await tell("Two people leave, in one atomic batch") { try await $0.deleteTwo() }
-        try await tell("An atomic batch that fails") { try await $0.failAtomically() }
-        try await tell("Ask by the beginning of a name") { try await $0.queryByPrefix() }
-        try await tell("Page through everyone") { try await $0.pageThroughEveryone() }
-        try await tell("Device B catches up") { try await $0.catchUp() }
-        try await tell("What only the devices can read") { try await $0.keepSecrets() }
+        try await step("Two devices of one user") { try await $0.checkDevices() }
+        try await step("A zone for the address book") { try await $0.makeZone() }
+        let contacts = try await step("Read the vCards") { try $0.readContacts() }
+        try await step("Device A saves them") { try await $0.upload(contacts) }
+        try await step("Device B pulls everything") { try await $0.pullAll() }
+        try await step("Both devices edit") { try await $0.editOnBoth() }
+        try await step("A conflict, merged field by field") { try await $0.mergeConflict() }
+        try await step("Two contacts are deleted in one atomic batch") { try await $0.deleteTwo() }
+        try await step("An atomic batch that fails") { try await $0.failAtomically() }
+        try await step("Query by the prefix of a name") { try await $0.queryByPrefix() }
+        try await step("Page through all contacts") { try await $0.pageThroughContacts() }
+        try await step("Device B catches up") { try await $0.catchUp() }
+        try await step("Encrypted values that only the devices can read") { try await $0.writeSecrets() }
         terminal.success("All as expected in \((ContinuousClock.now - start).shown).")
     }
 
-    /// Numbers, titles and times one step.
+    /// Runs one step with a number, a title and its duration.
     @discardableResult
-    private mutating func tell<Value>(
+    private mutating func step<Value>(
         _ title: String, _ body: (inout Scenario) async throws -> Value
     ) async throws -> Value {
         step += 1
@@ -60,12 +60,12 @@ struct Scenario {
         return value
     }
 
-    /// Ends the story when something is not as it should be.
+    /// Ends the scenario if a condition does not hold.
     func expect(_ condition: Bool, _ message: @autoclosure () -> String) throws(DemoFailure) {
         guard condition else { throw DemoFailure(.unexpected, "Not as expected: " + message()) }
     }
 
-    /// A record of a device's copy; it must be there.
+    /// Returns a record of a device's copy.
     func record(_ name: String, on device: Device) throws(DemoFailure) -> CKRecord {
         guard let record = device.book[name, in: zone] else {
             throw DemoFailure(.unexpected, "Not as expected: device \(device.name) has no record \(name).")
@@ -73,10 +73,10 @@ struct Scenario {
         return record
     }
 
-    /// A member of the cast, as the address book should hold it now.
-    func someone(_ index: Int) throws(DemoFailure) -> Contact {
+    /// Returns the expected version of a contact of the scenario.
+    func contact(_ index: Int) throws(DemoFailure) -> Contact {
         guard index < cast.count, let contact = expected[cast[index]] else {
-            throw DemoFailure(.unexpected, "Not as expected: person \(index) of the story is not there.")
+            throw DemoFailure(.unexpected, "Not as expected: contact \(index) of the scenario is missing.")
         }
         return contact
     }

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// A record as the cloud's operator sees it: asked of `welkin record show` on the cloud's own data folder.
+/// A record as the cloud's operator sees it, from `welkin record show` on the cloud's data folder.
 struct ServerView {
     struct Line: Decodable {
         var name: String
@@ -14,7 +14,7 @@ struct ServerView {
 
     private(set) var fields: [String: Line] = [:]
 
-    /// nil when the demonstration was not told of a program and a data folder.
+    /// Creates the view; nil without a program and a data folder.
     init?(of id: CKRecord.ID, user: CKRecord.ID, _ options: DemoOptions) throws {
         guard let program = options.welkin, let data = options.data else { return nil }
         let process = Process()

@@ -1,11 +1,11 @@
 import CloudKit
 
-/// The app on one device of one person: what it does to share, and with what others share.
+/// The app on one device of a user, with its calls for sharing.
 struct SharingApp {
     let owner: String
     let device: String
     let container: CKContainer
-    /// Where the pull of each zone goes on.
+    /// The change token of each zone.
     private var tokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
 
     init(_ owner: String, _ device: String, container: String) {
@@ -17,18 +17,18 @@ struct SharingApp {
     static func profile(_ owner: String, _ device: String) -> String { "\(owner)-\(device)".lowercased() }
 
     var profile: String { Self.profile(owner, device) }
-    /// `Ada's laptop`.
+    /// The name of the device, such as `Ada's laptop`.
     var name: String { "\(owner)'s \(device)" }
     var own: CKDatabase { container.privateCloudDatabase }
     var shared: CKDatabase { container.sharedCloudDatabase }
 
-    /// Saves records together; the first error of one is the error.
+    /// Saves records in one batch; throws the first error of a record.
     func save(_ records: [CKRecord], to database: CKDatabase) async throws {
         let (saveResults, _) = try await database.modifyRecords(saving: records, deleting: [])
         for result in saveResults.values { _ = try result.get() }
     }
 
-    /// Invites somebody by address.
+    /// Returns a participant for an e-mail address.
     func invite(
         _ emailAddress: String, to share: CKShare, _ permission: CKShare.ParticipantPermission
     ) async throws -> CKShare.Participant {
@@ -38,20 +38,20 @@ struct SharingApp {
         return participant
     }
 
-    /// Takes part in what is behind a link.
+    /// Accepts the share of a link.
     func confirmShareParticipation(from url: URL) async throws {
         let shareMetadata = try await container.shareMetadata(for: url)
         try await container.accept(shareMetadata)
     }
 
-    /// What a pull of a zone brought.
+    /// The changes of a zone since the last pull.
     struct Pull {
         var changed: [CKRecord] = []
         var deleted: [CKRecord.ID] = []
         var pages = 0
     }
 
-    /// Fetches what changed in a zone since the last time, page by page.
+    /// Fetches the changes of a zone since the last pull, page by page.
     mutating func pull(_ zone: CKRecordZone.ID, from database: CKDatabase) async throws -> Pull {
         var pull = Pull()
         var moreComing = true
@@ -67,10 +67,10 @@ struct SharingApp {
         return pull
     }
 
-    /// The share as the cloud has it now.
+    /// Fetches the current version of a share.
     func current(_ id: CKRecord.ID, in database: CKDatabase) async throws -> CKShare {
         guard let share = try await database.record(for: id) as? CKShare else {
-            throw DemoFailure(.unexpected, "Not as expected: \(id.recordName) is no share.")
+            throw DemoFailure(.unexpected, "Not as expected: \(id.recordName) is not a share.")
         }
         return share
     }

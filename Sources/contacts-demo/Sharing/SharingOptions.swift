@@ -1,6 +1,6 @@
 import CloudKit
 
-/// What the command line asks of the story about sharing.
+/// The command-line options of the sharing scenario.
 struct SharingOptions: Sendable {
     var welkin = ""
     var container = "iCloud.org.welkin.contacts"
@@ -19,10 +19,12 @@ struct SharingOptions: Sendable {
           --ben EMAIL        Ben's e-mail address
           --cleo EMAIL       an e-mail address without an account
           --container ID     the app's container (iCloud.org.welkin.contacts)
-          --verbose          tell more about each step
+          --verbose          show details of each step
         """
 
-    /// - Throws: `DemoFailure.usage` for what it does not know.
+    /// Parses the arguments.
+    ///
+    /// - Throws: `DemoFailure.usage` for unknown arguments.
     init(_ arguments: ArraySlice<String>) throws(DemoFailure) {
         var rest = arguments
         while let option = rest.popFirst() {
@@ -32,11 +34,11 @@ struct SharingOptions: Sendable {
             case "--cleo": cleo = try DemoOptions.value(of: option, &rest)
             case "--container": container = try DemoOptions.value(of: option, &rest)
             case "--verbose", "-v": isVerbose = true
-            default: throw DemoFailure(.usage, "There is no option \(option).")
+            default: throw DemoFailure(.usage, "Unknown option \(option).")
             }
         }
         guard !welkin.isEmpty, !ben.isEmpty, !cleo.isEmpty else {
-            throw DemoFailure(.usage, "The story needs --welkin PROGRAM, --ben EMAIL and --cleo EMAIL.")
+            throw DemoFailure(.usage, "The scenario needs --welkin PROGRAM, --ben EMAIL and --cleo EMAIL.")
         }
     }
 }

@@ -1,8 +1,8 @@
 import CloudKit
 
-/// Where the demonstration tells what it does: headings, aligned rows, tables; plain lines when not on a terminal.
+/// The output of the demonstration: headings, aligned rows, tables; plain lines without a terminal.
 struct Terminal: Sendable {
-    /// Whether someone watches, so that a line may be drawn over and colours make sense.
+    /// Whether standard output is a terminal, which supports colours and overwritten lines.
     let isInteractive: Bool
     let isColoured: Bool
     let isVerbose: Bool
@@ -24,13 +24,13 @@ struct Terminal: Sendable {
         line("\n" + styled("\(number)  \(title) \(rule)", "1;36"))
     }
 
-    /// `label  value  detail`, the values below one another.
+    /// Prints `label  value  detail` in columns.
     func row(_ label: String, _ value: String, _ detail: String = "") {
         let tail = detail.isEmpty ? "" : "  " + styled(detail, "2")
         line("   " + label.padded(to: Self.labelWidth) + value + tail)
     }
 
-    /// Only with `--verbose`.
+    /// Prints a line if `--verbose` is given.
     func detail(_ text: @autoclosure () -> String) {
         if isVerbose { line("   " + styled("· " + text(), "2")) }
     }
@@ -64,7 +64,7 @@ extension String {
 
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - displayWidth)) }
 
-    /// At most `width` columns; the last is an ellipsis if anything had to go.
+    /// Returns the text in at most `width` columns, with an ellipsis if it is cut.
     func clipped(to width: Int) -> String {
         guard displayWidth > width else { return self }
         var text = ""

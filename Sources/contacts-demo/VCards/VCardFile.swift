@@ -1,22 +1,22 @@
 import CloudKit
 
-/// A file of vCards: the cards that could be read, and why the others could not.
+/// A parsed file of vCards: the valid cards, and the problems of the others.
 struct VCardFile {
     private(set) var cards: [VCard] = []
     private(set) var problems: [VCardProblem] = []
 
-    /// Reads every card of the file; a malformed one is skipped and reported, the rest goes on.
+    /// Reads every card of the file; malformed ones are skipped and reported.
     init(_ data: Data) {
         for (line, content) in VCardLines(data) {
             guard let content else {
-                spoil(VCardProblem(line: line, reason: "not UTF-8"))
+                skipCard(VCardProblem(line: line, reason: "not UTF-8"))
                 continue
             }
             if content.allSatisfy(\.isWhitespace) { continue }
             do throws(VCardProblem) {
                 try take(VCardProperty(parsing: content, line: line))
             } catch {
-                spoil(error)
+                skipCard(error)
             }
         }
         if let open { problems.append(VCardProblem(line: open.card.line, reason: "the card never ends")) }
@@ -27,7 +27,7 @@ struct VCardFile {
         var problem: VCardProblem?
     }
 
-    /// The card whose end has not been seen yet.
+    /// The card that is being read.
     private var open: OpenCard?
 
     private mutating func take(_ property: VCardProperty) throws(VCardProblem) {
@@ -44,14 +44,14 @@ struct VCardFile {
             try finished.card.check()
             cards.append(finished.card)
         case (_, nil):
-            throw VCardProblem(line: property.line, reason: "\(property.name) stands outside of a card")
+            throw VCardProblem(line: property.line, reason: "\(property.name) is outside of a card")
         default:
             open?.card.properties.append(property)
         }
     }
 
-    /// Marks the open card as one to skip, for the first reason met; outside of a card only reports.
-    private mutating func spoil(_ problem: VCardProblem) {
+    /// Marks the open card as skipped, with the first problem; outside of a card only reports the problem.
+    private mutating func skipCard(_ problem: VCardProblem) {
         guard open != nil else {
             problems.append(problem)
             return

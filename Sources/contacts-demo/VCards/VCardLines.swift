@@ -1,8 +1,8 @@
 import CloudKit
 
-/// The content lines of a file: line ends CRLF or LF, folded lines put together again (RFC 6350 §3.2).
+/// The content lines of a file: line ends CRLF or LF, folded lines unfolded (RFC 6350 §3.2).
 ///
-/// Folds are undone on bytes, since a fold may stand inside a character.
+/// Lines are unfolded in bytes, since a fold may be inside a character.
 struct VCardLines: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var position = 0

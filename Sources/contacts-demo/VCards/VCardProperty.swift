@@ -5,11 +5,11 @@ struct VCardProperty: Hashable {
     /// The line of the file on which it begins, from 1.
     var line: Int
     var group: String?
-    /// Upper case.
+    /// The name in upper case.
     var name: String
-    /// By upper-case parameter name; the values as written, without quotes.
+    /// The parameters by upper-case name; the values without quotes, otherwise as written.
     var parameters: [String: [String]]
-    /// As written, escapes and all.
+    /// The value as written, with its escapes.
     var value: String
 
     /// The preference of RFC 6350 §5.3, 1 (most preferred) to 100; 101 where none is stated.
@@ -25,13 +25,13 @@ struct VCardProperty: Hashable {
             || value.prefix(5).lowercased() == "data:" && value.contains(";base64,")
     }
 
-    /// The value as one text, escapes undone.
+    /// The value as one unescaped text.
     var text: String { VCardText.unescaped(value) }
 
-    /// The value as a list parted by commas.
+    /// The value as a comma-separated list.
     var list: [String] { VCardText.parts(of: value, at: ",").map(VCardText.unescaped) }
 
-    /// The value as components parted by semicolons; a component that is itself a list is joined by spaces.
+    /// The value as semicolon-separated components; a component that is itself a list is joined by spaces.
     var components: [String] {
         VCardText.parts(of: value, at: ";").map { component in
             VCardText.parts(of: component, at: ",").map(VCardText.unescaped).filter { !$0.isEmpty }
@@ -43,7 +43,7 @@ struct VCardProperty: Hashable {
 extension VCardProperty {
     /// Reads a content line.
     ///
-    /// - Throws: `VCardProblem` when there is no colon, or the name or a parameter is not one.
+    /// - Throws: `VCardProblem` if the colon is missing, or the name or a parameter is invalid.
     init(parsing content: String, line: Int) throws(VCardProblem) {
         var quoted = false
         var head: [Substring] = []
@@ -61,12 +61,12 @@ extension VCardProperty {
             }
             if end != nil { break }
         }
-        guard let end else { throw VCardProblem(line: line, reason: "no colon parts a name from a value") }
+        guard let end else { throw VCardProblem(line: line, reason: "the line has no colon between name and value") }
         head.append(content[start..<end])
 
         let path = head[0].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let name = path.last, !name.isEmpty, path.allSatisfy(VCardText.isToken) else {
-            throw VCardProblem(line: line, reason: "the name before the colon is not one")
+            throw VCardProblem(line: line, reason: "the name before the colon is invalid")
         }
         self.line = line
         self.group = path.count == 2 ? String(path[0]) : nil

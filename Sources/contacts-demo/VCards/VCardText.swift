@@ -2,9 +2,9 @@ import CloudKit
 
 /// The escapes and separators of vCard values (RFC 6350 §3.4, RFC 6868).
 ///
-/// Everything here works on scalars: a separator before a combining mark is one character with it, and still a separator.
+/// All functions work on scalars, since a separator and a following combining mark form one character.
 enum VCardText {
-    /// Letters, digits and hyphens, at least one: what names of properties, groups and parameters are made of.
+    /// Returns whether a text is a name of a property, group or parameter: one or more letters, digits and hyphens.
     static func isToken(_ text: Substring) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -17,7 +17,7 @@ enum VCardText {
             }
     }
 
-    /// Parts a value at a separator that no backslash precedes; the parts keep their escapes.
+    /// Splits a value at unescaped separators; the parts keep their escapes.
     static func parts(of value: String, at separator: Unicode.Scalar) -> [String] {
         var parts: [String] = []
         var part = String.UnicodeScalarView()
@@ -35,7 +35,7 @@ enum VCardText {
         return parts
     }
 
-    /// Undoes `\n`, `\,`, `\;` and `\\`; a backslash before anything else stays.
+    /// Unescapes `\n`, `\,`, `\;` and `\\`; other backslashes stay.
     static func unescaped(_ value: String) -> String {
         replacingEscapes(in: value, marked: "\\") { scalar in
             switch scalar {
@@ -46,7 +46,7 @@ enum VCardText {
         }
     }
 
-    /// The values of one parameter: parted at commas outside quotes, the circumflex escapes of RFC 6868 undone.
+    /// Returns the values of one parameter: split at commas outside quotes, with the escapes of RFC 6868 removed.
     static func parameterValues(of text: Substring) -> [String] {
         var values: [String] = []
         var value = String.UnicodeScalarView()
@@ -75,7 +75,7 @@ enum VCardText {
         }
     }
 
-    /// Replaces each mark and the scalar after it; where `replacement` knows none, both stay.
+    /// Replaces each mark and the scalar after it; both stay if there is no replacement.
     private static func replacingEscapes(
         in value: String, marked mark: Unicode.Scalar, by replacement: (Unicode.Scalar) -> Unicode.Scalar?
     ) -> String {

@@ -3,10 +3,10 @@ import CloudKitAccounts
 import CloudKitDevice
 import CloudKitServer
 
-/// People who may sign in.
+/// Manages the accounts that may sign in.
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "account", abstract: "People who may sign in.",
+        commandName: "account", abstract: "Manage the accounts that may sign in.",
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
             EnableAccountCommand.self, SetPasswordCommand.self, AccountDevicesCommand.self, RevokeDeviceCommand.self,
@@ -14,11 +14,11 @@ struct AccountCommand: AsyncParsableCommand {
 }
 
 struct AddAccountCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "add", abstract: "Make an account.")
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Create an account.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The e-mail address to sign in with.") var email: String
-    @Option(help: "The person's name.") var name: String = ""
+    @Option(help: "The user's name.") var name: String = ""
     @OptionGroup var passwordOptions: PasswordOptions
     @OptionGroup var roundsOption: RoundsOption
     @Flag(help: "Print JSON.") var json = false
@@ -32,13 +32,13 @@ struct AddAccountCommand: AsyncParsableCommand {
         if json {
             try Output.json(AccountLine(account))
         } else {
-            Output.result("Account \(account.email) made.")
+            Output.result("Account \(account.email) created.")
         }
     }
 }
 
 struct ListAccountsCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show every account.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the accounts.")
 
     @OptionGroup var folder: DataOptions
     @Flag(help: "Print JSON.") var json = false
@@ -53,9 +53,9 @@ struct ListAccountsCommand: AsyncParsableCommand {
             return lines
         }
         if json { return try Output.json(lines) }
-        guard !lines.isEmpty else { return Output.remark("No accounts. Make one with: welkin account add EMAIL") }
+        guard !lines.isEmpty else { return Output.remark("No accounts. Create one with: welkin account add EMAIL") }
         Output.table(
-            [["EMAIL", "NAME", "MADE", "STATE", "DEVICES"]]
+            [["EMAIL", "NAME", "CREATED", "STATE", "DEVICES"]]
                 + lines.map {
                     [
                         $0.email, $0.name, Output.time($0.created), $0.disabled ? "disabled" : "active",
@@ -69,17 +69,18 @@ struct RemoveAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove an account with its sign-ins, private records and files.",
         discussion: """
-            Private databases of all containers go, in development and production; what the person shared ends for \
-            everybody, and they leave what others shared with them. Records in public databases stay. With --keep-records nobody can reach the private records any more, but they stay in the store. To keep \
-            everything and let nobody in, disable the account instead.
+            Removes the private databases of all containers, in development and production, ends the user's shares, and \
+            leaves the shares of other users. Records in public databases stay. With --keep-records the private records \
+            stay in the store, but no user can read them. To keep everything and refuse sign-in, disable the account \
+            instead.
             """)
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
-    @Flag(help: "Leave the private records in the store.") var keepRecords = false
-    @Flag(help: "Do it without asking.") var yes = false
+    @Flag(help: "Keep the private records in the store.") var keepRecords = false
+    @Flag(help: "Do not ask for confirmation.") var yes = false
 
-    /// A cloud that runs notices within a fraction of this that the account is disabled.
+    /// The time within which a running cloud sees that the account is disabled.
     private static let pause = Duration.seconds(1)
 
     func run() async throws {
@@ -87,9 +88,9 @@ struct RemoveAccountCommand: AsyncParsableCommand {
             guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
-            let what = keepRecords ? "the account \(account.email)" : "\(account.email) and all private records"
-            guard yes || Confirmation.ask("This removes \(what) for good. Type yes to go on: ") else {
-                throw CommandFailure("Nothing was done. Give --yes to do it without asking.")
+            let content = keepRecords ? "the account \(account.email)" : "\(account.email) and all private records"
+            guard yes || Confirmation.ask("This removes \(content) permanently. Type yes to continue: ") else {
+                throw CommandFailure("Nothing was changed. Pass --yes to skip the confirmation.")
             }
             if !keepRecords {
                 try await folder.accountStore.accounts.setDisabled(true, email: account.email)
@@ -97,7 +98,7 @@ struct RemoveAccountCommand: AsyncParsableCommand {
                 let removed = try await folder.cloud.removeData(ofAccount: account.id)
                 Output.result("Private databases removed: \(removed.databases)")
                 Output.result("Records in them: \(removed.records), files: \(removed.files)")
-                Output.result("Zones of others left: \(removed.shares)")
+                Output.result("Shared zones left: \(removed.shares)")
             }
             try await folder.accountStore.accounts.remove(email: account.email)
         }
@@ -107,8 +108,9 @@ struct RemoveAccountCommand: AsyncParsableCommand {
 
 struct DisableAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable", abstract: "Switch an account off; its data stays.",
-        discussion: "Its devices and browsers are refused at once, by a cloud that is running within a second.")
+        commandName: "disable", abstract: "Disable an account and keep its data.",
+        discussion:
+            "Requests of its devices and browsers are refused; a running cloud applies the change within a second.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
@@ -121,7 +123,7 @@ struct DisableAccountCommand: AsyncParsableCommand {
 
 struct EnableAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "enable", abstract: "Switch a disabled account on again.")
+        commandName: "enable", abstract: "Enable a disabled account.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
@@ -134,11 +136,10 @@ struct EnableAccountCommand: AsyncParsableCommand {
 
 struct SetPasswordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "password", abstract: "Set another password; devices stay signed in.",
+        commandName: "password", abstract: "Set an account's password; devices stay signed in.",
         discussion: """
-            The keys of the account's encrypted data stay wrapped by the old password, which you need not know. Signing in \
-            anew on a device that is signed in, or `welkin recover` with the recovery words, brings keys and password \
-            together again.
+            The keys of the account's encrypted data stay wrapped with the old password, which is not needed here. To wrap \
+            them with the new one, sign in again on a signed-in device, or run `welkin recover` with the recovery words.
             """)
 
     @OptionGroup var folder: DataOptions
@@ -158,7 +159,7 @@ struct SetPasswordCommand: AsyncParsableCommand {
 }
 
 extension Accounts {
-    /// Makes an account with a password, of which only a proof is stored.
+    /// Creates an account with a password, of which only a proof is stored.
     func add(email: String, name: String, password: String, rounds: Int) async throws -> Account {
         let derivation = newDerivation(rounds: rounds)
         let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
@@ -166,7 +167,7 @@ extension Accounts {
     }
 }
 
-/// An account as it is shown.
+/// The row of an account in the list.
 private struct AccountLine: Encodable {
     var email: String
     var name: String

@@ -5,7 +5,7 @@ import FileStore
 import Foundation
 import OrderedStoreSQLite
 
-/// The folder in which a cloud keeps everything: its store, the files of assets and its secret, readable by their owner only.
+/// The folder of a cloud: its store, the files of assets and its secret, readable only by the owner of the files.
 struct DataFolder {
     let path: String
     let store: SQLiteStore
@@ -15,18 +15,18 @@ struct DataFolder {
 
     /// Opens the folder.
     ///
-    /// - Parameter canBegin: Whether a cloud begins where there is none: the folder is made, and the store and the secret in it. Those
-    ///   above it are not, and commands that work on a cloud begin none: a mistyped path is to be found out.
+    /// - Parameter canCreate: Whether a missing cloud is created: the folder, the store and the secret in it. Its parent folders are
+    ///   not created, and commands that work on a cloud create none, so that a mistyped path is reported.
     /// - Throws: `CommandFailure`, `SecretError`.
-    private init(_ path: String, canBegin: Bool) throws {
+    private init(_ path: String, canCreate: Bool) throws {
         let path = URL(fileURLWithPath: path).path
         self.path = path
-        let begins = try !Self.exists(path + Self.storeName, in: path)
-        if begins { try Self.checkBeginning(of: path, isAllowed: canBegin) }
-        // Whatever is made from here on, also by the store, is nobody else's to read.
+        let isNew = try !Self.exists(path + Self.storeName, in: path)
+        if isNew { try Self.checkCreation(of: path, isAllowed: canCreate) }
+        // Files created from here on, also by the store, are readable only by their owner.
         umask(0o077)
         do {
-            if begins { try PrivateFile.makeFolder(path) }
+            if isNew { try PrivateFile.makeFolder(path) }
             serverEnvironment = ServerEnvironment(secret: try Self.secret(path + "/secret"), now: Self.now)
             store = try SQLiteStore(path: path + Self.storeName)
             files = try FolderFileStore(path + "/assets", now: Self.now)
@@ -37,13 +37,13 @@ struct DataFolder {
         }
     }
 
-    /// Says that this process runs the cloud of the folder, until it ends.
+    /// Claims the folder for this process until it ends.
     ///
-    /// - Throws: `CommandFailure` where another process does: what two remember of one store would soon differ.
+    /// - Throws: `CommandFailure` if another process runs the cloud: the caches of two processes would diverge.
     func claim() throws -> FileClaim {
         guard let claim = FileClaim(path + "/serve.lock") else {
             throw CommandFailure(
-                "a cloud runs on \(path) already; stop it first, or give this one another folder with --data")
+                "a cloud is already running on \(path); stop it first, or use another folder with --data")
         }
         return claim
     }
@@ -55,13 +55,13 @@ struct DataFolder {
         Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits)
     }
 
-    /// Opens a folder, works on it, and closes its store whatever happens; what the rules refuse is told in words.
+    /// Opens a folder, runs `body` with it and closes its store, also after an error; refusals become readable failures.
     ///
-    /// - Parameter canBegin: Whether a cloud begins there when there is none, in a folder that is made where the one above it is.
+    /// - Parameter canCreate: Whether a missing cloud is created, in a folder whose parent exists.
     static func with<Value>(
-        _ path: String, canBegin: Bool = false, _ body: (DataFolder) async throws -> Value
+        _ path: String, canCreate: Bool = false, _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
-        let folder = try DataFolder(path, canBegin: canBegin)
+        let folder = try DataFolder(path, canCreate: canCreate)
         do {
             let value = try await CommandFailure.explaining { try await body(folder) }
             await folder.store.close()
@@ -76,31 +76,31 @@ struct DataFolder {
 
     private static let storeName = "/welkin.sqlite"
 
-    /// Refuses a beginning that is not meant.
-    private static func checkBeginning(of path: String, isAllowed: Bool) throws {
+    /// Refuses to create a cloud where none is expected, or where the parent folder is missing.
+    private static func checkCreation(of path: String, isAllowed: Bool) throws {
         guard isAllowed else {
             throw CommandFailure(
-                "there is no cloud in \(path); say with --data or WELKIN_DATA where it is, "
-                    + "or begin one there with: welkin serve --data \(path)")
+                "there is no cloud in \(path); pass its folder with --data or WELKIN_DATA, "
+                    + "or create one there with: welkin serve --data \(path)")
         }
-        let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard try exists(above, in: path) else {
+        let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard try exists(parent, in: path) else {
             throw CommandFailure(
-                "there is no folder \(above) for the data folder \(path); make it first, if the cloud belongs there")
+                "the parent folder \(parent) of the data folder \(path) does not exist; create it first")
         }
     }
 
     private static func exists(_ file: String, in path: String) throws -> Bool {
         if access(file, F_OK) == 0 { return true }
         let code = errno
-        // Who may not look would take a cloud for none.
+        // Without read permission an existing cloud would look like a missing one.
         guard code == ENOENT else {
-            throw CommandFailure("the data folder \(path) cannot be used: \(FileFailure("look into it", code))")
+            throw CommandFailure("the data folder \(path) cannot be used: \(FileFailure("read it", code))")
         }
         return false
     }
 
-    /// 32 bytes, in hexadecimal in the file. Whoever has them can make tokens for anybody.
+    /// Reads the secret, 32 bytes in hexadecimal; creates it if the file is missing. It can sign tokens for any user.
     private static func secret(_ path: String) throws -> [UInt8] {
         let fresh = ServerEnvironment.systemRandom(32).hex + "\n"
         let held = try PrivateFile.readOrCreate(path, Array(fresh.utf8))
@@ -113,12 +113,12 @@ struct DataFolder {
     }
 }
 
-/// The secret's file does not hold one.
+/// The error of a secret file with other content.
 struct SecretError: Error, CustomStringConvertible {
     var path: String
 
     var description: String {
         "\(path) is not a cloud's secret (64 hexadecimal digits). Restore it from a backup; a new one would end every "
-            + "sign-in and make every device fetch anew."
+            + "sign-in and make every device fetch everything again."
     }
 }

@@ -2,8 +2,8 @@ import ArgumentParser
 import CloudKitDevice
 import Foundation
 
-/// Which cloud a device uses; what is not given comes from the environment and `cloudkit.json`, and last from the profile that is
-/// signed in.
+/// The options for the cloud of a device; missing ones come from the environment, from `cloudkit.json`, and last from the
+/// signed-in profile.
 struct DeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The cloud's address. [env: CLOUDKIT_ENDPOINT]", valueName: "url"))
     var endpoint: String?
@@ -13,10 +13,10 @@ struct DeviceOptions: ParsableArguments {
     var environment: String?
     @Option(help: "The app's API token. [env: CLOUDKIT_API_TOKEN]")
     var apiToken: String?
-    @Option(help: "Whose credentials to use. [env: CLOUDKIT_PROFILE]")
+    @Option(help: "The profile whose credentials to use. [env: CLOUDKIT_PROFILE]")
     var profile: String?
 
-    /// Those of this process, with the options over them.
+    /// The variables of this process, overridden by the options.
     var variables: [String: String] {
         var variables = EnvironmentVariables.all
         if let endpoint { variables["CLOUDKIT_ENDPOINT"] = endpoint }
@@ -31,7 +31,7 @@ struct DeviceOptions: ParsableArguments {
         try DeviceConfiguration.ofSignedInDevice(variables: variables)
     }
 
-    /// The settings and the container they name, which a sign-in needs.
+    /// Returns the settings and their container, which a sign-in needs.
     func signIn() throws -> (configuration: DeviceConfiguration, container: String) {
         let configuration = try configuration()
         guard let container = configuration.container else {

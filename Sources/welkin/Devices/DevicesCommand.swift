@@ -1,17 +1,17 @@
 import ArgumentParser
 import CloudKitDevice
 
-/// The devices of the account this device is signed in with.
+/// Manages the devices of the account that this device is signed in to.
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "Your account's devices.",
+        commandName: "devices", abstract: "Manage your account's devices.",
         subcommands: [ListDevicesCommand.self, RenameDeviceCommand.self, RevokeOwnDeviceCommand.self],
         defaultSubcommand: ListDevicesCommand.self)
 }
 
 struct ListDevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Show the devices and browsers that are signed in to your account.")
+        commandName: "list", abstract: "List the devices and browsers that are signed in to your account.")
 
     @OptionGroup var device: DeviceOptions
     @Flag(help: "Print JSON.") var json = false
@@ -34,10 +34,10 @@ struct ListDevicesCommand: AsyncParsableCommand {
 
 struct RevokeOwnDeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Sign another device out.",
+        commandName: "revoke", abstract: "Sign out another device.",
         discussion: """
-            It cannot reach your data any more. Keys that somebody took from it are still keys to what it could read: \
-            change the password, too.
+            The device loses access to your data. Keys that were copied from it still open what it could read: change the \
+            password as well.
             """)
 
     @OptionGroup var device: DeviceOptions
@@ -52,7 +52,7 @@ struct RevokeOwnDeviceCommand: AsyncParsableCommand {
 
 struct RenameDeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Give a device of your account another name in the list.")
+        commandName: "rename", abstract: "Rename a device of your account.")
 
     @OptionGroup var device: DeviceOptions
     @Argument(help: "The device's id, or its first digits.") var id: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The variables of this process; a name that does not clash with a cloud's environment.
+/// The environment variables of this process; the name does not clash with a container's environment.
 enum EnvironmentVariables {
     static var all: [String: String] { ProcessInfo.processInfo.environment }
 }

@@ -1,16 +1,17 @@
 import ArgumentParser
 import CloudKitDevice
 
-/// The keys of the account's encrypted data.
+/// Manages the keys of the account's encrypted data.
 struct KeychainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keychain", abstract: "The keys of your account's encrypted data, and those of others.",
+        commandName: "keychain",
+        abstract: "Manage the keys of your encrypted data and your trust in other users' keys.",
         subcommands: [RecoveryWordsCommand.self, ResetKeychainCommand.self, TrustCommand.self])
 }
 
 struct RecoveryWordsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "words", abstract: "Make new recovery words; the old ones are then worth nothing.")
+        commandName: "words", abstract: "Create new recovery words and invalidate the old ones.")
 
     @OptionGroup var device: DeviceOptions
     @OptionGroup var passwordOptions: PasswordOptions
@@ -29,22 +30,22 @@ struct RecoveryWordsCommand: AsyncParsableCommand {
 
 struct ResetKeychainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: "Begin anew with other keys; everything encrypted is lost.",
+        commandName: "reset", abstract: "Replace the keys; all encrypted data is lost.",
         discussion: """
-            For when neither a device nor the recovery words open the keys any more. Other devices have to sign in again; \
-            apps are told that the encrypted zones are gone, and save anew what they still have.
+            For an account whose keys neither a device nor the recovery words can open. Other devices have to sign in again; \
+            apps learn that the encrypted zones are gone, and save again the records that they still have.
             """)
 
     @OptionGroup var device: DeviceOptions
     @OptionGroup var passwordOptions: PasswordOptions
     @OptionGroup var roundsOption: RoundsOption
-    @Flag(help: "Do it without asking.") var yes = false
+    @Flag(help: "Do not ask for confirmation.") var yes = false
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
         let (configuration, container) = try device.signIn()
-        guard yes || Confirmation.ask("Everything encrypted is lost for good. Type yes to go on: ") else {
-            throw CommandFailure("Nothing was done. Give --yes to do it without asking.")
+        guard yes || Confirmation.ask("All encrypted data is lost permanently. Type yes to continue: ") else {
+            throw CommandFailure("Nothing was changed. Pass --yes to skip the confirmation.")
         }
         let password = try passwordOptions.read(isNew: false)
         let words = try await SignIn(configuration: configuration, rounds: roundsOption.rounds, send: WebSend.send)

@@ -5,11 +5,11 @@ import Foundation
 /// Signs this device in.
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login", abstract: "Sign this device in to a cloud.",
+        commandName: "login", abstract: "Sign in this device to a cloud.",
         discussion: """
-            The password never leaves this machine: the cloud gets a proof derived from it. The first device makes the keys \
-            of the account's encrypted data and shows recovery words; further devices open the keys with the password \
-            alone. Credentials and keys are kept in the profile's folder, readable by you only.
+            The password never leaves this machine: the cloud receives a proof derived from it. The first device creates the \
+            keys of the account's encrypted data and shows recovery words; other devices open the keys with the password. \
+            Credentials and keys are stored in the profile's folder, readable only by you.
             """)
 
     @OptionGroup var device: DeviceOptions
@@ -29,8 +29,8 @@ struct LoginCommand: AsyncParsableCommand {
     }
 }
 
-/// How the account's owner sees a device.
+/// The option for a device's name.
 struct DeviceNameOption: ParsableArguments {
-    @Option(help: "How the account's owner sees this device.")
+    @Option(help: "The name of this device in the account's list.")
     var deviceName: String = ProcessInfo.processInfo.hostName
 }

@@ -4,8 +4,10 @@ import CloudKitDevice
 /// Signs this device out.
 struct LogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Sign this device out, here and at the cloud.",
-        discussion: "Files that apps fetched for the account go, too; those that a running app holds go when it ends.")
+        commandName: "logout", abstract: "Sign out this device, here and at the cloud.",
+        discussion:
+            "Also removes the files that apps fetched for the account; those of a running app are removed when it exits."
+    )
 
     @OptionGroup var device: DeviceOptions
 
@@ -22,7 +24,7 @@ struct LogoutCommand: AsyncParsableCommand {
             Output.remark(error.description)
         } catch {
             Output.result("Signed out on this machine.")
-            Output.remark("The cloud could not be told: \(error)")
+            Output.remark("The cloud could not be notified: \(error)")
         }
     }
 }

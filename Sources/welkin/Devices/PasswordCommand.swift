@@ -1,11 +1,12 @@
 import ArgumentParser
 import CloudKitDevice
 
-/// Changes the password of the account this device is signed in with.
+/// Changes the password of the account that this device is signed in to.
 struct PasswordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "password", abstract: "Change your account's password.",
-        discussion: "Every device stays signed in, and nothing is encrypted anew: only the keys are wrapped again.")
+        discussion:
+            "Devices stay signed in. Data is not encrypted again; only the keys are wrapped with the new password.")
 
     @OptionGroup var device: DeviceOptions
     @OptionGroup var passwordOptions: PasswordOptions
@@ -22,10 +23,10 @@ struct PasswordCommand: AsyncParsableCommand {
     }
 }
 
-/// Gets back into an account with its recovery words.
+/// Sets a new password with the account's recovery words.
 struct RecoverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recover", abstract: "Set another password with the recovery words, and sign this device in.")
+        commandName: "recover", abstract: "Set a new password with the recovery words and sign in this device.")
 
     @OptionGroup var device: DeviceOptions
     @Option(help: "The account's e-mail address.") var email: String

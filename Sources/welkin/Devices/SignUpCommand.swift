@@ -1,11 +1,11 @@
 import ArgumentParser
 import CloudKitDevice
 
-/// Makes an account and signs this device in to it.
+/// Creates an account and signs in this device.
 struct SignUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sign-up", abstract: "Make an account at a cloud and sign this device in.",
-        discussion: "Works where the cloud's operator lets people sign up; else ask them for an account.")
+        commandName: "sign-up", abstract: "Create an account at a cloud and sign in this device.",
+        discussion: "Works if the cloud's operator has opened sign-up; otherwise ask the operator for an account.")
 
     @OptionGroup var device: DeviceOptions
     @Option(help: "The e-mail address to sign in with.") var email: String

@@ -4,8 +4,8 @@ import CloudKitDevice
 /// Shows whether this device is signed in.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show which cloud this device uses and as whom.",
-        discussion: "Exits with 1 unless somebody is signed in and the account can be used.")
+        commandName: "status", abstract: "Show the cloud and the account that this device uses.",
+        discussion: "Exits with 1 unless an account is signed in and can be used.")
 
     @OptionGroup var device: DeviceOptions
     @Flag(help: "Print JSON.") var json = false
@@ -13,7 +13,7 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try device.configuration()
         if let container = configuration.container {
-            // What the cloud says is remembered; a cloud out of reach changes nothing.
+            // The cloud's answer is stored; an unreachable cloud changes nothing.
             try? await SignIn(configuration: configuration, send: WebSend.send).verify(container: container)
         }
         let report = StatusReport(configuration)
@@ -22,7 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 }
 
-/// What a device knows of itself; no secrets, but for recovery words that were made just now.
+/// The state of a device, without secrets other than recovery words created by this command.
 struct StatusReport: Encodable {
     var endpoint: String
     var container: String?
@@ -31,12 +31,12 @@ struct StatusReport: Encodable {
     var folder: String
     var signedIn: Bool
     var state: State
-    /// Why the account cannot be used, and what to do.
+    /// The reason why the account cannot be used, and the remedy.
     var trouble: String?
     var email: String?
     var deviceID: String?
     var userRecordName: String?
-    /// By which others recognise the account's keys.
+    /// The fingerprint by which other users recognise the account's keys.
     var fingerprint: String?
     var recoveryWords: [String]?
 
@@ -92,7 +92,7 @@ struct StatusReport: Encodable {
         if let trouble { Output.remark(trouble) }
     }
 
-    /// After a sign-in, with what it came to.
+    /// Prints the report after a sign-in, with new recovery words.
     func show(json: Bool, signedIn outcome: SignIn.Outcome) throws {
         var report = self
         if case .made(let words) = outcome.keys { report.recoveryWords = words }

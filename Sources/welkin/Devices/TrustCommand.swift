@@ -1,19 +1,19 @@
 import ArgumentParser
 import CloudKitDevice
 
-/// Says that somebody's new public identity is theirs.
+/// Confirms a user's new public identity.
 struct TrustCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "trust", abstract: "Say that somebody's public identity is the right one.",
+        commandName: "trust", abstract: "Confirm another user's public identity.",
         discussion: """
-            Whom keys of shares are sealed to is remembered at first sight, and another identity later gets nothing. Somebody who \
-            reset the keys of their account has another one. Ask them, by another way than this cloud, which fingerprint \
-            `welkin status` shows them, and say yes if it is the one shown here.
+            The first identity of a user is pinned, and no share key is sealed to a later one. A user who reset the keys of \
+            their account has a new identity. Ask them, by other means than this cloud, for the fingerprint that \
+            `welkin status` shows them, and answer yes if it is the one shown here.
             """)
 
     @OptionGroup var device: DeviceOptions
-    @Argument(help: ArgumentHelp("The person's e-mail address.", valueName: "address")) var address: String
-    @Option(help: "The fingerprint that they told you; with it nothing is asked.") var fingerprint: String?
+    @Argument(help: ArgumentHelp("The user's e-mail address.", valueName: "address")) var address: String
+    @Option(help: "The fingerprint that the user gave you; skips the confirmation.") var fingerprint: String?
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
@@ -22,7 +22,7 @@ struct TrustCommand: AsyncParsableCommand {
         let person = try await signIn.identity(ofAddress: address, container: container)
         if !json {
             Output.table([
-                ["Known here", person.knownFingerprint ?? "nothing yet"], ["Now", person.fingerprint],
+                ["Known here", person.knownFingerprint ?? "none"], ["Now", person.fingerprint],
             ])
         }
         if !person.isKnown {
@@ -32,19 +32,19 @@ struct TrustCommand: AsyncParsableCommand {
         if json { return try Output.json(["fingerprint": person.fingerprint]) }
         Output.remark(
             person.isKnown
-                ? "Nothing has changed." : "From now on keys are sealed to the new one when an app sees the share.")
+                ? "Nothing has changed." : "Keys are sealed to the new identity when an app next reads the share.")
     }
 
     private func compare(_ person: MetIdentity) throws {
         if let fingerprint {
             guard person.hasFingerprint(fingerprint) else {
                 throw CommandFailure(
-                    "the cloud shows another fingerprint, \(person.fingerprint): somebody may be between you. "
-                        + "Nothing was done")
+                    "the cloud shows another fingerprint, \(person.fingerprint): the connection may be intercepted. "
+                        + "Nothing was changed")
             }
-        } else if !Confirmation.ask("Is that what they see? Type yes: ") {
-            let hint = Confirmation.isPossible ? "" : "; where nobody can be asked, give --fingerprint"
-            throw CommandFailure("nothing was done\(hint)")
+        } else if !Confirmation.ask("Does the user see this fingerprint? Type yes: ") {
+            let hint = Confirmation.isPossible ? "" : "; without a terminal, pass --fingerprint"
+            throw CommandFailure("nothing was changed\(hint)")
         }
     }
 }

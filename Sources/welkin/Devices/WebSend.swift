@@ -1,7 +1,7 @@
 import CloudKitDevice
 import HTTPTransfer
 
-/// Sends the requests of a sign-in.
+/// The HTTP transport of sign-in requests.
 enum WebSend {
     static let send: DeviceTransport = { request in
         let message = HTTPClient.Request(
@@ -16,7 +16,7 @@ enum WebSend {
     }
 }
 
-/// The cloud did not answer.
+/// The error of a cloud that did not answer.
 struct NoAnswerError: Error, CustomStringConvertible {
     var endpoint: String
     var failure: HTTPClient.Failure
@@ -26,9 +26,9 @@ struct NoAnswerError: Error, CustomStringConvertible {
         case .unreachable:
             "The cloud at \(endpoint) cannot be reached (\(failure.reason)). Is it running? Start one with: welkin serve"
         case .notTrusted:
-            "The cloud at \(endpoint) could not prove who it is (\(failure.reason)). Check its certificate and the address"
+            "The cloud at \(endpoint) could not prove its identity (\(failure.reason)). Check its certificate and the address"
         case .requestUnusable:
-            "The cloud at \(endpoint) cannot be asked (\(failure.reason)). Check the address"
+            "The cloud at \(endpoint) cannot be used (\(failure.reason)). Check the address"
         case .connectionLost, .answerLost, .timedOut, .answerTooLarge:
             "The cloud at \(endpoint) did not answer (\(failure.reason)). Try again"
         }

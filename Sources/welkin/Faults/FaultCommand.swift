@@ -2,15 +2,15 @@ import ArgumentParser
 import CloudKitModel
 import CloudKitServer
 
-/// Trouble on demand, so that a developer can see what an app makes of it.
+/// Injects faults into requests, so that a developer can test how an app handles them.
 struct FaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fault",
         abstract:
-            "Order trouble for apps in development: throttling, an outage, a full quota, expired tokens, lost keys…",
+            "Inject faults for apps in development: throttling, an outage, a full quota, expired tokens, lost keys…",
         discussion: """
-            A running cloud notices within a second. Production is never touched. The admin API orders the same over HTTP: \
-            docs/admin-api.md.
+            A running cloud applies them within a second. Production is never affected. The admin API does the same over \
+            HTTP: docs/admin-api.md.
             """,
         subcommands: [
             OrderFaultCommand.self, ListFaultsCommand.self, RemoveFaultCommand.self, ExpireTokensCommand.self,
@@ -20,25 +20,25 @@ struct FaultCommand: AsyncParsableCommand {
 
 struct OrderFaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "order", abstract: "Let requests fail, or a quota be met.",
+        commandName: "order", abstract: "Make requests fail, or limit a quota.",
         discussion: """
             welkin fault order throttle iCloud.com.example.app --seconds 30
             welkin fault order throttle iCloud.com.example.app --email ada@example.com --no-retry-after
             welkin fault order unavailable iCloud.com.example.app --seconds 5
             welkin fault order quota iCloud.com.example.app --email ada@example.com --bytes 100000
 
-            throttle answers 429, unavailable 503, both with Retry-After unless told otherwise.
+            throttle answers 429, unavailable 503, both with Retry-After unless --no-retry-after is given.
             """)
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "throttle, unavailable or quota.") var kind: Fault.Kind
     @Argument(help: "The container, such as iCloud.com.example.app.") var container: String
-    @Option(help: "Whose requests; everybody's without it.") var email: String?
-    @Option(help: "How long; until it is removed without it.") var seconds: Double?
-    @Option(help: "What a quota lets the private database hold.") var bytes: UInt64?
-    @Flag(inversion: .prefixedNo, help: "Whether refusals say how long to wait.") var retryAfter = true
+    @Option(help: "The account whose requests fail; all accounts if omitted.") var email: String?
+    @Option(help: "The duration; until the fault is removed if omitted.") var seconds: Double?
+    @Option(help: "The size that the quota allows for the private database.") var bytes: UInt64?
+    @Flag(inversion: .prefixedNo, help: "Send Retry-After with refusals.") var retryAfter = true
 
-    func validate() throws { try PlaceOptions.check(container) }
+    func validate() throws { try ContainerOptions.check(container) }
 
     func run() async throws {
         let receipt = try await folder.carryOut(
@@ -47,12 +47,12 @@ struct OrderFaultCommand: AsyncParsableCommand {
             in: container)
         guard let fault = receipt.fault else { return }
         Output.result(fault.id)
-        Output.remark("Ordered. Take it back with: welkin fault remove \(fault.id)")
+        Output.remark("Fault injected. Remove it with: welkin fault remove \(fault.id)")
     }
 }
 
 struct ListFaultsCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show the faults ordered now.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the active faults.")
 
     @OptionGroup var folder: DataOptions
     @Flag(help: "Print JSON.") var json = false
@@ -60,7 +60,7 @@ struct ListFaultsCommand: AsyncParsableCommand {
     func run() async throws {
         let faults = try await DataFolder.with(folder.data) { try await $0.cloud.faults.list() }
         if json { return try Output.json(faults) }
-        guard !faults.isEmpty else { return Output.remark("No faults are ordered.") }
+        guard !faults.isEmpty else { return Output.remark("No faults are active.") }
         Output.table(
             [["ID", "KIND", "CONTAINER", "USER", "UNTIL", "BYTES"]]
                 + faults.map {
@@ -74,11 +74,11 @@ struct ListFaultsCommand: AsyncParsableCommand {
 
 struct RemoveFaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Take a fault back, or all of them with --all.")
+        commandName: "remove", abstract: "Remove a fault, or all of them with --all.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The fault's id.") var id: String?
-    @Flag(help: "Take all back.") var all = false
+    @Flag(help: "Remove all faults.") var all = false
 
     func validate() throws {
         guard (id != nil) != all else { throw ValidationError("Give an id, or --all.") }
@@ -94,14 +94,14 @@ struct RemoveFaultCommand: AsyncParsableCommand {
                 throw RevocationError(description: "There is no such fault. See: welkin fault list")
             }
         }
-        Output.result(id.map { "Fault \($0) taken back." } ?? "All faults taken back.")
+        Output.result(id.map { "Fault \($0) removed." } ?? "All faults removed.")
     }
 }
 
 extension Fault.Kind: ExpressibleByArgument {}
 
 extension DataOptions {
-    /// Carries an order out in development, as the admin API does.
+    /// Executes an order in development, as the admin API does.
     func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
         try await DataFolder.with(data) { folder in
             try await folder.cloud.carryOut(order, in: ContainerID(container), .development)

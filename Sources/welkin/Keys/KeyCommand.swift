@@ -3,10 +3,10 @@ import CloudKitAccounts
 import CloudKitServer
 import Foundation
 
-/// Keys with which servers sign their requests.
+/// Manages the keys with which servers sign their requests.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Server-to-server keys.",
+        commandName: "key", abstract: "Manage server-to-server keys.",
         subcommands: [AddKeyCommand.self, ListKeysCommand.self, RevokeKeyCommand.self])
 }
 
@@ -14,15 +14,15 @@ struct AddKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Register a server's public key.",
         discussion: """
-            Make a pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem && \
+            Create a pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem && \
             openssl ec -in key.pem -pubout -out public.pem
             """)
 
     @OptionGroup var folder: DataOptions
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var containerOptions: ContainerOptions
     @Option(help: ArgumentHelp("The public key, PEM; - is standard input.", valueName: "file"))
     var publicKey: String
-    @Option(help: "What the key is for.") var name: String = ""
+    @Option(help: "The purpose of the key.") var name: String = ""
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
@@ -32,17 +32,17 @@ struct AddKeyCommand: AsyncParsableCommand {
         }
         let key = try await DataFolder.with(folder.data) { folder in
             try await folder.accountStore.serverKeys.add(
-                publicKey: String(decoding: pem, as: UTF8.self), container: place.containerID,
-                environment: place.environment, name: name)
+                publicKey: String(decoding: pem, as: UTF8.self), container: containerOptions.containerID,
+                environment: containerOptions.environment, name: name)
         }
         if json { return try Output.json(KeyLine(key)) }
         Output.result(key.id)
-        Output.remark("Key for \(key.container), \(key.environment). Its id is no secret.")
+        Output.remark("Key for \(key.container), \(key.environment). Its id is not secret.")
     }
 }
 
 struct ListKeysCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show every server-to-server key.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the server-to-server keys.")
 
     @OptionGroup var folder: DataOptions
     @Flag(help: "Print JSON.") var json = false
@@ -56,7 +56,7 @@ struct ListKeysCommand: AsyncParsableCommand {
             return Output.remark("No keys. Add one with: welkin key add iCloud.com.example.app --public-key public.pem")
         }
         Output.table(
-            [["ID", "CONTAINER", "ENVIRONMENT", "NAME", "MADE", "STATE"]]
+            [["ID", "CONTAINER", "ENVIRONMENT", "NAME", "CREATED", "STATE"]]
                 + lines.map {
                     [
                         $0.id, $0.container, $0.environment, $0.name, Output.time($0.created),
@@ -67,19 +67,19 @@ struct ListKeysCommand: AsyncParsableCommand {
 }
 
 struct RevokeKeyCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "revoke", abstract: "Make a key worthless.")
+    static let configuration = CommandConfiguration(commandName: "revoke", abstract: "Revoke a key.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The key's id, or its first digits.") var key: String
 
     func run() async throws {
         let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.serverKeys.revoke(key) }
-        try RevocationError.check(revoked.map(\.id), "key", list: "welkin key list")
+        try RevocationError.check(revoked.map(\.id), kind: "key", list: "welkin key list")
         Output.result("Key \(revoked[0].id) revoked.")
     }
 }
 
-/// A key as it is shown.
+/// The row of a key in the list.
 private struct KeyLine: Encodable {
     var id: String
     var container: String

@@ -2,33 +2,34 @@ import ArgumentParser
 import CloudKitAccounts
 import CloudKitServer
 
-/// The keys of people's encrypted data, which the operator does not have and can only take away.
+/// Removes the keys of an account's encrypted data; the operator cannot read them.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "The keys of an account's encrypted data.", subcommands: [ResetKeysCommand.self])
+        commandName: "keys", abstract: "Manage the keys of an account's encrypted data.",
+        subcommands: [ResetKeysCommand.self])
 }
 
 struct ResetKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: "Take an account's keychain away, as if all devices and words were lost.",
+        commandName: "reset", abstract: "Remove an account's keychain, as if all devices and recovery words were lost.",
         discussion: """
-            What was encrypted can never be read again. Zones that hold encrypted fields or assets answer with the reset \
-            of their keys until an app deletes and saves them anew; devices have to sign in again, and the first that does \
-            makes new keys. To try out how an app takes it.
+            Encrypted data becomes permanently unreadable. Zones with encrypted fields or assets report the key reset until an \
+            app deletes and saves them again; devices have to sign in again, and the first one creates new keys. Use it to \
+            test how an app handles a reset.
             """)
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
-    @Flag(help: "Do it without asking.") var yes = false
+    @Flag(help: "Do not ask for confirmation.") var yes = false
 
     func run() async throws {
-        guard yes || Confirmation.ask("Encrypted data of \(email) is lost for good. Type yes to go on: ") else {
-            throw CommandFailure("Nothing was done. Give --yes to do it without asking.")
+        guard yes || Confirmation.ask("Encrypted data of \(email) is lost permanently. Type yes to continue: ") else {
+            throw CommandFailure("Nothing was changed. Pass --yes to skip the confirmation.")
         }
         try await DataFolder.with(folder.data) { folder in
             try await folder.accountStore.keychains(ProofGuard()).reset(email: email)
             try await folder.cloud.finishKeyResets()
         }
-        Output.result("The keychain of \(email) is gone; its devices have to sign in again.")
+        Output.result("The keychain of \(email) is removed; its devices have to sign in again.")
     }
 }

@@ -1,12 +1,12 @@
 import Foundation
 import Logging
 
-/// How log lines look.
+/// The format of log lines.
 enum LogFormat: String, CaseIterable {
     case text, json
 }
 
-/// Writes one line an event to standard error, for people or for machines.
+/// A log handler that writes one line per event to standard error, as text or JSON.
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
@@ -31,12 +31,12 @@ struct LineLogHandler: LogHandler {
         let time = LogTime.now
         let pairs = values.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 }
         switch format {
-        case .text: Output.write(Self.text(time, event, pairs), to: 2)
-        case .json: Output.write(json(time, event, pairs), to: 2)
+        case .text: Output.write(Self.text(event, at: time, pairs: pairs), to: 2)
+        case .json: Output.write(json(event, at: time, pairs: pairs), to: 2)
         }
     }
 
-    private static func text(_ time: String, _ event: LogEvent, _ pairs: [(String, String)]) -> String {
+    private static func text(_ event: LogEvent, at time: String, pairs: [(String, String)]) -> String {
         var line = "\(time) \(event.level.rawValue) \(escape(event.message.description, quoted: false))"
         for (key, value) in pairs {
             line += isPlain(value) ? " \(key)=\(value)" : " \(key)=\"\(escape(value, quoted: true))\""
@@ -44,7 +44,7 @@ struct LineLogHandler: LogHandler {
         return line + "\n"
     }
 
-    /// Whether a value can stand without quotes.
+    /// Returns whether a value needs no quotes.
     private static func isPlain(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -52,7 +52,7 @@ struct LineLogHandler: LogHandler {
             }
     }
 
-    private func json(_ time: String, _ event: LogEvent, _ pairs: [(String, String)]) -> String {
+    private func json(_ event: LogEvent, at time: String, pairs: [(String, String)]) -> String {
         var line =
             #"{"time":"\#(time)","level":"\#(event.level.rawValue)","message":"\#(Self.escape(event.message.description, quoted: true))""#
         for (key, value) in pairs {
@@ -62,7 +62,7 @@ struct LineLogHandler: LogHandler {
         return line + "}\n"
     }
 
-    /// Short decimal numbers only: names such as `1e5` or long digits stay text.
+    /// Returns whether a value is a short decimal number; names such as `1e5` and long digits are text.
     private static func isNumber(_ text: String) -> Bool {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 2, text.utf8.count <= 15, parts.allSatisfy({ !$0.isEmpty }) else { return false }
@@ -70,7 +70,7 @@ struct LineLogHandler: LogHandler {
         return isDigits && (parts[0] == "0" || parts[0].first != "0")
     }
 
-    /// One event stays one line, whatever it holds.
+    /// Escapes control characters and, in quotes, quotation marks and backslashes, so that an event is one line.
     private static func escape(_ text: String, quoted: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

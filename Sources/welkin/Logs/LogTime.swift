@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The time as log lines begin with it: `2026-11-21T03:40:00.123Z`.
+/// The timestamp of log lines: `2026-11-21T03:40:00.123Z`.
 enum LogTime {
-    /// The second last asked for: formatting a date costs more than the rest of a line.
+    /// The latest second and its text: formatting a date costs more than the rest of a line.
     private static let known = Mutex<(second: Int, text: String)>((0, ""))
 
     static var now: String {

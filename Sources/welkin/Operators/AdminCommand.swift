@@ -3,20 +3,20 @@ import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 
-/// What operators' programs are let in with.
+/// Manages the tokens of the operator's programs.
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Operators' tokens: for the admin API and the metrics.",
+        commandName: "admin", abstract: "Manage operator tokens for the admin API and the metrics.",
         discussion: """
-            With a token, programs order over HTTP what `welkin fault` orders here, in development only, and read /metrics \
-            from elsewhere. Without any token the admin API is off. See docs/admin-api.md.
+            A token allows programs to inject faults over HTTP, as `welkin fault` does here, in development only, and to read \
+            /metrics from other machines. Without any token the admin API is off. See docs/admin-api.md.
             """,
         subcommands: [OperatorTokenCommand.self])
 }
 
 struct OperatorTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Operators' tokens.",
+        commandName: "token", abstract: "Manage operator tokens.",
         subcommands: [
             CreateOperatorTokenCommand.self, ListOperatorTokensCommand.self, RevokeOperatorTokenCommand.self,
         ])
@@ -24,11 +24,12 @@ struct OperatorTokenCommand: AsyncParsableCommand {
 
 struct CreateOperatorTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Make an operator's token; the first one switches the admin API on.",
-        discussion: "The token is printed once; the cloud keeps its hash. A running cloud knows it at once.")
+        commandName: "create", abstract: "Create an operator token; the first one switches on the admin API.",
+        discussion: "The token is printed once; the cloud stores only its hash. A running cloud accepts it immediately."
+    )
 
     @OptionGroup var folder: DataOptions
-    @Option(help: "What the token is for.") var name: String = ""
+    @Option(help: "The purpose of the token.") var name: String = ""
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
@@ -38,12 +39,12 @@ struct CreateOperatorTokenCommand: AsyncParsableCommand {
         if json { return try Output.json(OperatorTokenLine(row, token: token)) }
         Output.result(token)
         Output.remark(
-            "Operator's token \(row.id). It is shown only now; programs send it as: Authorization: Bearer TOKEN")
+            "Operator token \(row.id). It is not shown again; programs send it as: Authorization: Bearer TOKEN")
     }
 }
 
 struct ListOperatorTokensCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show every operator's token.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the operator tokens.")
 
     @OptionGroup var folder: DataOptions
     @Flag(help: "Print JSON.") var json = false
@@ -53,30 +54,30 @@ struct ListOperatorTokensCommand: AsyncParsableCommand {
             .map { OperatorTokenLine($0) }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else {
-            return Output.remark("No operator's tokens: the admin API is off. Make one with: welkin admin token create")
+            return Output.remark("No operator tokens: the admin API is off. Create one with: welkin admin token create")
         }
         Output.table(
-            [["ID", "NAME", "MADE", "STATE"]]
+            [["ID", "NAME", "CREATED", "STATE"]]
                 + lines.map { [$0.id, $0.name, Output.time($0.created), $0.revoked ? "revoked" : "active"] })
     }
 }
 
 struct RevokeOperatorTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Make an operator's token worthless, at once.",
-        discussion: "With the last one the admin API is off.")
+        commandName: "revoke", abstract: "Revoke an operator token immediately.",
+        discussion: "Revoking the last token switches off the admin API.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The token's id, its first digits, or the token itself.") var token: String
 
     func run() async throws {
         let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.operatorTokens.revoke(token) }
-        try RevocationError.check(revoked.map(\.id), "operator's token", list: "welkin admin token list")
-        Output.result("Operator's token \(revoked[0].id) revoked.")
+        try RevocationError.check(revoked.map(\.id), kind: "operator token", list: "welkin admin token list")
+        Output.result("Operator token \(revoked[0].id) revoked.")
     }
 }
 
-/// An operator's token as it is shown.
+/// The row of an operator token in the list.
 private struct OperatorTokenLine: Encodable {
     var id: String
     var name: String

@@ -4,30 +4,30 @@ import CloudKitModel
 import CloudKitServer
 import Foundation
 
-/// Records as the cloud holds them.
+/// Shows records as the cloud stores them.
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record", abstract: "Records as the cloud holds them: what its operator can see.",
+        commandName: "record", abstract: "Show records as the cloud stores them and its operator can see them.",
         subcommands: [ShowRecordCommand.self])
 }
 
 struct ShowRecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a record of somebody's private database as it is stored.",
+        abstract: "Show a record of a user's private database as it is stored.",
         discussion: """
-            Encrypted fields and the keys of assets are shown sealed, because nothing on this machine could open them:
+            Encrypted fields and the keys of assets are shown sealed, because this machine has no key to open them:
 
               welkin record show iCloud.com.example.app Diary entry-1 --email ada@example.com
               welkin record show iCloud.com.example.app Diary entry-1 --user _0123456789abcdef0123456789abcdef
             """)
 
     @OptionGroup var folder: DataOptions
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var containerOptions: ContainerOptions
     @Argument(help: "The zone's name; _defaultZone is the default one.") var zone: String
     @Argument(help: "The record's name.") var record: String
-    @Option(help: "Whose, by address.") var email: String?
-    @Option(help: "Whose, by the name of the user's record in the container.") var user: String?
+    @Option(help: "The owner's e-mail address.") var email: String?
+    @Option(help: "The name of the owner's user record in the container.") var user: String?
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {
@@ -40,7 +40,8 @@ struct ShowRecordCommand: AsyncParsableCommand {
             let outcomes = try await folder.cloud.lookupRecords(
                 LookupRecordsRequest(
                     records: [LookupRecordsRequest.Item(recordName: record)], zoneID: ZoneID(zoneName: zone)),
-                in: DatabaseAddress(container: place.containerID, environment: place.environment, scope: .private),
+                in: DatabaseAddress(
+                    container: containerOptions.containerID, environment: containerOptions.environment, scope: .private),
                 by: Caller(user: owner))
             return try Self.record(of: outcomes, named: record)
         }
@@ -53,11 +54,9 @@ struct ShowRecordCommand: AsyncParsableCommand {
     private func owner(in folder: DataFolder) async throws -> UserID {
         if let user { return UserID(user) }
         guard let email else { throw ValidationError("Give --email or --user.") }
-        guard let account = try await folder.accountStore.accounts.account(email: email) else {
-            throw AccountError.notFound(email)
-        }
+        guard let account = try await folder.accountStore.accounts.account(email: email) else { throw AccountError.notFound(email) }
         return try await folder.accountStore.userNames
-            .name(of: account.id, in: place.containerID)
+            .name(of: account.id, in: containerOptions.containerID)
     }
 
     private static func record(of outcomes: [RecordOutcome], named name: String) throws -> Record {
@@ -69,7 +68,7 @@ struct ShowRecordCommand: AsyncParsableCommand {
     }
 }
 
-/// There is no such record.
+/// The error of a record that does not exist.
 private struct RecordMissing: Error, CustomStringConvertible {
     var name: String
     var reason: String
@@ -77,7 +76,7 @@ private struct RecordMissing: Error, CustomStringConvertible {
     var description: String { "There is no record \(name) to show: \(reason)." }
 }
 
-/// A record as it is shown.
+/// A record in the form in which it is printed.
 private struct RecordLines: Encodable {
     struct Line: Encodable {
         var name: String

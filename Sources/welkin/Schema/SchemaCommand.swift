@@ -3,24 +3,24 @@ import CloudKitModel
 import CloudKitSchema
 import CloudKitServer
 
-/// The record types of a container.
+/// Shows and changes the record types of a container.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "The record types of a container and their indexes.",
+        commandName: "schema", abstract: "Manage the record types of a container and their indexes.",
         subcommands: [ListSchemaCommand.self, SetIndexCommand.self])
 }
 
 struct ListSchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Show every record type with its fields and their indexes.")
+        commandName: "list", abstract: "List the record types with their fields and indexes.")
 
     @OptionGroup var folder: DataOptions
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var containerOptions: ContainerOptions
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
         let schema = try await DataFolder.with(folder.data) { folder in
-            try await folder.cloud.schema(place.containerID, place.environment)
+            try await folder.cloud.schema(containerOptions.containerID, containerOptions.environment)
         }
         let lines = schema.types.values.sorted { $0.name < $1.name }.flatMap(FieldLine.lines)
         if json { return try Output.json(lines) }
@@ -32,16 +32,17 @@ struct ListSchemaCommand: AsyncParsableCommand {
 
 struct SetIndexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "index", abstract: "Set which questions a field can answer.",
+        commandName: "index", abstract: "Set the indexes of a field.",
         discussion: """
-            What is not named is taken away. Attributes of records have the names recordName, createdTimestamp, \
-            modifiedTimestamp, createdUserRecordName, modifiedUserRecordName, or as in schemas ___recordID and so on. Builds the index over the records there are.
+            Indexes that are not named are removed. System fields have the names recordName, createdTimestamp, \
+            modifiedTimestamp, createdUserRecordName, modifiedUserRecordName, or those of schemas, such as ___recordID. Builds \
+            the index over the existing records.
             """)
 
     @OptionGroup var folder: DataOptions
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var containerOptions: ContainerOptions
     @Argument(help: "The record type.") var recordType: String
-    @Argument(help: "The field, or an attribute of records.") var field: String
+    @Argument(help: "The field, or a system field.") var field: String
     @Flag(help: "Equality, membership, list tests.") var queryable = false
     @Flag(help: "Ordering and ranges.") var sortable = false
     @Flag(help: "Full text.") var searchable = false
@@ -54,10 +55,10 @@ struct SetIndexCommand: AsyncParsableCommand {
         let chosen = indexes
         do {
             try await DataFolder.with(folder.data) { folder in
-                let schema = try await folder.cloud.schema(place.containerID, place.environment)
+                let schema = try await folder.cloud.schema(containerOptions.containerID, containerOptions.environment)
                 try await folder.cloud.setIndex(
-                    chosen, on: key(in: schema[recordType]), ofType: recordType, in: place.containerID,
-                    place.environment)
+                    chosen, on: key(in: schema[recordType]), ofType: recordType, in: containerOptions.containerID,
+                    containerOptions.environment)
             }
         } catch let failure as RequestFailure {
             throw SchemaError(failure: failure)
@@ -66,7 +67,7 @@ struct SetIndexCommand: AsyncParsableCommand {
         Output.result("\(recordType).\(field): \(names.isEmpty ? "no index" : names.joined(separator: ", ")).")
     }
 
-    /// A field goes before an attribute of the same name.
+    /// Returns the key of the field; a field takes precedence over a system field of the same name.
     private func key(in type: RecordTypeDefinition?) -> QueryKey {
         guard type?.fields[field] == nil else { return .field(field) }
         let attribute = QueryKey.SystemField.allCases.first {
@@ -76,14 +77,14 @@ struct SetIndexCommand: AsyncParsableCommand {
     }
 }
 
-/// What the rules had against a change of the schema.
+/// The error of a refused schema change.
 struct SchemaError: Error, CustomStringConvertible {
     var failure: RequestFailure
 
     var description: String { [failure.reason + ".", failure.remedy].compactMap { $0 }.joined(separator: " ") }
 }
 
-/// A field of a record type as it is shown.
+/// The row of a field in the list.
 private struct FieldLine: Encodable {
     var recordType: String
     var field: String

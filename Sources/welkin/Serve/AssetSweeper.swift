@@ -3,13 +3,13 @@ import CloudKitServer
 import Logging
 import ServiceLifecycle
 
-/// Removes the files of assets that nothing needs any more, folder by folder, while the cloud runs.
+/// Removes the files of unreferenced assets, folder by folder, while the cloud runs.
 struct AssetSweeper: Service {
     var cloud: Cloud
     var metrics: RequestMetrics
     var logger: Logger
 
-    /// Between two folders: all 256 of them are looked at within the hour.
+    /// The pause between two folders; all 256 are swept within an hour.
     private static let pause = Duration.seconds(14)
 
     func run() async {
@@ -28,7 +28,7 @@ struct AssetSweeper: Service {
         do {
             metrics.assetsRemoved(try await body())
         } catch {
-            logger.warning("sweeping assets", metadata: ["error": .string(String(describing: error))])
+            logger.warning("asset sweep failed", metadata: ["error": .string(String(describing: error))])
         }
     }
 }

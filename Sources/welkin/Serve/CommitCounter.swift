@@ -2,7 +2,7 @@ import CloudKitHTTP
 import OrderedStoreSQLite
 import ServiceLifecycle
 
-/// Tells the metrics of the store's commits while the cloud runs.
+/// Counts the store's commits in the metrics while the cloud runs.
 struct CommitCounter: Service {
     var store: SQLiteStore
     var metrics: RequestMetrics

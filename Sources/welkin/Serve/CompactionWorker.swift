@@ -2,10 +2,10 @@ import CloudKitServer
 import Logging
 import ServiceLifecycle
 
-/// Keeps feeds short, while the cloud runs.
+/// Compacts the change feeds while the cloud runs.
 struct CompactionWorker: Service {
     var cloud: Cloud
-    /// Days for which deletions are kept.
+    /// The number of days for which deletions are kept.
     var days: Int
     var logger: Logger
 
@@ -20,7 +20,7 @@ struct CompactionWorker: Service {
                         "zones": .stringConvertible(compaction.zones),
                     ])
             } failed: { error in
-                logger.warning("compacting feeds", metadata: ["error": .string(String(describing: error))])
+                logger.warning("feed compaction failed", metadata: ["error": .string(String(describing: error))])
             }
         }
     }

@@ -3,7 +3,7 @@ import CloudKitDevice
 import CloudKitModel
 import Foundation
 
-/// An account and an API token to try things out, made once and kept beside the data.
+/// An account and an API token for development, created once and stored beside the data.
 struct DevelopmentDefaults {
     var folder: DataFolder
     var endpoint: String
@@ -21,9 +21,9 @@ struct DevelopmentDefaults {
         var password: String
     }
 
-    /// Makes what is missing.
+    /// Creates the file, or updates its endpoint.
     ///
-    /// - Returns: Where the settings are.
+    /// - Returns: The path of the settings.
     func file() async throws -> String {
         let path = folder.path + "/development.json"
         var settings: Settings
@@ -32,7 +32,7 @@ struct DevelopmentDefaults {
             guard settings.endpoint != endpoint else { return path }
             settings.endpoint = endpoint
         } else {
-            settings = try await make()
+            settings = try await create()
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -40,7 +40,7 @@ struct DevelopmentDefaults {
         return path
     }
 
-    private func make() async throws -> Settings {
+    private func create() async throws -> Settings {
         let password = folder.serverEnvironment.random(12).hex
         _ = try await folder.accountStore.accounts.add(
             email: Self.email, name: "Developer", password: password, rounds: PasswordProof.roundsDefault)

@@ -3,14 +3,14 @@ import Logging
 import OrderedStoreSQLite
 import ServiceLifecycle
 
-/// Notices what commands write to the store while the cloud runs, so that an account that was disabled or a device that was signed
-/// out is out at once.
+/// Detects commits of other processes while the cloud runs and drops the caches, so that disabled accounts and signed-out devices
+/// are refused immediately.
 struct ForeignCommits: Service {
     var store: SQLiteStore
     var application: CloudApplication
     var logger: Logger
 
-    /// Between two looks; each costs some microseconds.
+    /// The polling interval; a check costs some microseconds.
     private static let pause = Duration.milliseconds(250)
 
     func run() async {
@@ -22,7 +22,9 @@ struct ForeignCommits: Service {
                     if known != mark { application.forget() }
                     known = mark
                 } catch {
-                    logger.warning("other processes", metadata: ["error": .string(String(describing: error))])
+                    logger.warning(
+                        "detecting commits of other processes failed",
+                        metadata: ["error": .string(String(describing: error))])
                 }
                 try? await Task.sleep(for: Self.pause)
             }

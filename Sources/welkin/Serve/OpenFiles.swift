@@ -4,15 +4,15 @@
     import Glibc
 #endif
 
-/// How many connections and files the system lets this process have open.
+/// The limit of connections and files that this process may have open.
 enum OpenFiles {
-    /// Raises the limit as far as the system allows: a device that waits for notifications keeps a connection open, and many
-    /// systems begin with 1,024.
+    /// Raises the limit to the maximum: a device that waits for notifications keeps a connection open, and the default of many
+    /// systems is 1,024.
     static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
         limit.rlim_cur = limit.rlim_max
-        // Refused, it stays as it was.
+        // If this is refused, the limit is unchanged.
         _ = setrlimit(resource, &limit)
     }
 

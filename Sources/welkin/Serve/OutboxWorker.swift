@@ -2,12 +2,12 @@ import CloudKitServer
 import Logging
 import ServiceLifecycle
 
-/// Works off what transactions left to be done later, while the cloud runs.
+/// Runs the work that transactions have deferred, while the cloud runs.
 struct OutboxWorker: Service {
     var cloud: Cloud
     var logger: Logger
 
-    /// Between two looks when there was nothing to do.
+    /// The pause after a run that found no work.
     private static let pause = Duration.milliseconds(500)
 
     func run() async {
@@ -15,16 +15,16 @@ struct OutboxWorker: Service {
             do {
                 try await cloud.finishIndexBuilds()
             } catch {
-                logger.warning("index builds", metadata: ["error": .string(String(describing: error))])
+                logger.warning("index builds failed", metadata: ["error": .string(String(describing: error))])
             }
             while !Task.isCancelled {
-                var mayBeMore = false
+                var hasMore = false
                 do {
-                    mayBeMore = try await cloud.runOutbox()
+                    hasMore = try await cloud.runOutbox()
                 } catch {
-                    logger.warning("outbox", metadata: ["error": .string(String(describing: error))])
+                    logger.warning("outbox failed", metadata: ["error": .string(String(describing: error))])
                 }
-                if !mayBeMore { try? await Task.sleep(for: Self.pause) }
+                if !hasMore { try? await Task.sleep(for: Self.pause) }
             }
         }
     }

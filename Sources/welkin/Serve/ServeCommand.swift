@@ -7,48 +7,51 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Runs a cloud until it is told to stop.
+/// Runs a cloud until a signal stops it.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run a cloud.",
         discussion: """
-            Where the data folder holds no cloud, a new one begins; the folder above it has to be there.
-            Ctrl-C or SIGTERM stops the cloud: requests in flight are finished first.
+            Creates a cloud if the data folder holds none; the parent folder has to exist.
+            Ctrl-C or SIGTERM stops the cloud after the requests in flight.
             """)
 
     @OptionGroup var folder: DataOptions
-    @Option(help: "The address to listen on; 0.0.0.0 is every one of this machine.")
+    @Option(help: "The address to listen on; 0.0.0.0 for all addresses of this machine.")
     var host: String = "127.0.0.1"
     @Option(help: "The port to listen on; 0 lets the system choose.")
     var port: Int = 8080
-    @Option(help: ArgumentHelp("Where clients reach this cloud, if not where it listens.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "The address at which clients reach this cloud, if it differs from the listening address.", valueName: "url"
+        ))
     var publicURL: String?
     @Option(name: .customLong("tls-certificate"), help: ArgumentHelp("Certificate chain, PEM.", valueName: "file"))
     var tlsCertificate: String?
     @Option(name: .customLong("tls-key"), help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
     var tlsKey: String?
-    @Flag(help: "Believe X-Forwarded-For, because a proxy of yours writes it.")
+    @Flag(help: "Trust X-Forwarded-For; only behind a proxy of yours that sets it.")
     var behindProxy = false
-    @Option(help: "Whether people may make accounts for themselves: open or closed.")
+    @Option(help: "Whether users may create accounts themselves: open or closed.")
     var signUp: SignUpMode = .open
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: Self.logLevel)
     var logLevel: Logger.Level = .info
     @Option(help: "text or json.")
     var logFormat: LogFormat = .text
-    @Flag(help: "On the first start, make an account and an API token to try things out; they are in development.json.")
+    @Flag(help: "On the first start, create an account and an API token for development; stored in development.json.")
     var developmentDefaults = false
 
     @OptionGroup var webPush: WebPushOptions
 
     @Option(
         help: ArgumentHelp(
-            "The largest asset that is taken, in bytes; 4 GiB unless said otherwise, from web clients never more than 50 MiB.",
+            "The maximum size of an asset in bytes; 4 GiB by default, and at most 50 MiB from web clients.",
             valueName: "n"))
     var assetBytesMax: Int64?
 
     @Option(
         help: ArgumentHelp(
-            "How long deletions are kept, in days: a device that was away for longer fetches everything anew. 0: for ever.",
+            "Days for which deletions are kept; a device that was offline for longer fetches everything again. 0: permanently.",
             valueName: "days"))
     var keepDeletions: Int = 30
 
@@ -66,7 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
         #if !TLS
             guard tlsCertificate == nil else {
                 throw ValidationError(
-                    "This welkin was built without TLS. Build one that has it: "
+                    "This welkin was built without TLS. Build it with: "
                         + "swift build -c release --traits TLS --product welkin")
             }
         #endif
@@ -77,14 +80,14 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         OpenFiles.raiseLimit()
-        FreedMemory.keepSomeAtHand()
-        // Rules and store have threads of their own; a loop for every core would only take turns with them.
+        FreedMemory.raiseTrimThreshold()
+        // Operations and the store have threads of their own; an event loop per core would compete with them.
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
-        try await DataFolder.with(folder.data, canBegin: true) { folder in
+        try await DataFolder.with(folder.data, canCreate: true) { folder in
             let claim = try folder.claim()
             defer { withExtendedLifetime(claim) {} }
-            // Not: whether it begins now. An earlier start may have begun it, and failed before it said so.
+            // Checks the content, because an earlier start may have created the store and failed before it announced it.
             let isNew = try await folder.store.isEmpty()
             let logger = makeLogger()
             let configuration = CloudConfiguration(
@@ -95,7 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
                 cloud: cloud, configuration: configuration, logger: logger,
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL))
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
-                await announce(port: port, folder: folder, isNew: isNew)
+                await printStartup(port: port, folder: folder, isNew: isNew)
             }
             var services = ServiceGroupConfiguration(
                 services: [
@@ -109,7 +112,7 @@ struct ServeCommand: AsyncParsableCommand {
                 let worker = CompactionWorker(cloud: cloud, days: keepDeletions, logger: logger)
                 services.services.insert(.init(service: worker), at: 0)
             }
-            // A client that never finishes its request does not keep the cloud from stopping.
+            // An unfinished request does not keep the cloud from stopping.
             services.maximumGracefulShutdownDuration = Self.shutdownMax
             do {
                 try await ServiceGroup(configuration: services).run()
@@ -132,7 +135,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Sendable private static func logLevel(_ word: String) throws -> Logger.Level {
         guard let level = Logger.Level(rawValue: word) else {
-            throw ValidationError("\"\(word)\" is no log level.")
+            throw ValidationError("\"\(word)\" is not a log level.")
         }
         return level
     }
@@ -151,8 +154,10 @@ struct ServeCommand: AsyncParsableCommand {
         url.hasSuffix("/") ? String(url.dropLast()) : url
     }
 
-    /// - Parameter isNew: Whether nothing was in the cloud when it started.
-    private func announce(port: Int, folder: DataFolder, isNew: Bool) async {
+    /// Prints the address, the state of the cloud and the next step.
+    ///
+    /// - Parameter isNew: Whether the cloud was empty when it started.
+    private func printStartup(port: Int, folder: DataFolder, isNew: Bool) async {
         let address = host.contains(":") ? "[\(host)]" : host
         let endpoint = "\(tlsCertificate == nil ? "http" : "https")://\(address):\(port)"
         Output.result("listening on \(endpoint)")
@@ -162,32 +167,33 @@ struct ServeCommand: AsyncParsableCommand {
         guard developmentDefaults else {
             return Output.result(
                 """
-                Next: make an account with `welkin account add EMAIL`, an API token with
-                `welkin token create iCloud.com.example.app`, then sign a device in with `welkin login`.
+                Next: create an account with `welkin account add EMAIL` and an API token with
+                `welkin token create iCloud.com.example.app`, then sign in a device with `welkin login`.
                 """)
         }
         do {
             let file = try await DevelopmentDefaults(folder: folder, endpoint: endpoint).file()
             Output.result("Next: apps and `welkin login` take their settings from CLOUDKIT_CONFIGURATION=\(file)")
         } catch {
-            Output.remark("The development defaults could not be made: \(error)")
+            Output.remark("The development defaults could not be created: \(error)")
         }
     }
 }
 
-/// Who makes accounts.
+/// The setting that allows users to create accounts.
 enum SignUpMode: String, ExpressibleByArgument {
     case open, closed
 
     var announcement: String {
         switch self {
-        case .open: "sign-up open: anyone who reaches this cloud may make an account (--sign-up closed ends that)"
-        case .closed: "sign-up closed: accounts are made with `welkin account add EMAIL`"
+        case .open:
+            "sign-up open: anyone who can reach this cloud may create an account (close it with --sign-up closed)"
+        case .closed: "sign-up closed: create accounts with `welkin account add EMAIL`"
         }
     }
 }
 
-/// Another process listens already.
+/// The error of a port on which another process listens.
 struct PortTakenError: Error, CustomStringConvertible {
     var host: String
     var port: Int

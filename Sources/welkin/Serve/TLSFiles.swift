@@ -5,13 +5,13 @@ import HummingbirdCore
     import NIOSSL
 #endif
 
-/// The certificate and key with which the cloud speaks HTTPS by itself.
+/// The certificate and private key for HTTPS without a proxy.
 struct TLSFiles {
     #if TLS
         private let configuration: TLSConfiguration
     #endif
 
-    /// nil when the cloud speaks plain HTTP.
+    /// Reads the files; nil for plain HTTP.
     init?(certificate: String?, key: String?) throws {
         #if TLS
             guard let certificate, let key else { return nil }
@@ -38,7 +38,7 @@ struct TLSFiles {
     }
 }
 
-/// A file that is no certificate or no key.
+/// The error of a file that holds no certificate or no key.
 struct TLSFilesError: Error, CustomStringConvertible {
     var certificate: String
     var key: String

@@ -4,25 +4,25 @@ import CloudKitServer
 import HTTPTransfer
 import WebPush
 
-/// Whether and how the cloud rings at browsers.
+/// The options for Web Push.
 struct WebPushOptions: ParsableArguments {
     @Option(
         name: .customLong("web-push"),
-        help: "Whether browsers get notifications by their push services, which this cloud then sends to: on or off.")
+        help: "Whether the cloud sends notifications to browsers through their push services: on or off.")
     var mode: WebPushMode = .off
 
     @Option(
         name: .customLong("web-push-contact"),
         help: ArgumentHelp(
-            "How operators of push services reach you, mailto: or https:; Apple's takes nothing without.",
+            "Your contact for the operators of push services, mailto: or https:; Apple's service requires it.",
             valueName: "uri"))
     var contact: String?
 
     @Option(
         name: .customLong("web-push-allow-host"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A push service of your own, with its port or without: it may be in a private network and speak plain HTTP. Can be "
-                + "given several times.", valueName: "host"))
+            "A push service of your own, host or host:port; it may be in a private network and use plain HTTP. May be "
+                + "repeated.", valueName: "host"))
     var namedHosts: [String] = []
 
     func validate() throws {
@@ -34,16 +34,16 @@ struct WebPushOptions: ParsableArguments {
         }
     }
 
-    /// Messages under way to one push service at a time; most browsers have one of three.
+    /// The maximum number of concurrent messages to a push service; most browsers use one of three services.
     private static let messagesPerServiceMax = 32
 
-    /// The push services that are switched on.
+    /// Returns the enabled push services.
     ///
-    /// - Parameter publicURL: Of the cloud: a way to reach its operator, where no other is given.
+    /// - Parameter publicURL: The cloud's address, used as contact if no other is given.
     func services(in folder: DataFolder, publicURL: String?) throws -> [any PushService] {
         guard mode == .on else { return [] }
         let webAddress = publicURL.flatMap { $0.hasPrefix("https://") ? $0 : nil }
-        // A client of its own: connections to hosts that clients have named are used for nothing else.
+        // A separate client: connections to hosts that clients have named serve nothing else.
         let client = HTTPClient(requestsPerOriginMax: Self.messagesPerServiceMax)
         return [
             WebPush(
@@ -54,19 +54,20 @@ struct WebPushOptions: ParsableArguments {
     }
 }
 
+/// Whether Web Push is enabled.
 enum WebPushMode: String, ExpressibleByArgument {
     case on, off
 
     var announcement: String {
         switch self {
-        case .on: "web push on: browsers that ask for it get notifications by their push services"
-        case .off: "web push off: browsers get notifications while a page is open (--web-push on changes that)"
+        case .on: "web push on: subscribed browsers get notifications through their push services"
+        case .off: "web push off: browsers get notifications only while a page is open (enable with --web-push on)"
         }
     }
 }
 
 extension DataFolder {
-    /// The key by which push services know this cloud; made when there is none.
+    /// Reads the key that identifies this cloud to push services; creates it if it is missing.
     func webPushKey() throws -> ApplicationServerKey {
         let path = path + "/web-push-key.pem"
         let held = try PrivateFile.readOrCreate(path, Array(ApplicationServerKey().pem.utf8))
@@ -78,12 +79,12 @@ extension DataFolder {
     }
 }
 
-/// The key's file does not hold one.
+/// The error of a key file with other content.
 struct WebPushKeyError: Error, CustomStringConvertible {
     var path: String
 
     var description: String {
-        "\(path) is not a private P-256 key in PEM form. Restore it from a backup; with a new one, browsers get no notifications "
-            + "until their people turn them on again."
+        "\(path) is not a private P-256 key in PEM form. Restore it from a backup; with a new key, browsers get no notifications "
+            + "until their users enable them again."
     }
 }

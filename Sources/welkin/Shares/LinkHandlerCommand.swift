@@ -2,14 +2,14 @@ import ArgumentParser
 import CloudKitDevice
 import Foundation
 
-/// Which program the desktop opens links to shares with.
+/// Manages the desktop's handler of share links.
 struct LinkHandlerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "link-handler",
-        abstract: "Let this desktop open links to shares with `welkin open`.",
+        abstract: "Manage the desktop's handler that opens share links with `welkin open`.",
         discussion: """
-            The page of a share has a link that begins with welkin:. With the handler a click on it opens a terminal that shows \
-            what is shared and by whom, and asks. Two files of yours are changed, nothing of the system's.
+            The page of a share has a link that begins with welkin:. With the handler, clicking it opens a terminal that shows \
+            the share and its owner and asks for confirmation. Changes two of your files and none of the system's.
             """,
         subcommands: [ShowLinkHandlerCommand.self, InstallLinkHandlerCommand.self, RemoveLinkHandlerCommand.self],
         defaultSubcommand: ShowLinkHandlerCommand.self)
@@ -17,8 +17,8 @@ struct LinkHandlerCommand: AsyncParsableCommand {
 
 struct ShowLinkHandlerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show what opens links to shares.",
-        discussion: "Exits with 1 unless this handler does.")
+        commandName: "show", abstract: "Show the handler of share links.",
+        discussion: "Exits with 1 unless this handler is installed.")
 
     func run() async throws {
         let handler = LinkHandler(variables: EnvironmentVariables.all)
@@ -28,11 +28,11 @@ struct ShowLinkHandlerCommand: AsyncParsableCommand {
             Output.result("")
             Output.result(entry)
         case .missing:
-            Output.remark("Nothing opens links to shares. Install the handler with: welkin link-handler install")
+            Output.remark("No handler opens share links. Install it with: welkin link-handler install")
             throw ExitCode.failure
         case .other(let name):
             Output.remark(
-                "\(name) opens links to shares. To have welkin open do so: welkin link-handler install")
+                "\(name) opens share links. To use welkin open instead: welkin link-handler install")
             throw ExitCode.failure
         }
     }
@@ -41,7 +41,7 @@ struct ShowLinkHandlerCommand: AsyncParsableCommand {
 struct InstallLinkHandlerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "install", abstract: "Install the handler.")
 
-    @Option(help: "Whose credentials to use; else the profile that is signed in at the link's cloud.")
+    @Option(help: "The profile whose credentials to use; by default the one signed in at the link's cloud.")
     var profile: String?
 
     func validate() throws {
@@ -54,25 +54,25 @@ struct InstallLinkHandlerCommand: AsyncParsableCommand {
         let handler = LinkHandler(variables: EnvironmentVariables.all)
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
         guard program.hasPrefix("/") else {
-            throw CommandFailure("where this program is cannot be told; start it by its whole path")
+            throw CommandFailure("the path of this program is unknown; start it with an absolute path")
         }
         let profile = profile.map { ["--profile", $0] } ?? []
         try handler.install(command: [program, "open", "--hold"] + profile)
-        Output.result("Links to shares open with \(program).")
+        Output.result("Share links open with \(program).")
         Output.remark("Wrote \(handler.entryFile)")
-        Output.remark("Noted the preference in \(handler.associationsFile)")
-        Output.remark("Take it back with: welkin link-handler remove")
+        Output.remark("Set the preference in \(handler.associationsFile)")
+        Output.remark("Undo with: welkin link-handler remove")
     }
 }
 
 struct RemoveLinkHandlerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Take the handler away again; your other preferences stay.")
+        commandName: "remove", abstract: "Remove the handler; your other preferences stay.")
 
     func run() async throws {
         let changed = try LinkHandler(variables: EnvironmentVariables.all).remove()
         guard !changed.isEmpty else { return Output.remark("The handler was not installed.") }
-        Output.result("The handler is gone.")
+        Output.result("The handler was removed.")
         for file in changed { Output.remark("Changed or removed \(file)") }
     }
 }

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What a command could not do, with what to do about it; the way it was called was right.
+/// The error of a command that was called correctly but failed, with the remedy.
 struct CommandFailure: Error, CustomStringConvertible {
     var description: String
 
@@ -8,7 +8,7 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 extension CommandFailure {
-    /// Runs the rules on a command's behalf; what they refuse is told in words.
+    /// Runs `body` and turns refused requests into readable failures.
     static func explaining<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

@@ -1,23 +1,25 @@
 import Foundation
 
-/// What a command prints: results to standard output, remarks to standard error.
+/// The output of a command: results on standard output, remarks on standard error.
 enum Output {
+    /// Prints a line to standard output.
     static func result(_ text: String) {
         write(text + "\n", to: 1)
     }
 
+    /// Prints a line to standard error.
     static func remark(_ text: String) {
         write(text + "\n", to: 2)
     }
 
-    /// For scripts.
+    /// Prints a value as JSON, for scripts.
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         result(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Columns, each as wide as its widest cell.
+    /// Prints rows in columns, each as wide as its widest cell.
     static func table(_ rows: [[String]]) {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
@@ -27,13 +29,13 @@ enum Output {
         }
     }
 
-    /// `2026-11-21 03:40`, in UTC.
+    /// Returns a time as `2026-11-21 03:40`, in UTC.
     static func time(_ milliseconds: Int64) -> String {
         let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
         return String(date.ISO8601Format().replacing("T", with: " ").prefix(16))
     }
 
-    /// Printed at once: someone may be waiting for it at the other end of a pipe.
+    /// Writes text unbuffered: a reader may be waiting at the other end of a pipe.
     static func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {

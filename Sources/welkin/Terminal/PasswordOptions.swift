@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Where a password comes from: a file, standard input, or someone at the terminal.
+/// The options for the source of a password: a file, standard input, or the terminal.
 struct PasswordOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -16,13 +16,15 @@ struct PasswordOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter isNew: Whether it has to be typed twice and long enough.
+    /// Reads the password.
+    ///
+    /// - Parameter isNew: Whether it has to be typed twice and be long enough.
     func read(isNew: Bool) throws -> String {
         try Secret.password(from: passwordStdin ? "-" : passwordFile, isNew: isNew)
     }
 }
 
-/// Where a password about to be set comes from, beside the present one.
+/// The options for the source of a new password, beside the present one.
 struct NewPasswordOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -34,7 +36,7 @@ struct NewPasswordOptions: ParsableArguments {
     func read() throws -> String { try Secret.password(from: newPasswordFile, isNew: true, name: "New password") }
 }
 
-/// How expensive guessing a new password is made.
+/// The option for the rounds of key derivation.
 struct RoundsOption: ParsableArguments {
     @Option(
         name: .long,

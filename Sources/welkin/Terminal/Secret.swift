@@ -1,11 +1,13 @@
 import ArgumentParser
 import Foundation
 
-/// Secrets that people type, or that scripts pass by a file or standard input; never as arguments, which anyone sees.
+/// Reads secrets from the terminal, a file or standard input; never from arguments, which other processes can see.
 enum Secret {
+    /// Reads a password.
+    ///
     /// - Parameters:
-    ///   - path: A file; `-`: standard input; nil: whoever is at the terminal, or standard input.
-    ///   - isNew: Whether it has to be typed twice and long enough.
+    ///   - path: A file; `-` for standard input; nil for the terminal, or standard input without one.
+    ///   - isNew: Whether it has to be typed twice and be long enough.
     static func password(from path: String?, isNew: Bool, name: String = "Password") throws -> String {
         let password = try read(from: path, asking: name, twice: isNew)
         guard !password.isEmpty else { throw ValidationError("The password is empty.") }
@@ -15,7 +17,7 @@ enum Secret {
         return password
     }
 
-    /// One line.
+    /// Reads one line from a file, standard input or the terminal.
     static func read(from path: String?, asking name: String, twice: Bool = false) throws -> String {
         guard let path else { return try ask(name, twice: twice) }
         guard path != "-" else { return readLine() ?? "" }
@@ -29,7 +31,7 @@ enum Secret {
     private static func ask(_ name: String, twice: Bool) throws -> String {
         guard isatty(STDIN_FILENO) == 1 else { return readLine() ?? "" }
         let secret = prompt(name + ": ")
-        if twice, prompt("Once more: ") != secret {
+        if twice, prompt("Repeat: ") != secret {
             throw ValidationError("The two passwords differ.")
         }
         return secret

@@ -2,47 +2,51 @@ import ArgumentParser
 import CloudKitAccounts
 import CloudKitServer
 
-/// API tokens, with which apps are let in.
+/// Manages the API tokens of apps.
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "API tokens, with which apps are let in.",
+        commandName: "token", abstract: "Manage the API tokens of apps.",
         subcommands: [CreateTokenCommand.self, ListTokensCommand.self, RevokeTokenCommand.self])
 }
 
 struct CreateTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Make an API token; with its first token a container exists.",
-        discussion: "The token is printed once; the cloud keeps its hash.")
+        commandName: "create", abstract: "Create an API token; a container's first token creates the container.",
+        discussion: "The token is printed once; the cloud stores only its hash.")
 
     @OptionGroup var folder: DataOptions
-    @OptionGroup var place: PlaceOptions
-    @Option(help: "What the token is for.") var name: String = ""
+    @OptionGroup var containerOptions: ContainerOptions
+    @Option(help: "The purpose of the token.") var name: String = ""
     @Option(
         name: .customLong("origin"),
         help: ArgumentHelp(
-            "A web page's origin that may use it, such as https://app.example.com; repeat it for more. None: any.",
+            "An allowed origin of web pages, such as https://app.example.com; may be repeated. Any origin if omitted.",
             valueName: "origin"))
     var origins: [String] = []
-    @Option(help: ArgumentHelp("Where browsers go after signing in; none: a message to the page.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "The address to which browsers are redirected after signing in; if omitted, the page gets a message.",
+            valueName: "url"))
     var callback: String?
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
         let (token, row) = try await DataFolder.with(folder.data) { folder in
             try await folder.accountStore.apiTokens.create(
-                container: place.containerID, environment: place.environment, name: name, allowedOrigins: origins,
+                container: containerOptions.containerID, environment: containerOptions.environment, name: name,
+                allowedOrigins: origins,
                 callback: callback)
         }
         if json { return try Output.json(TokenLine(row, token: token)) }
         Output.result(token)
         Output.remark(
-            "API token \(row.id) for \(row.container), \(row.environment). It is shown only now; apps take it from "
+            "API token \(row.id) for \(row.container), \(row.environment). It is not shown again; apps read it from "
                 + "CLOUDKIT_API_TOKEN.")
     }
 }
 
 struct ListTokensCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show every API token.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the API tokens.")
 
     @OptionGroup var folder: DataOptions
     @Flag(help: "Print JSON.") var json = false
@@ -53,10 +57,10 @@ struct ListTokensCommand: AsyncParsableCommand {
         }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else {
-            return Output.remark("No API tokens. Make one with: welkin token create iCloud.com.example.app")
+            return Output.remark("No API tokens. Create one with: welkin token create iCloud.com.example.app")
         }
         Output.table(
-            [["ID", "CONTAINER", "ENVIRONMENT", "NAME", "MADE", "STATE", "ORIGINS"]]
+            [["ID", "CONTAINER", "ENVIRONMENT", "NAME", "CREATED", "STATE", "ORIGINS"]]
                 + lines.map {
                     [
                         $0.id, $0.container, $0.environment, $0.name, Output.time($0.created),
@@ -69,27 +73,27 @@ struct ListTokensCommand: AsyncParsableCommand {
 
 struct RevokeTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Make an API token worthless.",
-        discussion: "A running cloud notices within a second.")
+        commandName: "revoke", abstract: "Revoke an API token.",
+        discussion: "A running cloud applies the change within a second.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The token's id, its first digits, or the token itself.") var token: String
 
     func run() async throws {
         let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.apiTokens.revoke(token) }
-        try RevocationError.check(revoked.map(\.id), "API token", list: "welkin token list")
+        try RevocationError.check(revoked.map(\.id), kind: "API token", list: "welkin token list")
         Output.result("API token \(revoked[0].id) revoked.")
     }
 }
 
-/// What was to be revoked is not there, or there is more than one such.
+/// The error of an id that matches no revocable item, or several.
 struct RevocationError: Error, CustomStringConvertible {
     var description: String
 
-    static func check(_ matches: [String], _ what: String, list: String) throws {
+    static func check(_ matches: [String], kind: String, list: String) throws {
         switch matches.count {
         case 1: return
-        case 0: throw RevocationError(description: "There is no such \(what) in use. See: \(list)")
+        case 0: throw RevocationError(description: "There is no active \(kind) with this id. See: \(list)")
         default:
             throw RevocationError(
                 description: "Several match: \(matches.joined(separator: ", ")). Give more digits.")
@@ -97,7 +101,7 @@ struct RevocationError: Error, CustomStringConvertible {
     }
 }
 
-/// An API token as it is shown.
+/// The row of an API token in the list.
 private struct TokenLine: Encodable {
     var id: String
     var container: String

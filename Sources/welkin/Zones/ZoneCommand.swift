@@ -3,25 +3,25 @@ import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 
-/// What an operator may do to somebody's zones.
+/// Manages the zones of users.
 struct ZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "zone", abstract: "People's zones.", subcommands: [PurgeZoneCommand.self])
+        commandName: "zone", abstract: "Manage the zones of users.", subcommands: [PurgeZoneCommand.self])
 }
 
 struct PurgeZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge", abstract: "Remove a zone with its data, as a user does in the system's settings.",
         discussion: """
-            Apps are told that the user deleted the zone until they save it anew. Works in development; --production \
-            says that you mean people's real data.
+            Apps get the error that the user deleted the zone until they save it again. Works in development; pass \
+            --production to purge users' real data.
             """)
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
     @Argument(help: "The container, such as iCloud.com.example.app.") var container: String
     @Argument(help: "The zone's name.") var zone: String
-    @Flag(help: "In production instead of development.") var production = false
+    @Flag(help: "Purge in production instead of development.") var production = false
 
     func run() async throws {
         let environment: Environment = production ? .production : .development
@@ -31,7 +31,7 @@ struct PurgeZoneCommand: AsyncParsableCommand {
                 throw AccountError.notFound(email)
             }
             guard let user = try await folder.accountStore.userNames.knownName(of: account.id, in: container) else {
-                throw CommandFailure("\(email) has never been to \(container.name).")
+                throw CommandFailure("\(email) has never used \(container.name).")
             }
             do {
                 try await folder.cloud.purgeZone(zone, of: user, in: container, environment)

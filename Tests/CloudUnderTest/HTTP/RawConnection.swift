@@ -4,8 +4,8 @@
     import Glibc
 #endif
 
-/// One HTTP/1.1 connection over a non-blocking TCP socket, one request at a time: as little work a request as can be, so
-/// that a load generator does not measure itself.
+/// An HTTP/1.1 connection over a non-blocking TCP socket, for one request at a time, with minimal work per request, so that a
+/// load generator does not measure itself.
 final class RawConnection {
     enum Progress: Hashable {
         case waiting
@@ -19,14 +19,14 @@ final class RawConnection {
     private var incoming = [UInt8](repeating: 0, count: 1 << 14)
     private var received = 0
     private var head: ResponseHead?
-    /// Set while an answer is awaited.
+    /// Whether an answer is awaited.
     private(set) var isBusy = false
 
     init(port: UInt16) throws(RawFailure) { try connect(port: port) }
 
     deinit { disconnect() }
 
-    /// Connects to this machine, again if need be; what was under way is forgotten.
+    /// Connects or reconnects to a local port; discards a request in flight.
     func connect(port: UInt16) throws(RawFailure) {
         disconnect()
         let descriptor = Self.makeSocket()
@@ -35,7 +35,7 @@ final class RawConnection {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        // The loopback answers at once, so connecting may block.
+        // Connecting to loopback is immediate, so it may block.
         let outcome = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 #if canImport(Darwin)
@@ -67,7 +67,7 @@ final class RawConnection {
         isBusy = false
     }
 
-    /// Starts a request; what the socket does not take at once goes out in `advance`.
+    /// Starts a request; bytes that the socket does not accept immediately are sent by `advance`.
     func send(_ request: RawRequest) -> Progress {
         outgoing = request.bytes
         sent = 0
@@ -79,7 +79,7 @@ final class RawConnection {
 
     var wantsToWrite: Bool { sent < outgoing.count }
 
-    /// Goes on as far as the socket allows.
+    /// Continues as far as the socket allows.
     func advance() -> Progress {
         if wantsToWrite, case .lost(let failure) = flush() { return .lost(failure) }
         return receive()

@@ -4,8 +4,8 @@
     import Glibc
 #endif
 
-/// Several connections to one server of this machine, driven by one thread: requests go out as they are given, and what
-/// comes back is told in order of arrival.
+/// Several connections to a local server, driven by one thread: requests are sent immediately, and answers are returned in the
+/// order of arrival.
 package final class RawExchange {
     package enum Outcome: Hashable, Sendable {
         case answered(status: Int)
@@ -23,7 +23,7 @@ package final class RawExchange {
     private var firstPending = 0
 
     package init(port: UInt16, connections count: Int) throws(RawFailure) {
-        // A peer that is killed must be an error of `write`, not the end of this process.
+        // A killed peer has to be an error of `write` and not the end of this process.
         signal(SIGPIPE, SIG_IGN)
         var connections: [RawConnection] = []
         for _ in 0..<count { connections.append(try RawConnection(port: port)) }
@@ -32,14 +32,14 @@ package final class RawExchange {
 
     package var connectionCount: Int { connections.count }
 
-    /// Connects all anew, perhaps to another port; what was under way is forgotten.
+    /// Reconnects all connections, possibly to another port; discards requests in flight.
     package func reconnect(port: UInt16) throws(RawFailure) {
         pending = []
         firstPending = 0
         for connection in connections { try connection.connect(port: port) }
     }
 
-    /// Starts a request on a connection that awaits nothing.
+    /// Starts a request on an idle connection.
     package func send(_ request: RawRequest, on connection: Int) {
         guard connections[connection].socket >= 0 else {
             pending.append(Event(connection: connection, outcome: .lost(.connectionLost)))
@@ -50,13 +50,13 @@ package final class RawExchange {
         }
     }
 
-    /// How many connections await an answer.
+    /// The number of connections that await an answer.
     package var awaited: Int { connections.count(where: \.isBusy) + pending.count - firstPending }
 
-    /// The body of the answer last told of this connection; good until its next request.
+    /// Returns the body of the connection's latest answer; valid until its next request.
     package func body(of connection: Int) -> [UInt8] { connections[connection].body }
 
-    /// What happens next; nil when nothing does until the deadline (`Moment.now` counts nanoseconds).
+    /// Returns the next event, or nil at the deadline.
     package func next(until deadline: Moment) -> Event? {
         while true {
             if firstPending < pending.count {
@@ -79,12 +79,12 @@ package final class RawExchange {
         }
     }
 
-    /// Waits until a socket is ready and takes what is there; false once the deadline has passed.
+    /// Waits until a socket is ready and advances it; returns false at the deadline.
     private func wait(until deadline: Moment) -> Bool {
         descriptors.removeAll(keepingCapacity: true)
         for connection in connections {
             let wants = Int16(POLLIN) | (connection.wantsToWrite ? Int16(POLLOUT) : 0)
-            // poll passes over negative descriptors: connections that await nothing.
+            // poll ignores negative descriptors, used for idle connections.
             descriptors.append(pollfd(fd: connection.isBusy ? connection.socket : -1, events: wants, revents: 0))
         }
         let left = deadline.nanoseconds - Moment.now.nanoseconds
@@ -103,7 +103,7 @@ package final class RawExchange {
     }
 }
 
-/// A point in time of the monotonic clock.
+/// An instant of the monotonic clock.
 package struct Moment: Comparable, Hashable, Sendable {
     package var nanoseconds: Int64
 

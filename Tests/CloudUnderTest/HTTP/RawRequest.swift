@@ -1,12 +1,12 @@
-/// The bytes of one HTTP/1.1 request, built once and sent as often as wanted.
+/// The bytes of an HTTP/1.1 request, built once and sent any number of times.
 package struct RawRequest: Hashable, Sendable {
     package let bytes: [UInt8]
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// - Parameters:
-    ///   - path: As it stands in the request line, query and all.
-    ///   - host: What the `Host` header says.
+    ///   - path: The target of the request line, with the query.
+    ///   - host: The value of the `Host` header.
     package static func post(
         _ path: String, host: String = "127.0.0.1", headers: [(String, String)] = [], body: [UInt8]
     ) -> RawRequest {
@@ -25,7 +25,7 @@ package struct RawRequest: Hashable, Sendable {
     }
 }
 
-/// An answer taken out of a connection.
+/// An answer received on a connection.
 package struct RawResponse: Hashable, Sendable {
     package var status: Int
     package var body: [UInt8]
@@ -33,11 +33,11 @@ package struct RawResponse: Hashable, Sendable {
     package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// Why a request came to nothing.
+/// The reason why a request failed.
 package enum RawFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system refused a call; its `errno`.
     case system(call: String, code: Int32)
-    /// The other side closed the connection before the answer was complete: what became of the request is unknown.
+    /// The other side closed the connection before the answer was complete; the outcome of the request is unknown.
     case connectionLost
     case malformedAnswer
     case timedOut

@@ -1,4 +1,4 @@
-/// What the first lines of an answer say.
+/// The parsed head of an answer.
 struct ResponseHead: Hashable {
     enum Length: Hashable {
         case fixed(Int)
@@ -11,11 +11,11 @@ struct ResponseHead: Hashable {
     }
 
     var status: Int
-    /// Bytes up to the body.
+    /// The number of bytes before the body.
     var size: Int
     var length: Length
 
-    /// Reads the head of an answer as soon as all of it has come.
+    /// Parses the head of an answer when it is complete.
     static func find(in bytes: [UInt8], count: Int) -> Search {
         guard let size = end(of: bytes, count: count) else { return .incomplete }
         // HTTP/1.1 200 OK
@@ -34,7 +34,7 @@ struct ResponseHead: Hashable {
         return .found(ResponseHead(status: status, size: size, length: length))
     }
 
-    /// Puts the chunks of a body together; nil while they are incomplete.
+    /// Joins the chunks of a body; nil while they are incomplete.
     static func unchunked(_ bytes: ArraySlice<UInt8>) -> (body: [UInt8], end: Int)? {
         var body: [UInt8] = []
         var position = bytes.startIndex

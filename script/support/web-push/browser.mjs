@@ -1,4 +1,4 @@
-// Chromium without a window, driven over a pipe by the DevTools protocol.
+// Headless Chromium, controlled over a pipe with the DevTools protocol.
 import { spawn } from "node:child_process";
 
 export function startBrowser(folder, options) {

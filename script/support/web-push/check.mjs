@@ -1,4 +1,4 @@
-// From a save on another device to a notification of a real browser, whose page is closed.
+// Checks that a save on another device shows a notification in a real browser whose page is closed.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

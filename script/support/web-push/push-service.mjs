@@ -1,6 +1,5 @@
-// The push service of Chromium's maker, as far as the browser needs it: it gives the browser an identity, tokens for its
-// subscriptions, and a connection on which messages reach it. What servers send to `/push/{token}` goes to the browser as it is,
-// sealed: only the browser has the keys.
+// A minimal version of Chromium's push service: gives the browser an identity, tokens for its subscriptions, and a connection
+// for messages. Messages to `/push/{token}` are passed to the browser unchanged and encrypted: only the browser has the keys.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer as createWebServer } from "node:http";

@@ -1,4 +1,3 @@
-/// Loaded before a program's own libraries, this makes every `fdatasync` take longer by the microseconds named in
-/// `SLOW_DISK_MICROSECONDS`: many disks take milliseconds to keep what they are given, and what is gained by sharing that is
-/// to be measured on any machine.
+/// Delays every `fdatasync` by the microseconds of `SLOW_DISK_MICROSECONDS` when the library is preloaded into a program. Many
+/// disks take milliseconds to sync; this allows measuring the gain of group commits on any machine.
 int fdatasync(int descriptor);

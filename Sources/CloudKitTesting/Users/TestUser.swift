@@ -1,24 +1,28 @@
 import CloudKit
 
-/// A person with an account in a test cloud.
+/// A user with an account in a test cloud.
 public struct TestUser: Sendable {
+    /// The user's name.
     public let name: String
     let account: RunningCloud.TestAccount
     let cloud: TestCloud
 
+    /// The e-mail address of the account.
     public var email: String { account.email }
+
+    /// The password of the account.
     public var password: String { account.password }
 
-    /// Signs a new device of this person in.
+    /// Signs in a new device of this user.
     ///
-    /// - Parameter name: What the list of devices shows. Each call gives another device.
+    /// - Parameter name: The name in the list of devices. Each call returns another device.
     public func device(_ name: String = "device") async throws -> TestDevice {
         let device = TestDevice(name: name, cloud: cloud)
         try await device.signIn(as: self)
         return device
     }
 
-    /// The name of the person's own record in a container (B-USR-01).
+    /// Returns the ID of the user record in a container (B-USR-01).
     public func recordID(in container: String) async throws -> CKRecord.ID {
         CKRecord.ID(recordName: try await cloud.running.user(account, in: container).recordName)
     }

@@ -31,9 +31,9 @@ extension Simulation {
         }
     }
 
-    /// A zone's whole life: it goes, it comes, its owner cleans up behind the operator.
+    /// Deletes, creates or purges a zone, or acknowledges a purge.
     func tendZones(on index: Int) async throws {
-        guard let place = pick(People.zones.filter { $0.owner == devices[index].person }) else { return }
+        guard let place = pick(SimulatedUsers.zones.filter { $0.owner == devices[index].person }) else { return }
         if model[place].state == .live, roll(3) > 0 { return }
         if model[place].state == .live || roll(3) == 0 {
             try await deleteZone(place, on: index)
@@ -47,7 +47,7 @@ extension Simulation {
 
 extension Simulation {
     func operate() async throws {
-        guard let place = pick(People.zones) else { return }
+        guard let place = pick(SimulatedUsers.zones) else { return }
         let user = people.users[place.owner]
         let (container, now) = (SimulatedCloud.container, world.time.now)
         let isLive = model[place].state == .live
@@ -66,13 +66,13 @@ extension Simulation {
             note("  tokens of \(place) expire")
             try await listen()
             try await world.cloud.expireTokens(ofZone: place.zone, of: user, in: container, .development)
-            // Feeds say again what they said; that is nothing new.
+            // Feeds repeat earlier changes, which are not new.
             try await forgetNews()
         case 3:
-            note("  tokens of \(People.names[place.owner])'s database expire")
+            note("  tokens of \(SimulatedUsers.names[place.owner])'s database expire")
             try await world.cloud.expireDatabaseTokens(of: user, in: container, .development)
         case 4, 5:
-            note("  deleted zones of \(People.names[place.owner]) are forgotten")
+            note("  deleted zones of \(SimulatedUsers.names[place.owner]) are forgotten")
             try await world.cloud.forgetDeletedZones(before: now, of: user, in: container, .development)
         case 6:
             note("  old deletions are forgotten everywhere")
@@ -85,9 +85,9 @@ extension Simulation {
         }
     }
 
-    /// The database in which a zone is may not grow any more; its owner tries.
+    /// Exhausts the quota of a zone's database and lets its owner try to save.
     private func takeRoom(of place: Place) async throws {
-        note("  there is no room for \(People.names[place.owner])")
+        note("  the quota is exhausted for \(SimulatedUsers.names[place.owner])")
         _ = try await world.cloud.carryOut(
             .fault(.quota, for: .user(people.users[place.owner]), seconds: nil, bytes: 1, tellsWait: false),
             in: SimulatedCloud.container, .development)
@@ -96,7 +96,7 @@ extension Simulation {
         try await add(free, below: nil, in: place, on: device(of: place.owner))
     }
 
-    /// Does something of which no request and no answer is lost.
+    /// Runs the body without losing requests or answers.
     func withoutTrouble(_ body: () async throws -> Void) async rethrows {
         let before = trouble
         trouble = 0
@@ -104,11 +104,10 @@ extension Simulation {
         try await body()
     }
 
-    /// Records go, out of the zone or out of their tree, and the cloud forgets that they were there: devices that were away
-    /// meanwhile have to begin anew.
+    /// Removes records from the zone or their tree and compacts the feed, so that offline devices have to start again.
     func forgetWhatWent() async throws {
-        let kept = People.zones.filter { !model[$0].items.isEmpty }
-        let shared = kept.filter { place in People.names.indices.contains { model.isMember($0, of: place) } }
+        let kept = SimulatedUsers.zones.filter { !model[$0].items.isEmpty }
+        let shared = kept.filter { place in SimulatedUsers.names.indices.contains { model.isMember($0, of: place) } }
         guard let place = pick(shared.isEmpty ? kept : shared) else { return }
         for index in devices.indices where model.role(of: devices[index].person, in: place) != .stranger {
             try await sync(on: index)
@@ -144,10 +143,10 @@ extension Simulation {
         try await hearOnly()
     }
 
-    /// There is room for all again.
+    /// Removes all quotas.
     func giveRoom() async throws {
         if withoutRoom.isEmpty { return }
-        note("  there is room again")
+        note("  the quota is removed")
         _ = try await world.cloud.carryOut(.removeAllFaults, in: SimulatedCloud.container, .development)
         withoutRoom = []
     }
@@ -156,7 +155,7 @@ extension Simulation {
         failure.code == .quotaExceeded && withoutRoom.contains(place.owner)
     }
 
-    /// What the cloud does once a day.
+    /// Runs the daily work of the cloud.
     private func compact(before cutoff: Int64) async throws {
         for database in try await world.cloud.databasesToCompact(after: nil, limit: 1_000) {
             _ = try await world.cloud.compactFeeds(of: database, before: cutoff)
@@ -170,21 +169,21 @@ extension Simulation {
     }
 
     func jump() async throws {
-        // What nobody asks for within 30 days is told no more.
+        // Notifications that are not fetched within 30 days expire.
         try await listen()
         jump(pick([1_000, 60_000, 3_600_000, 86_400_000, 40 * 86_400_000, -60_000, -7_200_000]) ?? 0)
     }
 
-    /// - Parameter milliseconds: Negative: the clock goes back.
+    /// - Parameter milliseconds: The change of the clock, possibly negative.
     private func jump(_ milliseconds: Int64) {
         note("  the clock jumps by \(milliseconds / 1000) seconds")
         world.time.jump(milliseconds)
     }
 
-    /// A device writes down what it knows.
+    /// Stores the state of a device.
     func store(on index: Int) { disks[index] = devices[index] }
 
-    /// A device's process ends; the next one begins with what was written down.
+    /// Restarts a device's process with its stored state.
     func kill(on index: Int) {
         note("  \(devices[index].name) dies")
         keepMemory(of: index)

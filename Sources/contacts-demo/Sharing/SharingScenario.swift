@@ -1,10 +1,10 @@
 import CloudKit
 
-/// The story about sharing: three people, five devices, four ways to share.
-struct SharingStory {
+/// The sharing scenario: three users, five devices, four kinds of shares.
+struct SharingScenario {
     let options: SharingOptions
     let terminal: Terminal
-    let machine: OwnMachine
+    let machine: WelkinProgram
 
     var adasLaptop: SharingApp
     var adasPhone: SharingApp
@@ -12,7 +12,7 @@ struct SharingStory {
     var bensPhone: SharingApp
     var cleosPhone: SharingApp
 
-    /// The shares of the story, by what they are of.
+    /// The shares of the scenario, by their subject.
     var folderShare: CKRecord.ID?
     var contactShare: CKRecord.ID?
 
@@ -21,7 +21,7 @@ struct SharingStory {
     init(_ options: SharingOptions) {
         self.options = options
         terminal = Terminal(verbose: options.isVerbose)
-        machine = OwnMachine(welkin: options.welkin, container: options.container)
+        machine = WelkinProgram(welkin: options.welkin, container: options.container)
         func app(_ owner: String, _ device: String) -> SharingApp {
             SharingApp(owner, device, container: options.container)
         }
@@ -35,20 +35,22 @@ struct SharingStory {
     mutating func run() async throws {
         let start = ContinuousClock.now
         terminal.line(terminal.styled("Three people share", "1"))
-        try await tell("Who is here") { try await $0.meet() }
-        try await tell("Ada shares a folder with two files") { try await $0.shareFolder() }
-        try await tell("Ben takes part, reads and writes") { try await $0.joinFolder() }
-        try await tell("What moves into the folder is shared, what moves out is not") { try await $0.moveInAndOut() }
-        try await tell("Ada shares a whole zone; Ben opens the link outside of the app") { try await $0.shareZone() }
-        try await tell("A contact for Cleo, who has no account yet") { try await $0.shareContact() }
-        try await tell("Cleo signs up and takes part") { try await $0.joinContact() }
-        try await tell("A link for everybody who has it") { try await $0.shareByLink() }
-        try await tell("Leaving and being removed") { try await $0.part() }
+        try await step("The users and their devices") { try await $0.meet() }
+        try await step("Ada shares a folder with two files") { try await $0.shareFolder() }
+        try await step("Ben accepts, reads and writes") { try await $0.joinFolder() }
+        try await step("Records moved into the folder are shared, records moved out are not") {
+            try await $0.moveInAndOut()
+        }
+        try await step("Ada shares a whole zone; Ben opens the link outside of the app") { try await $0.shareZone() }
+        try await step("A contact for Cleo, who has no account yet") { try await $0.shareContact() }
+        try await step("Cleo signs up and accepts") { try await $0.joinContact() }
+        try await step("A link for any user who has it") { try await $0.shareByLink() }
+        try await step("Leaving and being removed") { try await $0.endShares() }
         terminal.success("All as expected in \((ContinuousClock.now - start).shown).")
     }
 
-    /// Numbers, titles and times one step.
-    private mutating func tell(_ title: String, _ body: (inout SharingStory) async throws -> Void) async throws {
+    /// Runs one step with a number, a title and its duration.
+    private mutating func step(_ title: String, _ body: (inout SharingScenario) async throws -> Void) async throws {
         step += 1
         terminal.heading(step, title)
         let start = ContinuousClock.now
@@ -73,24 +75,24 @@ struct SharingStory {
         terminal.row(cleosPhone.name, "no account", "profile \(cleosPhone.profile)")
     }
 
-    // MARK: Parts of the telling
+    // MARK: Helpers
 
-    /// Ends the story when something is not as it should be.
+    /// Ends the scenario if a condition does not hold.
     func expect(_ condition: Bool, _ message: @autoclosure () -> String) throws(DemoFailure) {
         guard condition else { throw DemoFailure(.unexpected, "Not as expected: " + message()) }
     }
 
-    /// The code with which something is refused, which it must be.
+    /// Returns the error code of a call that has to fail.
     func refusal(_ body: () async throws -> Void) async throws -> CKError.Code {
         do {
             try await body()
         } catch let error as CKError {
             return error.code
         }
-        throw DemoFailure(.unexpected, "Not as expected: something was allowed.")
+        throw DemoFailure(.unexpected, "Not as expected: the call succeeded.")
     }
 
-    /// A link as it is shown: the secret behind the `#` is no reading matter.
+    /// Returns a link for display, with its secret after the `#` shortened.
     func shown(_ url: URL?) -> String {
         guard let url else { return "none" }
         let text = url.absoluteString
@@ -98,14 +100,14 @@ struct SharingStory {
         return text.dropLast(fragment.count) + fragment.prefix(4) + "…"
     }
 
-    /// An address that a share must have after it was saved.
+    /// Returns the URL of a saved share.
     func address(of share: CKShare) throws(DemoFailure) -> URL {
         guard let url = share.url else { throw DemoFailure(.unexpected, "Not as expected: the share has no URL.") }
         return url
     }
 
-    /// A zone of Ada's that begins empty: one that an earlier run left behind goes first.
-    func freshZone(_ name: String) async throws -> CKRecordZone {
+    /// Creates an empty zone of Ada's; deletes that of an earlier run first.
+    func recreateZone(_ name: String) async throws -> CKRecordZone {
         let zone = CKRecordZone(zoneName: name)
         if try await adasLaptop.own.allRecordZones().contains(where: { $0.zoneID.zoneName == name }) {
             try await adasLaptop.own.deleteRecordZone(withID: zone.zoneID)
@@ -113,8 +115,8 @@ struct SharingStory {
         return try await adasLaptop.own.save(zone)
     }
 
-    /// One of Ada's zones as others see it.
-    func seenByOthers(_ zone: String) async throws -> CKRecordZone.ID {
+    /// Returns the ID of one of Ada's zones as other users see it.
+    func sharedZoneID(_ zone: String) async throws -> CKRecordZone.ID {
         CKRecordZone.ID(zoneName: zone, ownerName: try await adasLaptop.container.userRecordID().recordName)
     }
 

@@ -5,10 +5,10 @@ import Foundation
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// Devices with profiles of their own, which reach the cloud by way of a tap.
-struct People {
+/// Devices with their own profiles, whose traffic passes a tap.
+struct TappedDevices {
     /// A signed-in device.
-    struct Person {
+    struct Device {
         let container: CKContainer
         let signIn: SignIn
         let configuration: DeviceConfiguration
@@ -40,35 +40,35 @@ struct People {
     }
 
     /// - Returns: The device and the recovery words.
-    func signUp(_ password: String) async throws -> (Person, [String]) {
-        let person = person("a")
-        try await person.signIn.signUp(email: Self.email, name: "Canary", password: password, container: container)
-        let outcome = try await person.signIn.signIn(
+    func signUp(_ password: String) async throws -> (Device, [String]) {
+        let device = device("a")
+        try await device.signIn.signUp(email: Self.email, name: "Canary", password: password, container: container)
+        let outcome = try await device.signIn.signIn(
             email: Self.email, password: password, deviceName: "a", container: container)
-        guard case .made(let words) = outcome.keys else { return (person, []) }
-        return (person, words)
+        guard case .made(let words) = outcome.keys else { return (device, []) }
+        return (device, words)
     }
 
-    func signIn(_ profile: String, _ password: String) async throws -> Person {
-        let person = person(profile)
-        _ = try await person.signIn.signIn(
+    func signIn(_ profile: String, _ password: String) async throws -> Device {
+        let device = device(profile)
+        _ = try await device.signIn.signIn(
             email: Self.email, password: password, deviceName: profile, container: container)
-        return person
+        return device
     }
 
-    func recover(_ profile: String, _ words: [String], _ password: String) async throws -> Person {
-        let person = person(profile)
-        _ = try await person.signIn.recover(
+    func recover(_ profile: String, words: [String], password: String) async throws -> Device {
+        let device = device(profile)
+        _ = try await device.signIn.recover(
             email: Self.email, words: words.joined(separator: " "), password: password, deviceName: profile,
             container: container)
-        return person
+        return device
     }
 
-    private func person(_ profile: String) -> Person {
+    private func device(_ profile: String) -> Device {
         let configuration = DeviceConfiguration(
             endpoint: "http://127.0.0.1:\(tap.port)", container: container, apiToken: apiToken, profile: profile,
             profilesFolder: home.path + "/profiles")
-        return Person(
+        return Device(
             container: CKContainer(configuration: configuration),
             signIn: SignIn(
                 configuration: configuration, sendingBy: HTTPTransport.shared, rounds: rounds),

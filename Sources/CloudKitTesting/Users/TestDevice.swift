@@ -3,17 +3,18 @@ import CloudKitClient
 import CloudKitDevice
 import Foundation
 
-/// A device: its own credentials, keys and network, in a folder of its own.
+/// A device of a test cloud, with its own credentials, keys and network.
 public final class TestDevice: Sendable {
+    /// The name in the account's list of devices.
     public let name: String
-    /// The way to the cloud; the test can disturb it.
+    /// The network between the device and the cloud, in which the test can inject faults.
     public let network = TestNetwork()
     private let cloud: TestCloud
     private let profile: String
     private let profilesFolder: String
     private let address: ServerAddress
 
-    /// The container with which devices sign in; apps name their own.
+    /// The container for signing in; apps use their own.
     private static let signInContainer = "iCloud.com.example.tests"
 
     init(name: String, cloud: TestCloud) {
@@ -25,17 +26,17 @@ public final class TestDevice: Sendable {
         profile = UUID().uuidString
     }
 
-    /// A container as an app on this device sees it.
+    /// Returns a container as an app on this device sees it.
     public func container(_ identifier: String) async throws -> CKContainer {
         CKContainer(
             identifier: identifier, configuration: try await configuration(for: identifier), transport: transport,
             timekeeping: cloud.clock.timekeeping)
     }
 
-    /// Lets `CKContainer.default()` mean this device and container while the body runs, for code that does not take its
-    /// container from outside.
+    /// Makes `CKContainer.default()` return this device's container while the body runs, for code that does not take its
+    /// container as an argument.
     ///
-    /// It holds for the body's task and the tasks that it starts; callbacks on other queues see the default as it was.
+    /// Applies to the body's task and its child tasks; callbacks on other queues get the previous default.
     public func asDefault<Value>(
         _ identifier: String, _ body: (CKContainer) async throws -> Value
     ) async throws -> Value {
@@ -43,9 +44,9 @@ public final class TestDevice: Sendable {
         return try await CKContainer.$standIn.withValue(container) { try await body(container) }
     }
 
-    /// Variables with which another process, such as a command-line app, is on this device.
+    /// Returns the environment variables with which another process, such as a command-line app, acts as this device.
     ///
-    /// Its network and clock are those of the machine.
+    /// The process uses the network and the clock of the machine.
     public func environmentVariables(for container: String) async throws -> [String: String] {
         let configuration = try await configuration(for: container)
         var variables = [
@@ -57,20 +58,20 @@ public final class TestDevice: Sendable {
         return variables
     }
 
-    /// Signs somebody in; whoever was signed in before is signed out.
+    /// Signs in a user; a previously signed-in user is signed out.
     public func signIn(as user: TestUser) async throws {
         let configuration = try await configuration(for: Self.signInContainer)
         _ = try await signIn(configuration).signIn(
             email: user.email, password: user.password, deviceName: name, container: Self.signInContainer)
     }
 
-    /// Signs out, as `welkin logout` does.
+    /// Signs out the device, as `welkin logout` does.
     public func signOut() async throws {
         let configuration = try await configuration(for: Self.signInContainer)
         try await signIn(configuration).signOut(container: Self.signInContainer)
     }
 
-    /// Ends the device's session at the cloud, as its owner does for a device that was lost.
+    /// Ends the device's session at the cloud, as its owner does for a lost device.
     public func revoke() async throws {
         let profile = DeviceProfile(name: profile, in: profilesFolder)
         guard let credentials = try profile.credentials() else { return }

@@ -1,7 +1,7 @@
 import CloudKit
 
-// A whole zone: no parents needed, everything in it is shared.
-extension SharingStory {
+// A whole zone: all its records are shared, without parents.
+extension SharingScenario {
     private static let zoneName = "Household"
 
     private func chore(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
@@ -11,7 +11,7 @@ extension SharingStory {
     }
 
     mutating func shareZone() async throws {
-        let zone = try await freshZone(Self.zoneName)
+        let zone = try await recreateZone(Self.zoneName)
         try expect(zone.capabilities.contains(.zoneWideSharing), "a custom zone can be shared as a whole.")
         try await adasLaptop.save(
             ["Dishes", "Plants", "Letters"].map { chore($0, in: zone.zoneID) }, to: adasLaptop.own)
@@ -19,27 +19,27 @@ extension SharingStory {
         share[CKShare.SystemFieldKey.title] = "Our household"
         _ = try await adasLaptop.invite(options.ben, to: share, .readOnly)
         try await adasLaptop.own.save(share)
-        try expect(share.recordID.recordName == CKRecordNameZoneWideShare, "the share is of the zone.")
+        try expect(share.recordID.recordName == CKRecordNameZoneWideShare, "the share is zone-wide.")
         terminal.row("share", "CKShare(recordZoneID: zone)", share.recordID.recordName)
 
-        // As on other systems `userDidAcceptCloudKitShareWith`.
+        // The counterpart of `userDidAcceptCloudKitShareWith` on other platforms.
         async let opened = bensPhone.container.openedShares().first { _ in true }
         try machine.open(try address(of: share), profile: bensPhone.profile)
         guard let metadata = await opened else {
-            throw DemoFailure(.unexpected, "Not as expected: nothing was opened.")
+            throw DemoFailure(.unexpected, "Not as expected: no share was opened.")
         }
         try expect(
-            metadata.participantStatus == .pending, "the app is told what Ben opened, and nothing is accepted yet.")
+            metadata.participantStatus == .pending, "the app receives the opened share, not yet accepted.")
         try expect(metadata.hierarchicalRootRecordID == nil, "a zone has no root.")
         terminal.row(bensPhone.name, "welkin open URL", "the running app gets CKShare.Metadata")
         try await bensPhone.container.accept(metadata)
         terminal.row(bensPhone.name, "container.accept(metadata)")
 
-        let theirs = try await seenByOthers(Self.zoneName)
+        let theirs = try await sharedZoneID(Self.zoneName)
         let plants = try await bensLaptop.shared.record(for: CKRecord.ID(recordName: "Plants", zoneID: theirs))
         plants["name"] = "Plants (Ben)"
         let code = try await refusal { try await bensLaptop.shared.save(plants) }
-        try expect(code == .permissionFailure, "who may only read cannot write.")
+        try expect(code == .permissionFailure, "a read-only participant cannot write.")
         terminal.row(bensLaptop.name, "may only read", "a save is permissionFailure")
 
         let current = try await adasPhone.current(share.recordID, in: adasPhone.own)
@@ -47,7 +47,7 @@ extension SharingStory {
         try await adasPhone.own.save(current)
         try await bensLaptop.shared.save(plants)
         try await bensLaptop.shared.save(chore("Windows", in: theirs))
-        terminal.row(adasPhone.name, "lets Ben write", "and he does")
+        terminal.row(adasPhone.name, "grants write access", "and Ben saves")
         showParticipants(of: current)
     }
 }

@@ -1,11 +1,11 @@
 import CloudKit
 
-// A link for everybody who has it, and how sharing ends.
-extension SharingStory {
+// A link for any user who has it, and the end of sharing.
+extension SharingScenario {
     private static let zoneName = "Album"
 
     mutating func shareByLink() async throws {
-        let zone = try await freshZone(Self.zoneName)
+        let zone = try await recreateZone(Self.zoneName)
         let album = CKRecord(recordType: "Album", recordID: CKRecord.ID(recordName: "Summer", zoneID: zone.zoneID))
         album["name"] = "Summer"
         album.encryptedValues["caption"] = "The lake at noon"
@@ -14,11 +14,11 @@ extension SharingStory {
         share.publicPermission = .readOnly
         try await adasLaptop.save([album, share], to: adasLaptop.own)
         let url = try address(of: share)
-        try expect(url.fragment != nil, "the link carries a secret that no server sees.")
+        try expect(url.fragment != nil, "the link contains a secret that is not sent to the server.")
         terminal.row("link", shown(url))
-        terminal.row("behind the #", "a secret that reaches no cloud", "it opens what is encrypted")
+        terminal.row("after the #", "a secret that no cloud receives", "it decrypts the share")
 
-        let id = CKRecord.ID(recordName: "Summer", zoneID: try await seenByOthers(Self.zoneName))
+        let id = CKRecord.ID(recordName: "Summer", zoneID: try await sharedZoneID(Self.zoneName))
         for app in [bensPhone, cleosPhone] {
             try await app.confirmShareParticipation(from: url)
             let seen = try await app.shared.record(for: id)
@@ -34,31 +34,31 @@ extension SharingStory {
         open.publicPermission = .none
         try await adasLaptop.own.save(open)
         let code = try await refusal { _ = try await bensPhone.shared.record(for: id) }
-        try expect(code == .zoneNotFound, "who came by the link is out.")
-        terminal.row("Ada closes the link", "Ben and Cleo are out", "new keys for what comes")
+        try expect(code == .zoneNotFound, "users of the link have lost access.")
+        terminal.row("Ada closes the link", "Ben and Cleo lose access", "new keys for later changes")
     }
 
-    mutating func part() async throws {
+    mutating func endShares() async throws {
         guard let folderShare, let contactShare else { return }
-        // Deleting the share in the shared database is leaving.
+        // Deleting the share in the shared database leaves it.
         let theirs = CKRecord.ID(
-            recordName: folderShare.recordName, zoneID: try await seenByOthers(folderShare.zoneID.zoneName))
+            recordName: folderShare.recordName, zoneID: try await sharedZoneID(folderShare.zoneID.zoneName))
         let feed = try await bensPhone.shared.databaseChanges(since: nil)
         try await bensLaptop.shared.deleteRecord(withID: theirs)
         let after = try await bensPhone.shared.databaseChanges(since: feed.changeToken)
-        try expect(after.deletions.map(\.zoneID) == [theirs.zoneID], "Ben's other device is told.")
+        try expect(after.deletions.map(\.zoneID) == [theirs.zoneID], "Ben's other device is notified.")
         let kept = try await adasLaptop.own.records(
             for: ["Travel", "Tickets.txt", "Route.txt", "Packing.txt"].map {
                 CKRecord.ID(recordName: $0, zoneID: folderShare.zoneID)
             })
         for result in kept.values { _ = try result.get() }
-        terminal.row("Ben leaves the folder", "it is gone from his devices", "Ada has all of it, Ben's file too")
+        terminal.row("Ben leaves the folder", "it disappears from his devices", "Ada has all of it, Ben's file too")
 
         let share = try await adasPhone.current(contactShare, in: adasPhone.own)
         if let cleo = share.participants.first(where: { $0.role == .privateUser }) { share.removeParticipant(cleo) }
         try await adasPhone.own.save(share)
         let zones = try await cleosPhone.shared.allRecordZones()
-        try expect(zones.isEmpty, "nothing is shared with Cleo any more.")
+        try expect(zones.isEmpty, "no zone is shared with Cleo.")
         terminal.row("Ada removes Cleo", "her shared database is empty", "new keys before the save returned")
     }
 }

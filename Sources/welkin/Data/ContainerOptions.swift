@@ -1,8 +1,8 @@
 import ArgumentParser
 import CloudKitModel
 
-/// Which container, in which environment.
-struct PlaceOptions: ParsableArguments {
+/// The options for a container and its environment.
+struct ContainerOptions: ParsableArguments {
     @Argument(help: "The container, such as iCloud.com.example.app.")
     var container: String
 

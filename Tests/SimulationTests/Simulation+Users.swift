@@ -2,19 +2,19 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitServer
 
-/// People who come, and people who lose their keys.
+/// Steps of users who join, and of users who lose their keys.
 extension Simulation {
-    /// Somebody opens an account, who may have been invited to their address before.
+    /// Creates an account for a user, who may already have invitations to their address.
     func signUp() async throws {
         guard let person = try await people.signUp(in: world) else { return }
-        note("  \(People.names[person]) signs up")
+        note("  \(SimulatedUsers.names[person]) signs up")
         addDevices(of: person)
         try await subscribe(person)
     }
 
     func addDevices(of person: Int) {
-        for number in 1...People.devices[person] {
-            let name = "\(People.names[person])-\(number)"
+        for number in 1...SimulatedUsers.devices[person] {
+            let name = "\(SimulatedUsers.names[person])-\(number)"
             let device = Device(
                 name: name, person: person,
                 caller: Caller(user: people.users[person], deviceID: name, surface: .native),
@@ -24,28 +24,30 @@ extension Simulation {
         }
     }
 
-    /// Somebody has lost all keys and begins with new ones. What they had sealed is gone for good, and with it their zones
-    /// (B-ZN-12); in shares of others they wait until hosts hand them keys again.
+    /// Resets the keys of a user. Their encrypted data and zones are permanently lost (B-ZN-12); in shares of others they wait
+    /// until an owner or administrator sends them keys again.
     func resetKeychain(on index: Int) async throws {
         let person = devices[index].person
-        // Of zones in which nothing can be sealed only shares have keys.
+        // In zones without encryption only shares have keys.
         if !hasSealed { return }
-        let shared = People.zones.filter { place in model[place].trees.values.contains { $0.seats[person] != nil } }
+        let shared = SimulatedUsers.zones.filter { place in
+            model[place].trees.values.contains { $0.seats[person] != nil }
+        }
         note(
-            "  \(People.names[person]) begins anew with other keys"
+            "  \(SimulatedUsers.names[person]) begins again with other keys"
                 + (shared.isEmpty ? "" : " and takes part in \(shared)"))
         let former = try people.accounts[person].secret.identity().publicIdentity
         writers.addOperator(in: people.users[person])
         try await people.resetKeychain(of: person, in: world)
         if roll(2) == 0 { try await restart() }
         while try await world.cloud.runOutbox() {}
-        for place in People.zones where place.owner == person { try await observeReset(of: place) }
+        for place in SimulatedUsers.zones where place.owner == person { try await observeReset(of: place) }
         beginAnew(person)
         try await lookAtSuspects(in: shared.filter { $0.owner != person })
         try believeNewKeys(of: person, insteadOf: former)
     }
 
-    /// All devices of somebody whose keychain was reset have its new keys, and what they knew was sealed with others.
+    /// Gives all devices of a user the keys of a reset keychain, and clears the values encrypted with the old ones.
     private func beginAnew(_ person: Int) {
         let own = devices.indices.filter { devices[$0].person == person }
         for position in own { keepMemory(of: position) }
@@ -60,8 +62,8 @@ extension Simulation {
         }
     }
 
-    /// Hosts find that somebody has other keys than those they know, and hand nothing to them yet. What the owner's device does
-    /// here it could not do later: what is signed with keys that nobody believes any more does not open.
+    /// Owners and administrators detect that a user's keys were replaced, and send them no keys yet. The owner's device does this now,
+    /// because data signed with replaced keys cannot be verified later.
     private func lookAtSuspects(in places: [Place]) async throws {
         try await withoutTrouble {
             for place in places {
@@ -78,13 +80,13 @@ extension Simulation {
         }
     }
 
-    /// People compare fingerprints and believe each other.
+    /// Users compare fingerprints and trust each other's new keys.
     private func believeNewKeys(of person: Int, insteadOf former: PublicIdentity) throws {
         let user = people.users[person].recordName
         let identity = try people.accounts[person].secret.identity().publicIdentity
         for device in devices {
             device.keys.files.formerIdentities.insert(former.fingerprint)
-            for place in People.zones {
+            for place in SimulatedUsers.zones {
                 device.keys.files.pins.replace(with: identity, of: IdentityPins.name(of: user, in: zonePlace(place)))
             }
         }

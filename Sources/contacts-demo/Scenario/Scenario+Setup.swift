@@ -1,8 +1,8 @@
 import CloudKit
 
 extension Scenario {
-    /// Both devices must be signed in, to one account.
-    mutating func meetDevices() async throws {
+    /// Checks that both devices are signed in to one account.
+    mutating func checkDevices() async throws {
         var users: [CKRecord.ID] = []
         for (device, profile) in [(a, options.profileA), (b, options.profileB)] {
             let status = try await device.container.accountStatus()
@@ -20,19 +20,19 @@ extension Scenario {
         terminal.row("container", options.container)
     }
 
-    /// Makes the zone; one that an earlier run left behind goes first.
+    /// Creates the zone; deletes that of an earlier run first.
     mutating func makeZone() async throws {
         if try await a.database.allRecordZones().contains(where: { $0.zoneID.zoneName == zone.zoneName }) {
             try await a.database.deleteRecordZone(withID: zone)
             terminal.row("deleted", "the zone of an earlier run")
         }
         let saved = try await a.database.save(CKRecordZone(zoneID: zone))
-        try expect(saved.capabilities.contains(.atomic), "a custom zone can do atomic batches.")
-        try expect(saved.capabilities.contains(.fetchChanges), "a custom zone has a feed of changes.")
+        try expect(saved.capabilities.contains(.atomic), "a custom zone supports atomic batches.")
+        try expect(saved.capabilities.contains(.fetchChanges), "a custom zone supports fetching changes.")
         terminal.row("zone", zone.zoneName, "atomic batches, changes")
     }
 
-    /// Reads the file; cards that cannot be read are told and skipped.
+    /// Reads the file; invalid cards are reported and skipped.
     mutating func readContacts() throws -> [Contact] {
         let path = options.contacts ?? ""
         guard let data = FileManager.default.contents(atPath: path) else {
@@ -46,7 +46,7 @@ extension Scenario {
             if expected.updateValue(contact, forKey: contact.recordName) == nil {
                 contacts.append(contact)
             } else {
-                problems.append(VCardProblem(line: card.line, reason: "a card with this UID came before"))
+                problems.append(VCardProblem(line: card.line, reason: "an earlier card has this UID"))
             }
         }
         terminal.row("file", URL(fileURLWithPath: path).lastPathComponent, data.count.of("byte"))
@@ -57,7 +57,7 @@ extension Scenario {
         for contact in contacts.prefix(3) { terminal.detail(contact.fullName + ", " + contact.text(.city)) }
         cast = expected.keys.sorted()
         guard contacts.count >= Self.castSize else {
-            throw DemoFailure(.usage, "The story needs \(Self.castSize) contacts; the file has \(contacts.count).")
+            throw DemoFailure(.usage, "The scenario needs \(Self.castSize) contacts; the file has \(contacts.count).")
         }
         return contacts
     }

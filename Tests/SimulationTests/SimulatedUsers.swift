@@ -2,26 +2,26 @@ import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 
-/// Those who take part: each with an address, and sooner or later an account and devices.
-struct People {
+/// The users of a simulation: each with an address, and at some time an account and devices.
+struct SimulatedUsers {
     static let names = ["ada", "ben", "cat", "dan", "eve"]
-    /// How many devices each has.
+    /// The number of devices of each user.
     static let devices = [2, 2, 1, 1, 1]
-    /// How many have an account from the beginning; the others may be invited before they have one.
+    /// The number of users with an account from the beginning; the others may be invited before they have one.
     static let founders = 4
     static let zones = [Place(owner: 0, zone: "Notes"), Place(owner: 0, zone: "Work"), Place(owner: 1, zone: "Notes")]
 
-    /// Of those who have an account.
+    /// The users who have an account.
     private(set) var users: [UserID] = []
     private(set) var accounts: [AccountKeys] = []
-    /// Makes every account's keys other ones.
+    /// The counter that makes every account's keys unique.
     private var keychains: UInt64 = 0
 
     static func email(_ person: Int) -> String { names[person] + "@example.com" }
 
     func person(_ user: UserID) -> Int? { users.firstIndex(of: user) }
 
-    /// By the account, or by the address that somebody was invited to.
+    /// Returns a user by account, or by the invited address.
     func person(_ identity: PersonIdentity) -> Int? {
         identity.user.flatMap(person) ?? Self.person(identity.lookup?.emailAddress)
     }
@@ -36,9 +36,9 @@ struct People {
         for _ in 0..<Self.founders { try await signUp(in: world) }
     }
 
-    /// Opens the account of the next one who has none, with its keychain.
+    /// Creates the account and keychain of the next user without one.
     ///
-    /// - Returns: Who that is; nil: all have one.
+    /// - Returns: The user; nil if all have accounts.
     @discardableResult
     mutating func signUp(in world: SimulatedCloud) async throws -> Int? {
         let person = users.count
@@ -55,7 +55,7 @@ struct People {
         return person
     }
 
-    /// Begins anew with other keys, as somebody does who has lost all devices and words.
+    /// Resets the keys of a user who has lost all devices and recovery words.
     mutating func resetKeychain(of person: Int, in world: SimulatedCloud) async throws {
         let device = try await signIn(person, in: world).device
         let keys = try newKeys()

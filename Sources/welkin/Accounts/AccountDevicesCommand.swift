@@ -2,10 +2,10 @@ import ArgumentParser
 import CloudKitAccounts
 import CloudKitServer
 
-/// The devices an account's owner is signed in with.
+/// Lists the devices and browsers that are signed in to an account.
 struct AccountDevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "Show the devices and browsers of an account.")
+        commandName: "devices", abstract: "List the devices and browsers of an account.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
@@ -19,7 +19,7 @@ struct AccountDevicesCommand: AsyncParsableCommand {
             return try await folder.accountStore.sessions.sessions(of: account).map { SessionLine($0, of: account) }
         }
         if json { return try Output.json(lines) }
-        guard !lines.isEmpty else { return Output.remark("\(email) is signed in nowhere.") }
+        guard !lines.isEmpty else { return Output.remark("\(email) is not signed in on any device.") }
         Output.table(
             [["ID", "NAME", "KIND", "SINCE", "UNTIL", "KEYS"]]
                 + lines.map {
@@ -32,11 +32,11 @@ struct AccountDevicesCommand: AsyncParsableCommand {
     }
 }
 
-/// Ends a device's session from outside.
+/// Signs out a device of any account, as the operator.
 struct RevokeDeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Sign a device of an account out.",
-        discussion: "Its tokens are refused at once, by a cloud that is running within a second.")
+        commandName: "revoke", abstract: "Sign out a device of an account.",
+        discussion: "Its tokens become invalid; a running cloud applies the change within a second.")
 
     @OptionGroup var folder: DataOptions
     @Argument(help: "The account's e-mail address.") var email: String
@@ -52,8 +52,8 @@ struct RevokeDeviceCommand: AsyncParsableCommand {
         switch revoked.count {
         case 1: Output.result("Device \(revoked[0].name) of \(email) signed out.")
         case 0:
-            throw CommandFailure("\(email) has no device that begins so. See: welkin account devices \(email)")
-        default: throw CommandFailure("More than one device begins so; give more digits.")
+            throw CommandFailure("\(email) has no device with this id. See: welkin account devices \(email)")
+        default: throw CommandFailure("More than one device matches; give more digits.")
         }
     }
 }

@@ -1,7 +1,7 @@
 import CloudKit
 
-// A folder and its files: what has the folder for a parent is shared with it.
-extension SharingStory {
+// A folder and its files: records whose parent is the folder are shared with it.
+extension SharingScenario {
     private static let zoneName = "Documents"
 
     private func fileRecord(_ name: String, _ text: String, in folder: CKRecord.ID) throws -> CKRecord {
@@ -26,7 +26,7 @@ extension SharingStory {
     }
 
     mutating func shareFolder() async throws {
-        let zone = try await freshZone(Self.zoneName)
+        let zone = try await recreateZone(Self.zoneName)
         let folder = CKRecord(recordType: "Folder", recordID: CKRecord.ID(recordName: "Travel", zoneID: zone.zoneID))
         folder["name"] = "Travel"
         let files = [
@@ -46,7 +46,7 @@ extension SharingStory {
         try expect(ben.userIdentity.hasiCloudAccount, "Ben has an account.")
         try await adasLaptop.save([folder, share], to: adasLaptop.own)
         folderShare = share.recordID
-        try expect(folder.share?.recordID == share.recordID, "the folder knows its share.")
+        try expect(folder.share?.recordID == share.recordID, "the folder refers to its share.")
         terminal.row("share", "CKShare(rootRecord: folder)", share.recordID.recordName.clipped(to: 20))
         terminal.row("link", shown(share.url))
         showParticipants(of: share)
@@ -59,7 +59,7 @@ extension SharingStory {
         terminal.row(bensLaptop.name, "confirmShareParticipation(from: url)")
 
         let zones = try await bensPhone.shared.allRecordZones()
-        let theirs = try await seenByOthers(Self.zoneName)
+        let theirs = try await sharedZoneID(Self.zoneName)
         try expect(zones.contains { $0.zoneID == theirs }, "the zone is in Ben's shared database, under Ada's name.")
         let pull = try await bensPhone.pull(theirs, from: bensPhone.shared)
         terminal.row(bensPhone.name, "pulls \(pull.changed.count.of("record"))", pull.pages.of("page"))
@@ -80,28 +80,28 @@ extension SharingStory {
         let back = try await adasPhone.pull(CKRecordZone(zoneName: Self.zoneName).zoneID, from: adasPhone.own)
         let added = back.changed.first { $0.recordID.recordName == "Packing.txt" }
         try expect(added?.encryptedValues["note"] as? String == "note on Packing.txt", "Ada reads what Ben added.")
-        terminal.row(adasPhone.name, "has both", "what Ben adds is Ada's")
+        terminal.row(adasPhone.name, "has both", "Ben's file belongs to Ada")
 
         let outside = CKRecord.ID(recordName: "Diary.txt", zoneID: theirs)
         let code = try await refusal { _ = try await bensPhone.shared.record(for: outside) }
-        try expect(code == .unknownItem, "Ben learns nothing of what is beside the folder.")
+        try expect(code == .unknownItem, "Ben cannot see records outside of the folder.")
         terminal.row("the diary beside it", "unknownItem for Ben")
     }
 
     mutating func moveInAndOut() async throws {
-        let theirs = try await seenByOthers(Self.zoneName)
+        let theirs = try await sharedZoneID(Self.zoneName)
         _ = try await bensPhone.pull(theirs, from: bensPhone.shared)
         let zone = CKRecordZone(zoneName: Self.zoneName).zoneID
         let diary = try await adasLaptop.own.record(for: CKRecord.ID(recordName: "Diary.txt", zoneID: zone))
         diary.setParent(CKRecord.ID(recordName: "Travel", zoneID: zone))
         try await adasLaptop.own.save(diary)
         let entered = try await bensPhone.pull(theirs, from: bensPhone.shared)
-        try expect(entered.changed.map(\.recordID.recordName) == ["Diary.txt"], "what moves in appears.")
+        try expect(entered.changed.map(\.recordID.recordName) == ["Diary.txt"], "a record moved in appears.")
         terminal.row("moved in", "Ben's feed: a change", "Diary.txt")
         diary.parent = nil
         try await adasLaptop.own.save(diary)
         let gone = try await bensPhone.pull(theirs, from: bensPhone.shared)
-        try expect(gone.deleted.map(\.recordName) == ["Diary.txt"], "what moves out is gone.")
+        try expect(gone.deleted.map(\.recordName) == ["Diary.txt"], "a record moved out disappears.")
         terminal.row("moved out", "Ben's feed: a deletion", "Ada keeps it")
     }
 }

@@ -1,18 +1,18 @@
 import CloudKit
 
-/// What people do on their machines outside of any app: make an account, open a link.
-struct OwnMachine: Sendable {
+/// The steps that users take outside of apps, with the `welkin` program: sign up, open a link.
+struct WelkinProgram: Sendable {
     let welkin: String
     let container: String
 
-    /// Makes an account and signs a profile in to it.
+    /// Creates an account and signs in a profile.
     func signUp(_ email: String, profile: String) throws {
         try run(
             ["sign-up", "--email", email, "--container", container, "--profile", profile, "--password-stdin"],
             input: UUID().uuidString)
     }
 
-    /// Opens a link as the desktop does; the app is told.
+    /// Opens a link as the desktop does; the app receives it.
     func open(_ link: URL, profile: String) throws {
         try run(["open", "--yes", "--profile", profile, link.absoluteString], input: "")
     }
