@@ -31,7 +31,7 @@ struct TestCloud: Sendable {
         let clock = TestClock()
         let log = CapturedLog()
         let serverEnvironment = ServerEnvironment(
-            secret: [UInt8](repeating: 7, count: 32), now: { clock.now }, random: random, rest: rest)
+            secret: [UInt8](repeating: 7, count: 32), now: { clock.now }, random: random, sleep: rest)
         let files = MemoryFileStore(bytesMax: filesBytesMax, now: { clock.now })
         var limits = Limits()
         limits.freeBytesMin = 0

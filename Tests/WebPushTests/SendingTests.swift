@@ -12,7 +12,7 @@ import Testing
 @Suite struct SendingTests {
     /// A clock that stands still, so that no message times out on a busy machine.
     private static let serverEnvironment = ServerEnvironment(
-        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, rest: { _ in try await untilCancelled() })
+        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, sleep: { _ in try await untilCancelled() })
     private static let key = ApplicationServerKey()
 
     private static func webPush(
