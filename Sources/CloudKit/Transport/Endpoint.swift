@@ -1,7 +1,7 @@
 import CloudKitDevice
 import CloudKitModel
 
-/// The endpoints of the cloud that this framework calls (web-services.md §1).
+/// The endpoints of the cloud that this framework calls (docs/web-services.md §1).
 struct Endpoint: Hashable, Sendable {
     var path: String
     var method: TransportRequest.Method

@@ -1,7 +1,7 @@
 /// One zone of a `changes/zone` request.
 package struct ZoneChangesRequest: Hashable, Sendable {
     package var zoneID: ZoneID
-    /// nil: from the beginning. Empty: nothing, caught up (web-services.md §8.3).
+    /// nil: from the beginning. Empty: nothing, caught up (docs/web-services.md §8.3).
     package var syncToken: String?
     package var resultsLimit: Int?
     package var desiredKeys: [String]?

@@ -3,7 +3,7 @@
 /// Neither reason nor details hold secrets or field values.
 package struct RequestFailure: Error, Hashable, Sendable {
     package var code: Code
-    /// A fixed sentence; wordings people match on are those of web-services.md §5.3 and behaviour.md §10.
+    /// A fixed sentence; wordings people match on are those of docs/web-services.md §5.3 and behaviour.md §10.
     package var reason: String
     /// What the caller can do about it, one sentence; nil where the reason says it all.
     package var remedy: String?

@@ -1,4 +1,4 @@
-/// One notification on its way to the devices of a user: what the payload says (web-services.md §12.3).
+/// One notification on its way to the devices of a user: what the payload says (docs/web-services.md §12.3).
 package struct PushNotification: Hashable, Sendable {
     package enum Subject: Hashable, Sendable {
         /// Something happened to a record that a query subscription is about; the zone names its real owner (B-ZN-03).

@@ -1,4 +1,4 @@
-/// One share asked for by its short GUID (web-services.md §10.2).
+/// One share asked for by its short GUID (docs/web-services.md §10.2).
 package struct ShareInvitationRequest: Hashable, Sendable {
     package var shortGUID: String
     package var shouldFetchRootRecord: Bool

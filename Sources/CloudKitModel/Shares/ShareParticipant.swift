@@ -26,7 +26,7 @@ package enum ParticipantAcceptance: Int, Hashable, Codable, Sendable, CaseIterab
     case removed = 3
 }
 
-/// By what somebody is looked up (web-services.md §3.5).
+/// By what somebody is looked up (docs/web-services.md §3.5).
 package struct LookupInfo: Hashable, Codable, Sendable {
     package var emailAddress: String?
     package var phoneNumber: String?

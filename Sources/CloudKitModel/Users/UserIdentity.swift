@@ -1,4 +1,4 @@
-/// What one may know of a user (web-services.md §3.5).
+/// What one may know of a user (docs/web-services.md §3.5).
 package struct UserIdentity: Hashable, Sendable {
     package var user: UserID
     /// Absent unless the user agreed to be discoverable.

@@ -39,7 +39,7 @@ package struct Admission: Hashable, Sendable {
     package var sessionID: String?
 }
 
-/// Establishes who sends a request (web-services.md §2.1).
+/// Establishes who sends a request (docs/web-services.md §2.1).
 ///
 /// What the store says is remembered for a few seconds, so a token revoked, a session ended or an account disabled by another
 /// process may work that much longer; `forget` makes it immediate in this one.

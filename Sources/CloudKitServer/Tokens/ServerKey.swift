@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 import Crypto
 
-/// The public half of a key with which a server signs its requests (web-services.md §2.4).
+/// The public half of a key with which a server signs its requests (docs/web-services.md §2.4).
 package struct ServerKey: BookRow, Codable, Hashable, Sendable {
     /// 64 hexadecimal digits.
     package var id: String

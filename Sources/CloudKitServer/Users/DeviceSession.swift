@@ -47,7 +47,7 @@ package struct DeviceKey: Hashable, Sendable {
 
 /// How long a web token lives without being replaced.
 package enum SessionLifetime: String, Hashable, Sendable, CaseIterable {
-    /// A browser (web-services.md §2.2).
+    /// A browser (docs/web-services.md §2.2).
     case session
     /// A browser whose user asked to stay signed in.
     case persistent

@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// What bodies are made of. In all of them null means absent (web-services.md §1.2).
+/// What bodies are made of. In all of them null means absent (docs/web-services.md §1.2).
 extension JSONReader {
     mutating func stringIfAny() throws(JSONError) -> String? { try readNull() ? nil : try string() }
 

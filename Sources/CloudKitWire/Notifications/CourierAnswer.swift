@@ -3,7 +3,7 @@ import JSONBytes
 
 /// What the courier answers our own SDK: everything that waits, and how to confirm it.
 package struct CourierAnswer: Hashable, Sendable {
-    /// One JSON object each (web-services.md §12.3), oldest first.
+    /// One JSON object each (docs/web-services.md §12.3), oldest first.
     package var payloads: [[UInt8]]
     /// Opaque; sent back once the notifications are in the app's hands.
     package var position: String

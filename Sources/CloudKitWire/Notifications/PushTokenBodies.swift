@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// What a device asks for and gets by `tokens/create` (web-services.md §12.1).
+/// What a device asks for and gets by `tokens/create` (docs/web-services.md §12.1).
 package struct PushTokenAnswer: Hashable, Sendable {
     /// Base 64.
     package var token: String
@@ -45,7 +45,7 @@ package struct PushTokenAnswer: Hashable, Sendable {
     }
 }
 
-/// What `tokens/create`, `tokens/register` and `tokens/delete` are asked (web-services.md §12.1, docs/web-push.md).
+/// What `tokens/create`, `tokens/register` and `tokens/delete` are asked (docs/web-services.md §12.1, docs/web-push.md).
 package struct PushTokenRequest: Hashable, Sendable {
     /// `development` or `production`.
     package var service: String?

@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// What a request says of a share, among the keys of its record (web-services.md §10.1).
+/// What a request says of a share, among the keys of its record (docs/web-services.md §10.1).
 ///
 /// The native surface adds `allowsAccessRequests`, `deniedRequesters`, `blockedIdentities`, `unblockedIdentities` (arrays of
 /// user record names), `shareKeys`, and to participants `oneTime`.
