@@ -52,7 +52,7 @@ package struct Limits: Hashable, Sendable {
 
 /// Times in the life of a file, milliseconds.
 package struct AssetTimes: Hashable, Sendable {
-    /// For how long an upload can be begun (web-services.md §7: 15 minutes).
+    /// For how long an upload can be begun (docs/web-services.md §7: 15 minutes).
     package var begin: Int64 = 15 * 60_000
     /// For how long an upload can go on in pieces, counted from its permission.
     package var upload: Int64 = 24 * 3_600_000

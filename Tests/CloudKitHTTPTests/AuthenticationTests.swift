@@ -4,7 +4,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Who is let in, over HTTP (web-services.md §2).
+/// Who is let in, over HTTP (docs/web-services.md §2).
 struct AuthenticationTests {
     private static let caller = "users/caller"
 

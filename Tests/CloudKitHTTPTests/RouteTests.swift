@@ -5,7 +5,7 @@ import Foundation
 import OrderedStore
 import Testing
 
-/// Paths, verbs and bodies (web-services.md §1).
+/// Paths, verbs and bodies (docs/web-services.md §1).
 struct RouteTests {
     @Test(arguments: [
         "/nowhere", "/database/2/iCloud.a/development/public/records/query",

@@ -1,6 +1,6 @@
 /// The time for which a web token is valid without being replaced.
 package enum SessionLifetime: String, Hashable, Sendable, CaseIterable {
-    /// A browser (web-services.md §2.2).
+    /// A browser (docs/web-services.md §2.2).
     case session
     /// A browser whose user asked to stay signed in.
     case persistent

@@ -2,7 +2,7 @@ import CloudKitModel
 import Crypto
 import Synchronization
 
-/// Authenticates requests (web-services.md §2.1).
+/// Authenticates requests (docs/web-services.md §2.1).
 ///
 /// Answers of the store are cached for a few seconds, so a token revoked, a session ended or an account disabled by another
 /// process may work that much longer; `forget` makes it immediate in this one.

@@ -1,6 +1,6 @@
 import CloudKitRecordLayer
 
-/// The public half of a key with which a server signs its requests (web-services.md §2.4).
+/// The public half of a key with which a server signs its requests (docs/web-services.md §2.4).
 package struct ServerKey: RevocableRow, Hashable {
     /// 64 hexadecimal digits.
     package var id: String

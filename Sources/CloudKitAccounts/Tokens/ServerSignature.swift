@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// The three headers of a signed request (web-services.md §2.4).
+/// The three headers of a signed request (docs/web-services.md §2.4).
 package struct ServerSignature: Hashable, Sendable {
     /// The id of a `ServerKey`.
     package var keyID: String

@@ -24,7 +24,7 @@ package struct WebAuthToken: Hashable, Sendable {
 
 /// Seals web tokens, so that only this cloud can make one or see whose it is, and opens them.
 ///
-/// A token is valid in one container and environment and beside one API token (web-services.md §2.1): the seal covers
+/// A token is valid in one container and environment and beside one API token (docs/web-services.md §2.1): the seal covers
 /// them. Apps cannot tell from tokens that users of two containers are the same person: the account is encrypted.
 package struct WebAuthTokens: Sendable {
     private let codec: SealedTokenCodec

@@ -37,7 +37,7 @@ struct AssetRequests: Sendable {
     ///   although it leads away from this machine.
     func url(_ text: String) throws(CallFailure) -> URL {
         let base = (try? cloud.place.get().endpoint).flatMap(URL.init(string:))
-        // `${f}` stands for a file name of the client's choice (web-services.md §7).
+        // `${f}` stands for a file name of the client's choice (docs/web-services.md §7).
         guard let url = URL(string: text.replacing("${f}", with: "file"), relativeTo: base)?.absoluteURL,
             DeviceConfiguration.isEncryptedOrLocal(url)
         else { throw .assetNotAvailable("The cloud gave no address for the file that this device may use") }

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// The checksum by which the cloud names a file (web-services.md §7): base64 of 0x01 and the SHA-1 of a salt and the file.
+/// The checksum by which the cloud names a file (docs/web-services.md §7): base64 of 0x01 and the SHA-1 of a salt and the file.
 struct FileChecksum: Sendable {
     private var digest: Insecure.SHA1
 

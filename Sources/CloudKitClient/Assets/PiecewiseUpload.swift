@@ -8,7 +8,7 @@ package typealias AssetProgress = @Sendable (Int, Double) async -> Void
 /// Sends one file in pieces; a broken connection goes on with what the cloud lacks.
 ///
 /// Each piece is `PATCH` with `Upload-Offset`, the place of its first byte, and `Upload-Length`, the length of the whole;
-/// `HEAD` tells how much the cloud has. The piece that completes the file is answered as web-services.md §7 says.
+/// `HEAD` tells how much the cloud has. The piece that completes the file is answered as docs/web-services.md §7 says.
 struct PiecewiseUpload: Sendable {
     let requests: AssetRequests
     let url: URL

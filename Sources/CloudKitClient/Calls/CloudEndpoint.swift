@@ -2,7 +2,7 @@ import CloudKitDevice
 import CloudKitModel
 import TextEncodings
 
-/// The endpoints of the cloud that this framework calls (web-services.md §1).
+/// The endpoints of the cloud that this framework calls (docs/web-services.md §1).
 struct CloudEndpoint: Hashable, Sendable {
     var path: String
     var method: TransportRequest.Method

@@ -124,7 +124,7 @@ package struct DatabaseRequests: Sendable {
 
     /// The user's record name in this container.
     package func currentUser() async throws -> UserID {
-        // The endpoint lives in the public database (web-services.md §1.1).
+        // The endpoint lives in the public database (docs/web-services.md §1.1).
         let requests = DatabaseRequests(
             connection: connection, scope: .public, settings: settings, longLife: longLife)
         return try await requests.call(.caller, [], needsUser: true) { try UserIdentity(wireAnswer: $0).user }

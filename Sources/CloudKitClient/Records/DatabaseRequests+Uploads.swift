@@ -189,7 +189,7 @@ private struct AssetUploads: Sendable {
         return works
     }
 
-    /// As many as one request may ask for (web-services.md §7).
+    /// As many as one request may ask for (docs/web-services.md §7).
     private static let ticketsMax = 200
 
     private func perform(

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Gives files, at the `downloadURL` of an asset (web-services.md §7). The URL is the permission, for some hours.
+/// Gives files, at the `downloadURL` of an asset (docs/web-services.md §7). The URL is the permission, for some hours.
 ///
 /// `GET` and `HEAD`; `Range` with one range, `If-Range`, `If-None-Match` with the `ETag`, which is the asset's
 /// `fileChecksum`. The file is sent as an attachment that no browser renders, sniffs or runs.

@@ -6,7 +6,7 @@ enum AssetRoute: Hashable {
     /// nil for other paths.
     ///
     /// - Parameter path: As received, without the query. What follows a download's token is a file name of the client's
-    ///   choice, or the four characters that stand for one, percent-encoded or not (web-services.md §7).
+    ///   choice, or the four characters that stand for one, percent-encoded or not (docs/web-services.md §7).
     init?(path: Substring) {
         guard path.utf8.starts(with: Self.prefix.utf8) else { return nil }
         let parts = path.utf8.dropFirst(Self.prefix.utf8.count).split(

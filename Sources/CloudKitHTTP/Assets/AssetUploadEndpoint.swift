@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Takes files, at the URLs that `assets/upload` gives (web-services.md §7). The URL is the permission: no token, no
+/// Takes files, at the URLs that `assets/upload` gives (docs/web-services.md §7). The URL is the permission: no token, no
 /// signature, any content type.
 ///
 /// - `POST` brings the whole file as the body, within 15 minutes of the ticket. Answer 200:

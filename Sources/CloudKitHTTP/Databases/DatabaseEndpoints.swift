@@ -134,7 +134,7 @@ struct DatabaseEndpoints {
             itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
     }
 
-    /// The old form of one zone's feed: here a bad zone or token fails the whole request (web-services.md §8.5).
+    /// The old form of one zone's feed: here a bad zone or token fails the whole request (docs/web-services.md §8.5).
     private func recordChanges(_ call: Call) async throws -> Answer {
         let request = try ZoneChangesRequest(legacyWire: call.body, limits: call.limits)
         switch try await cloud.zoneChanges([request], in: call.database, by: call.caller).first {

@@ -3,7 +3,7 @@ import CloudKitServer
 import CloudKitWire
 import ServiceLifecycle
 
-/// The long poll of the web courier (web-services.md §12.2).
+/// The long poll of the web courier (docs/web-services.md §12.2).
 ///
 /// A web client gets one payload an answer, and an empty body when its time is over. Our own SDK gets all that wait,
 /// `{"notifications": […], "position": "…"}`, and confirms them with `confirmed=POSITION` in the next request's query.

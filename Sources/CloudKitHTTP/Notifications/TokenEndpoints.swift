@@ -3,7 +3,7 @@ import CloudKitServer
 import CloudKitWire
 import Foundation
 
-/// Tokens for notifications (web-services.md §12.1), and which services of others may ring at a device (docs/web-push.md).
+/// Tokens for notifications (docs/web-services.md §12.1), and which services of others may ring at a device (docs/web-push.md).
 ///
 /// - `tokens/services` → `{"services": [{"service": "webPush", "applicationServerKey": "…"}]}`: what is switched on here.
 /// - `tokens/create`, `tokens/register` with `"push": {"service": …, "subscription": {…}, "silent": false}`: the service sends what

@@ -45,7 +45,7 @@ struct Pages {
         }
     }
 
-    /// Where a browser signs in (web-services.md §2.3).
+    /// Where a browser signs in (docs/web-services.md §2.3).
     ///
     /// - Parameter signUpURL: The query of the sign-up page; nil when sign-up is closed.
     static func signIn(_ app: App, signUpURL: String?) -> Answer {

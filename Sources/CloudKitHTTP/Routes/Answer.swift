@@ -19,7 +19,7 @@ struct Answer {
 }
 
 extension Answer {
-    /// The error object of a whole request (web-services.md §5.1).
+    /// The error object of a whole request (docs/web-services.md §5.1).
     init(failure: RequestFailure, _ exchange: Exchange, uuid: String) {
         self.init(
             status: HTTPResponse.Status(code: failure.code.httpStatus),

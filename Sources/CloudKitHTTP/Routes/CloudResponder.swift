@@ -310,7 +310,7 @@ package final class CloudResponder: HTTPResponder {
         return page(Pages.App(apiToken: token, row: row), query.ofApp)
     }
 
-    /// The error object of a whole request (web-services.md §5.1).
+    /// The error object of a whole request (docs/web-services.md §5.1).
     private func failed(_ error: any Error, _ exchange: Exchange, uuid: String) -> Answer {
         let failure: RequestFailure
         if let known = error as? RequestFailure {

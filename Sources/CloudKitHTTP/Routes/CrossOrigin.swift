@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a browser is told about pages of other origins (web-services.md §1.2).
+/// What a browser is told about pages of other origins (docs/web-services.md §1.2).
 struct CrossOrigin {
     /// The origin of the page that asks; nil for anything but a page of another origin.
     var origin: String?

@@ -72,7 +72,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case metrics
     case unknown
 
-    /// The methods it takes besides OPTIONS (web-services.md §1.2).
+    /// The methods it takes besides OPTIONS (docs/web-services.md §1.2).
     enum Verbs {
         case post, getOrPost, get, upload
 

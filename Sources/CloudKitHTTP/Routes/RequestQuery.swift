@@ -1,6 +1,6 @@
 import TextEncodings
 
-/// The keys of a query string that mean something to us; others are ignored (web-services.md §1.2).
+/// The keys of a query string that mean something to us; others are ignored (docs/web-services.md §1.2).
 struct RequestQuery: Hashable {
     var apiToken: String?
     var webAuthToken: String?

@@ -21,7 +21,7 @@ struct Route: Hashable {
         var environment: Environment
     }
 
-    /// Finds what a path asks for (web-services.md §1).
+    /// Finds what a path asks for (docs/web-services.md §1).
     ///
     /// - Parameter path: As received, percent-encoded, without the query.
     /// - Throws: `endpointNotFound`, `badContainer`, `badRequest`.

@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitWire
 
-/// Who the caller is (web-services.md §11).
+/// Who the caller is (docs/web-services.md §11).
 struct UserEndpoints {
     func answer(_ call: Call) throws -> Answer {
         let user = try call.user()

@@ -1,4 +1,4 @@
-/// One `assets/upload` request: permission to upload files for fields of records (web-services.md §7).
+/// One `assets/upload` request: permission to upload files for fields of records (docs/web-services.md §7).
 package struct AssetUploadRequest: Hashable, Sendable {
     /// One field that a file is uploaded for.
     package struct Item: Hashable, Sendable {

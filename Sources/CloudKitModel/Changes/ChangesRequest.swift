@@ -2,7 +2,7 @@
 package struct ZoneChangesRequest: Hashable, Sendable {
     /// The zone.
     package var zoneID: ZoneID
-    /// nil: from the beginning. Empty: nothing, caught up (web-services.md §8.3).
+    /// nil: from the beginning. Empty: nothing, caught up (docs/web-services.md §8.3).
     package var syncToken: String?
     /// The most events to return; nil for the server's limit.
     package var resultsLimit: Int?

@@ -1,7 +1,7 @@
 import JSONBytes
 
 extension ZoneID {
-    /// Reads a zone ID by web-services.md §3.1: the default zone and the caller where nothing is said, `ownerName` as a
+    /// Reads a zone ID by docs/web-services.md §3.1: the default zone and the caller where nothing is said, `ownerName` as a
     /// synonym of `ownerRecordName`.
     package init(reading reader: inout JSONReader) throws(JSONError) {
         self = .default

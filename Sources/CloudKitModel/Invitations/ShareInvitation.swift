@@ -1,4 +1,4 @@
-/// One share asked for by its short GUID (web-services.md §10.2).
+/// One share asked for by its short GUID (docs/web-services.md §10.2).
 package struct ShareInvitationRequest: Hashable, Sendable {
     /// The short GUID of the link.
     package var shortGUID: String

@@ -1,4 +1,4 @@
-/// One notification on its way to the devices of a user: what the payload says (web-services.md §12.3).
+/// One notification on its way to the devices of a user: what the payload says (docs/web-services.md §12.3).
 package struct PushNotification: Hashable, Sendable {
     /// The kinds of changes that a notification reports.
     package enum Subject: Hashable, Sendable {

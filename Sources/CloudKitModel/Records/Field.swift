@@ -140,7 +140,7 @@ package struct ReferenceValue: Hashable, Sendable {
     }
 }
 
-/// The dictionary that stands for an asset (web-services.md §7).
+/// The dictionary that stands for an asset (docs/web-services.md §7).
 package struct AssetValue: Hashable, Sendable {
     /// Of the file as it was uploaded: `AZqG…`, 28 characters.
     package var fileChecksum: String

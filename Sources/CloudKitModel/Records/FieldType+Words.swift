@@ -6,7 +6,7 @@ extension FieldType: CustomStringConvertible {
         (isEncrypted ? "ENCRYPTED_" : "") + String(describing: base.word) + (isList ? "_LIST" : "")
     }
 
-    /// The tag of a value in an answer (web-services.md §4.2): `STRING`, `ASSETID_LIST`, `UNKNOWN_LIST`.
+    /// The tag of a value in an answer (docs/web-services.md §4.2): `STRING`, `ASSETID_LIST`, `UNKNOWN_LIST`.
     ///
     /// Of encrypted types only `ENCRYPTED_BYTES` says so in its tag; the others need `isEncrypted` beside it.
     package var wireWord: StaticString {
@@ -27,7 +27,7 @@ extension FieldType: CustomStringConvertible {
     /// Whether `isEncrypted` has to stand beside the tag.
     package var needsEncryptedMark: Bool { isEncrypted && !(base == .bytes && !isList) }
 
-    /// Reads the tag of a value: the words of web-services.md §4, `ASSET` for `ASSETID`, `ENCRYPTED_` before any; nil
+    /// Reads the tag of a value: the words of docs/web-services.md §4, `ASSET` for `ASSETID`, `ENCRYPTED_` before any; nil
     /// for other words.
     package init?(word: JSONText) {
         // The words of clients, without making a string.

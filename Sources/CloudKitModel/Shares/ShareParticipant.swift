@@ -26,7 +26,7 @@ package enum ParticipantAcceptance: Int, Hashable, Codable, Sendable, CaseIterab
     case removed = 3
 }
 
-/// The attribute by which a user is looked up (web-services.md §3.5).
+/// The attribute by which a user is looked up (docs/web-services.md §3.5).
 package struct LookupInfo: Hashable, Codable, Sendable {
     /// The email address; nil if it is not the attribute.
     package var emailAddress: String?

@@ -1,4 +1,4 @@
-/// The visible properties of a user (web-services.md §3.5).
+/// The visible properties of a user (docs/web-services.md §3.5).
 package struct UserIdentity: Hashable, Sendable {
     /// The user.
     package var user: UserID

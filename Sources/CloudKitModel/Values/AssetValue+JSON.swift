@@ -1,7 +1,7 @@
 import JSONBytes
 
 extension AssetValue {
-    /// Reads the dictionary of web-services.md §7, or its stored form; null and unknown keys are skipped.
+    /// Reads the dictionary of docs/web-services.md §7, or its stored form; null and unknown keys are skipped.
     package init(_ value: JSONValue) throws(RequestFailure) {
         var fileChecksum: String?
         var result = AssetValue(fileChecksum: "", size: 0)

@@ -106,7 +106,7 @@ enum CanonicalJSON {
 }
 
 extension FieldType {
-    /// The guess for a value that came without a tag (web-services.md §4.1).
+    /// The guess for a value that came without a tag (docs/web-services.md §4.1).
     ///
     /// - Throws: `badRequest` for a shape that no type has.
     package init(guessedFrom value: JSONValue) throws(RequestFailure) {

@@ -47,7 +47,7 @@ extension Field {
             return type.isEncrypted && target.sealedAs.contains(type)
                 ? Field(name: name, type: target, json: json) : nil
         }
-        // Without a tag a base64 string is all there is to see (web-services.md §4.1).
+        // Without a tag a base64 string is all there is to see (docs/web-services.md §4.1).
         guard type == FieldType(.string, isEncrypted: type.isEncrypted, isGuess: true) else { return nil }
         return try? withJSON(json) { reader in
             Field(name: name, type: target, json: Self.sealedJSON(try reader.value()))

@@ -13,7 +13,7 @@ extension Field {
     ///
     /// - Parameters:
     ///   - tag: What the client calls the type; nil: it left it out, and the type becomes a guess from the JSON
-    ///     (web-services.md §4.1).
+    ///     (docs/web-services.md §4.1).
     ///   - value: Not null: null removes a field and is no value.
     /// - Throws: `badRequest`, `Invalid value, expected type X.` or what else the type demands.
     package init(name: String, tag: FieldType?, value: JSONValue) throws(RequestFailure) {
@@ -88,7 +88,7 @@ extension Field {
     /// The field as one of the schema's type; nil if it cannot be one (B-REC-11).
     ///
     /// A tag says what the client means and must agree, but a tagged whole number is a double too, and an empty list is a
-    /// list of anything. Without a tag the schema decides as far as the JSON allows (web-services.md §4.1): whole numbers
+    /// list of anything. Without a tag the schema decides as far as the JSON allows (docs/web-services.md §4.1): whole numbers
     /// are doubles or timestamps, base64 strings are bytes, digits in a string are numbers.
     package func coerced(to target: FieldType) -> Field? {
         if target.isEncrypted { return sealed(as: target) }

@@ -104,7 +104,7 @@ extension FieldValue {
         }
     }
 
-    /// The value as one of another type, where a query may compare them (web-services.md §4.1); nil where it may not.
+    /// The value as one of another type, where a query may compare them (docs/web-services.md §4.1); nil where it may not.
     ///
     /// Filters may come without tags: whole numbers are doubles and timestamps too, whole doubles integers.
     package func coerced(to base: FieldType.Base) -> FieldValue? {

@@ -1,7 +1,7 @@
 import JSONBytes
 
 extension LocationValue {
-    /// Reads the object of web-services.md §4; null and unknown keys are skipped.
+    /// Reads the object of docs/web-services.md §4; null and unknown keys are skipped.
     package init(_ value: JSONValue) throws(RequestFailure) {
         var latitude: Double?
         var longitude: Double?

@@ -1,7 +1,7 @@
 import JSONBytes
 
 extension ReferenceValue {
-    /// Reads the object of web-services.md §4.5; without action it is `NONE`, without zone that of the record.
+    /// Reads the object of docs/web-services.md §4.5; without action it is `NONE`, without zone that of the record.
     package init(_ value: JSONValue) throws(RequestFailure) {
         var recordName: String?
         var action = Action.none

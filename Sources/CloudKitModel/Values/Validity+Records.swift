@@ -4,7 +4,7 @@ package enum Validity {
     package static let nameLengthMax = 255
     /// Bytes of a record without those of its assets (B-LIM-05).
     package static let recordBytesMax = 1_048_576
-    /// The record type of shares, whose own field names have a dot (web-services.md §10.1).
+    /// The record type of shares, whose own field names have a dot (docs/web-services.md §10.1).
     package static let shareRecordType = "cloudkit.share"
 
     /// A record name: 1 to 255 ASCII characters (B-LIM-11).
@@ -21,7 +21,7 @@ package enum Validity {
 
     /// A record type: a letter, then letters, digits and `_` (B-LIM-13); `cloudkit.share` is the system's.
     ///
-    /// - Throws: `typeNotFound`, as for a type that does not exist: so does the live service (web-services.md §5.3).
+    /// - Throws: `typeNotFound`, as for a type that does not exist: so does the live service (docs/web-services.md §5.3).
     package static func recordType(_ name: String) throws(RequestFailure) {
         guard isIdentifier(name) || name == shareRecordType else {
             throw RequestFailure(

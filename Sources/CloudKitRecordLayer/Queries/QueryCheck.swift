@@ -206,7 +206,7 @@ extension QueryKey {
 
 extension FieldValue {
     /// The value as one of a field's type: whole numbers are doubles and times too, and a name is a reference, since a
-    /// filter's value may come without a tag (web-services.md §4.1, §6.4).
+    /// filter's value may come without a tag (docs/web-services.md §4.1, §6.4).
     ///
     /// - Throws: `badRequest`, `Invalid value, expected type X.`
     fileprivate func fitted(to base: FieldType.Base) throws(RequestFailure) -> FieldValue {

@@ -47,7 +47,7 @@ package enum FieldFit: Hashable, Sendable {
         } else if let fitting = field.coerced(to: defined) {
             self = .fits(fitting)
         } else if field.type.isEncrypted, !defined.isEncrypted {
-            // B-ENC-03; web-services.md §4.3.
+            // B-ENC-03; docs/web-services.md §4.3.
             self = .refuse(
                 RequestFailure(
                     .schemaMismatch, "Attempt to save encrypted data in non encrypted field type",

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Computes the `fileChecksum` of web services while a file goes by (web-services.md §7): base 64 of 01 and SHA-1 of a
+/// Computes the `fileChecksum` of web services while a file goes by (docs/web-services.md §7): base 64 of 01 and SHA-1 of a
 /// salt and the file, 28 characters.
 ///
 /// It tells files apart; what nobody may forge is proven by receipts and by seals of the client.

@@ -16,7 +16,7 @@ struct AssetDrafting: Sendable {
     /// The fields with every asset bound to its file, in the stored form.
     ///
     /// An asset without a receipt has to be one that the same field of the record holds, known by its checksum
-    /// (web-services.md §7); what the client says of its key wins.
+    /// (docs/web-services.md §7); what the client says of its key wins.
     ///
     /// - Throws: `badRequest` for an asset that came without receipt and is not held, or with a receipt for another
     ///   type of record; `assetNotAvailable` for a receipt whose time is over.

@@ -68,7 +68,7 @@ package struct AssetReception: Sendable {
     ///
     /// Repeated, it gives another receipt for the same file.
     ///
-    /// - Returns: The `singleFile` of web-services.md §7.
+    /// - Returns: The `singleFile` of docs/web-services.md §7.
     /// - Throws: `quotaExceeded` (B-AST-06); the file is gone then.
     package mutating func finish() async throws -> AssetValue {
         let asset = try await complete()

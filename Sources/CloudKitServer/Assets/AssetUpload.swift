@@ -95,7 +95,7 @@ extension RequestFailure {
     static let otherLength = RequestFailure(
         .badRequest, "the file has another length than was said before", remedy: "Begin again with another upload URL.")
 
-    /// B-LIM-10; the code is that of other sizes (web-services.md §13).
+    /// B-LIM-10; the code is that of other sizes (docs/web-services.md §13).
     static func assetTooLarge(_ bytesMax: Int64) -> RequestFailure {
         RequestFailure(
             .sizeLimitExceeded, "asset too large: it can have \(bytesMax) bytes", remedy: "Upload a smaller file.")

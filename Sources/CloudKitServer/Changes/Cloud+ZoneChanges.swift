@@ -4,7 +4,7 @@ import CloudKitRecordLayer
 extension Cloud {
     /// What changed in zones, each since its own token.
     ///
-    /// Rules B-CHG-01 to B-CHG-14, web-services.md §8.3. Zones fail one by one (B-CHG-13).
+    /// Rules B-CHG-01 to B-CHG-14, docs/web-services.md §8.3. Zones fail one by one (B-CHG-13).
     package func zoneChanges(
         _ requests: [ZoneChangesRequest], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ZoneChangesOutcome] {
@@ -199,7 +199,7 @@ extension StorageView {
 }
 
 extension RequestFailure {
-    /// B-DB-13; web-services.md §5.3.
+    /// B-DB-13; docs/web-services.md §5.3.
     static func noFeed(for surface: Caller.Surface) -> RequestFailure {
         RequestFailure(
             .badRequest,

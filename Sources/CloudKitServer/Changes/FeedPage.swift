@@ -18,7 +18,7 @@ struct FeedPage: Sendable {
     let passedOverMax: Int
     /// Deletions up to here are passed over (B-CHG-08).
     let silentDeletions: UInt64
-    /// nil: every type; deletions of any type are always told (web-services.md §8.3).
+    /// nil: every type; deletions of any type are always told (docs/web-services.md §8.3).
     let recordTypes: Set<String>?
 
     init(

@@ -7,7 +7,7 @@ package enum FeedPosition: Hashable, Sendable {
     case forward(after: UInt64, baseline: UInt64)
     /// Newest change first, before `version` and after `floor`; then forward from `top`.
     case backward(before: UInt64, floor: UInt64, top: UInt64)
-    /// Nothing to tell, whatever there is (web-services.md §8.3).
+    /// Nothing to tell, whatever there is (docs/web-services.md §8.3).
     case caughtUp
     case refuse(RequestFailure)
 

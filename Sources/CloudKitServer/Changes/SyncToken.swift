@@ -123,7 +123,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension RequestFailure {
-    /// web-services.md §5.3.
+    /// docs/web-services.md §5.3.
     static let unknownToken = RequestFailure(
         .badRequest, "Unknown sync continuation type", remedy: "Fetch without a token.")
 

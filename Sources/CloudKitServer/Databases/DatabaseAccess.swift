@@ -61,7 +61,7 @@ extension RequestFailure {
     static let notSignedIn = RequestFailure(
         .authenticationRequired, "request needs authorization", remedy: "Sign in.")
 
-    /// web-services.md §1.1.
+    /// docs/web-services.md §1.1.
     static func notApplicable(in scope: DatabaseScope) -> RequestFailure {
         RequestFailure(
             .badRequest, "endpoint not applicable in the database type '\(scope.word)db'",

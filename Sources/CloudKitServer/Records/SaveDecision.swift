@@ -20,7 +20,7 @@ package enum SaveDecision: Hashable, Sendable {
 
     /// Weighs what was sent with a record against what its zone holds.
     ///
-    /// Rules B-SAV-01 to B-SAV-06, B-BAT-12, B-REC-10, and the table of web-services.md §6.1.
+    /// Rules B-SAV-01 to B-SAV-06, B-BAT-12, B-REC-10, and the table of docs/web-services.md §6.1.
     ///
     /// - Parameters:
     ///   - kind: A verb that saves.

@@ -175,7 +175,7 @@ extension RequestFailure {
         .alreadyShared, "the record is shared already, or would share what is shared already",
         remedy: "Change the share that there is, or stop it first.")
 
-    /// web-services.md §10.1.
+    /// docs/web-services.md §10.1.
     static let noRecordToShare = RequestFailure(
         .itemNotFound, "Cannot share - no such record exists to share", remedy: "Save the record first.")
 }

@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension AssetUploadRequest {
-    /// Reads the body of `assets/upload` (web-services.md §7).
+    /// Reads the body of `assets/upload` (docs/web-services.md §7).
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
@@ -122,7 +122,7 @@ extension AssetValue {
         }
     }
 
-    /// The dictionary of web-services.md §7.
+    /// The dictionary of docs/web-services.md §7.
     var wireJSON: [UInt8] {
         var json: [UInt8] = []
         append(to: &json)

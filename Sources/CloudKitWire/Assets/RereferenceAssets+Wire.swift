@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension RereferenceAssetsRequest {
-    /// Reads the body of `assets/rereference` (web-services.md §7).
+    /// Reads the body of `assets/rereference` (docs/web-services.md §7).
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

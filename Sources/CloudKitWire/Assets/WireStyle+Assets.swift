@@ -2,7 +2,7 @@ import CloudKitModel
 
 extension WireStyle {
     /// A field of assets as an answer shows it: with the place to download each from, without what is the server's own
-    /// (web-services.md §7).
+    /// (docs/web-services.md §7).
     func json(ofAssets field: Field) -> [UInt8] {
         do throws(RequestFailure) {
             return try field.with(try field.assets().map(answered)).json

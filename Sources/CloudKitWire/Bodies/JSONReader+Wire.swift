@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 import TextEncodings
 
-/// The elements of bodies. In all of them null means absent (web-services.md §1.2).
+/// The elements of bodies. In all of them null means absent (docs/web-services.md §1.2).
 extension JSONReader {
     mutating func stringIfAny() throws(JSONError) -> String? { try readNull() ? nil : try string() }
 

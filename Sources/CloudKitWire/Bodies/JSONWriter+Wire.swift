@@ -48,7 +48,7 @@ extension JSONWriter {
         zoneID.write(to: &self)
     }
 
-    /// The zone ID of an answer (web-services.md §3.1).
+    /// The zone ID of an answer (docs/web-services.md §3.1).
     mutating func zoneID(_ zoneID: ZoneID, style: WireStyle) {
         beginObject()
         key("zoneName")

@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// Prints records of answers (web-services.md §3.2), splicing the stored JSON of their fields.
+/// Prints records of answers (docs/web-services.md §3.2), splicing the stored JSON of their fields.
 struct RecordPrinter {
     let style: WireStyle
     private let desiredKeys: Set<String>?
@@ -136,7 +136,7 @@ struct RecordPrinter {
         }
     }
 
-    /// Writes an entry of a feed; a tombstone always has its keys (web-services.md §8.3).
+    /// Writes an entry of a feed; a tombstone always has its keys (docs/web-services.md §8.3).
     mutating func write(_ event: RecordChangeEvent, to writer: inout JSONWriter) {
         switch event {
         case .changed(let record): write(record, to: &writer)

@@ -44,7 +44,7 @@ extension RequestFailure {
         .internalError, "The server's answer could not be read.",
         remedy: "Check that the endpoint is a CloudKit server and its version fits this client.")
 
-    /// Something unexpected at a place of the body; the words are those of the live service (web-services.md §5.3).
+    /// Something unexpected at a place of the body; the words are those of the live service (docs/web-services.md §5.3).
     static func unexpectedInput(_ error: JSONError, in body: [UInt8]) -> RequestFailure {
         let (line, column) = error.position(in: body)
         return RequestFailure(

@@ -16,7 +16,7 @@ package struct WireStyle: Sendable {
     package var caller: UserID?
     /// The UUID of the request, for error items and error objects.
     package var requestUUID: String
-    /// Whether INT64 and DOUBLE values are printed as strings (web-services.md §4.4).
+    /// Whether INT64 and DOUBLE values are printed as strings (docs/web-services.md §4.4).
     package var numbersAsStrings: Bool
     /// The fields to print; nil: all, empty: none.
     package var desiredKeys: [String]?

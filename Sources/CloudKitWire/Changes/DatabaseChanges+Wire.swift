@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension DatabaseChangesRequest {
-    /// Reads the body of `changes/database` (web-services.md §8.4).
+    /// Reads the body of `changes/database` (docs/web-services.md §8.4).
     ///
     /// - Throws: `badRequest`; `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

@@ -90,7 +90,7 @@ extension RecordChangeEvent {
 }
 
 extension ZoneChangesPage {
-    /// Prints the answer of the old `records/changes` (web-services.md §8.5).
+    /// Prints the answer of the old `records/changes` (docs/web-services.md §8.5).
     package func legacyWireAnswer(style: WireStyle, answering request: ZoneChangesRequest? = nil) -> [UInt8] {
         let style = style.wanting(request?.desiredKeys, numbersAsStrings: request?.numbersAsStrings ?? false)
         var writer = JSONWriter(capacity: capacity)
@@ -102,7 +102,7 @@ extension ZoneChangesPage {
 
     fileprivate var capacity: Int { events.reduce(512) { $0 + $1.capacity } }
 
-    /// Clients require both `syncToken` and `moreComing`, always (web-services.md §14).
+    /// Clients require both `syncToken` and `moreComing`, always (docs/web-services.md §8.3).
     fileprivate func writeKeys(to writer: inout JSONWriter, style: WireStyle) {
         var printer = RecordPrinter(style: style)
         writer.key("records")

@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension Array where Element == ZoneChangesRequest {
-    /// Reads the body of `changes/zone` (web-services.md §8.3): per-zone keys at the top level are defaults.
+    /// Reads the body of `changes/zone` (docs/web-services.md §8.3): per-zone keys at the top level are defaults.
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
@@ -38,7 +38,7 @@ extension Array where Element == ZoneChangesRequest {
 }
 
 extension ZoneChangesRequest {
-    /// Reads the body of the old `records/changes` (web-services.md §8.5).
+    /// Reads the body of the old `records/changes` (docs/web-services.md §8.5).
     ///
     /// - Throws: `badRequest`; `sizeLimitExceeded` beyond `limits`.
     package init(legacyWire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

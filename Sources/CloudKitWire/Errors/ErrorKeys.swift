@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// The keys of an error item or error object, gathered while it is read (web-services.md §3.4, §5.1).
+/// The keys of an error item or error object, gathered while it is read (docs/web-services.md §3.4, §5.1).
 struct ErrorKeys {
     var word: String?
     var reason: String?

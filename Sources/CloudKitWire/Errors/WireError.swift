@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// The error object that answers a whole request (web-services.md §5.1).
+/// The error object that answers a whole request (docs/web-services.md §5.1).
 package struct WireError: Hashable, Sendable {
     /// The failure that the error reports.
     package var failure: RequestFailure

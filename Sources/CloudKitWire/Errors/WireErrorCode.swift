@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// The error codes of web services: these fourteen, because clients do not survive others (web-services.md §5.1).
+/// The error codes of web services: these fourteen, because clients do not survive others (docs/web-services.md §5.1).
 package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
     case accessDenied = "ACCESS_DENIED"
     case atomicError = "ATOMIC_ERROR"
@@ -101,7 +101,7 @@ extension RequestFailure.Code {
             ?? known?.likelyCode ?? .internalError
     }
 
-    /// The code for words that other servers are said to send (web-services.md §5.1) and ours never does.
+    /// The code for words that other servers are said to send (docs/web-services.md §5.1) and ours never does.
     private init(foreignWord word: String?) {
         switch word {
         case "ZONE_BUSY": self = .zoneBusy

@@ -3,7 +3,7 @@ import JSONBytes
 
 /// The answer of a long poll to our own SDK: all waiting notifications, and the position that confirms them.
 package struct LongPollAnswer: Hashable, Sendable {
-    /// One JSON object each (web-services.md §12.3), oldest first.
+    /// One JSON object each (docs/web-services.md §12.3), oldest first.
     package var payloads: [[UInt8]]
     /// Opaque; sent back once the notifications are in the app's hands.
     package var position: String

@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// The body and answer of `tokens/create` (web-services.md §12.1).
+/// The body and answer of `tokens/create` (docs/web-services.md §12.1).
 package struct PushTokenAnswer: Hashable, Sendable {
     /// Base 64.
     package var token: String
@@ -45,7 +45,7 @@ package struct PushTokenAnswer: Hashable, Sendable {
     }
 }
 
-/// The body of `tokens/create`, `tokens/register` and `tokens/delete` (web-services.md §12.1, docs/web-push.md).
+/// The body of `tokens/create`, `tokens/register` and `tokens/delete` (docs/web-services.md §12.1, docs/web-push.md).
 package struct PushTokenRequest: Hashable, Sendable {
     /// `development` or `production`.
     package var service: String?

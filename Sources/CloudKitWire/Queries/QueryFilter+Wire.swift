@@ -36,7 +36,7 @@ extension QueryFilter {
     private func readValue(_ value: JSONValue?, tag: FieldType?) throws -> FieldValue {
         guard let value, !value.isNull else { throw RequestFailure.unexpectedInput }
         let needsTag = comparator == .in || comparator == .notIn
-        // The live service reads a list only if its type is given (web-services.md §6.4).
+        // The live service reads a list only if its type is given (docs/web-services.md §6.4).
         if needsTag, value.kind != .array || tag == nil { throw RequestFailure.unexpectedInput }
         if case .system(let field) = key { return try field.value(value) }
         return try FieldValue(value, type: try tag ?? FieldType(guessedFrom: value))

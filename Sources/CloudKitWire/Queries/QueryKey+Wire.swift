@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension QueryKey {
-    /// Reads the name of a key: either name of an attribute counts under either JSON key (web-services.md §6.4).
+    /// Reads the name of a key: either name of an attribute counts under either JSON key (docs/web-services.md §6.4).
     init(name: String) {
         if let system = SystemField(rawValue: name) {
             self = .system(system)

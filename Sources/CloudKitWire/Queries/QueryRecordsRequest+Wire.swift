@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension QueryRecordsRequest {
-    /// Reads the body of `records/query` (web-services.md §6.4).
+    /// Reads the body of `records/query` (docs/web-services.md §6.4).
     ///
     /// - Throws: `badRequest`; `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension LookupRecordsRequest {
-    /// Reads the body of `records/lookup` (web-services.md §6.3).
+    /// Reads the body of `records/lookup` (docs/web-services.md §6.3).
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

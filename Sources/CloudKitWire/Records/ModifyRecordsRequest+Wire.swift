@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension ModifyRecordsRequest {
-    /// Reads the body of `records/modify` (web-services.md §6.1).
+    /// Reads the body of `records/modify` (docs/web-services.md §6.1).
     ///
     /// - Throws: `badRequest` for the whole request: something unexpected, a value that is not of its type, `update`,
     ///   `replace` or `delete` without change tag, two operations on one record. `itemLimitExceeded`,
@@ -126,7 +126,7 @@ extension RecordOperation {
 }
 
 extension RecordChange {
-    /// Reads the record of an operation (web-services.md §3.3); returns the zone that it names.
+    /// Reads the record of an operation (docs/web-services.md §3.3); returns the zone that it names.
     fileprivate mutating func read(_ reader: inout JSONReader) throws -> ZoneID? {
         var zone: ZoneID?
         var sharing = ShareChangeReading()
@@ -150,7 +150,7 @@ extension RecordChange {
         return zone
     }
 
-    /// WSR writes the type of shares with a capital letter; the live service does not (web-services.md §10.1).
+    /// Apple's reference writes the type of shares with a capital letter; the live service does not (docs/web-services.md §10.1).
     private static func canonicalType(_ name: String) -> String {
         name == "cloudKit.share" ? Validity.shareRecordType : name
     }
@@ -197,7 +197,7 @@ extension FieldChange {
 }
 
 extension ParentChange {
-    /// null removes the parent (web-services.md §6.2).
+    /// null removes the parent (docs/web-services.md §6.2).
     fileprivate init(reading reader: inout JSONReader) throws {
         if try reader.readNull() {
             self = .remove

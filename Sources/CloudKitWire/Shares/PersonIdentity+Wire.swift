@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// People as shares name them: web-services.md §3.5, and what the native surface adds, `hasiCloudAccount` and
+/// People as shares name them: docs/web-services.md §3.5, and what the native surface adds, `hasiCloudAccount` and
 /// `publicIdentity`.
 extension PersonIdentity {
     func write(to writer: inout JSONWriter, style: WireStyle) {

@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// The keys that a share's record has besides those of every record (web-services.md §10.1).
+/// The keys that a share's record has besides those of every record (docs/web-services.md §10.1).
 ///
 /// The native surface adds `rootRecordName`, `allowsAccessRequests`, `shareKeys`, and to participants `keyEpoch`,
 /// `keyIdentity`, `grantEpoch`, `dateAdded`, `isApprovedRequester`, `oneTimeShortGUID`.

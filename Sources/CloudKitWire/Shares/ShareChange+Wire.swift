@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// The keys of a share in a request, among the keys of its record (web-services.md §10.1).
+/// The keys of a share in a request, among the keys of its record (docs/web-services.md §10.1).
 ///
 /// The native surface adds `allowsAccessRequests`, `deniedRequesters`, `blockedIdentities`, `unblockedIdentities` (arrays of
 /// user record names), `shareKeys`, and to participants `oneTime`.

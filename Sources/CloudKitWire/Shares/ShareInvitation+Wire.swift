@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension Array where Element == ShareInvitationRequest {
-    /// Reads the body of `records/resolve`, `records/accept` and `shares/requestAccess` (web-services.md §10.2).
+    /// Reads the body of `records/resolve`, `records/accept` and `shares/requestAccess` (docs/web-services.md §10.2).
     ///
     /// A GUID may come as `{"value": …}` or as a bare text; a whole link is cut down to its GUID.
     ///

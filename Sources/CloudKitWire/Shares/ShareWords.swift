@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// The words of web-services.md §10.1; both documented sets are read, WSR's are written.
+/// The words of docs/web-services.md §10.1; both documented sets are read, those of Apple's reference are written.
 extension ParticipantRole {
     var wireWord: StaticString {
         switch self {

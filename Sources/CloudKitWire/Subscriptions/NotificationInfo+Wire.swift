@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSONBytes
 
-/// Keys beyond web-services.md §9 (titles, subtitles, mutable content, collapse identifier) go by the names of the
+/// Keys beyond docs/web-services.md §9 (titles, subtitles, mutable content, collapse identifier) go by the names of the
 /// framework.
 extension NotificationInfo {
     init(reading reader: inout JSONReader) throws {

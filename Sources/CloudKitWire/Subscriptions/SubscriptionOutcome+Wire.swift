@@ -44,7 +44,7 @@ extension SubscriptionOutcome {
         if let failure = error.failure {
             self = .failed(id: keys.id ?? "", failure)
         } else {
-            // A deleted one is echoed by its identifier only (web-services.md §9).
+            // A deleted one is echoed by its identifier only (docs/web-services.md §9).
             self = isWhole ? .subscription(try keys.subscription()) : .deleted(id: keys.id ?? "")
         }
     }

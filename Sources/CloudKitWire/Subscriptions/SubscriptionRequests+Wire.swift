@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension Array where Element == SubscriptionOperation {
-    /// Reads the body of `subscriptions/modify` (web-services.md §9).
+    /// Reads the body of `subscriptions/modify` (docs/web-services.md §9).
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

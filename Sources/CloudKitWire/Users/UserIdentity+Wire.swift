@@ -3,7 +3,7 @@ import JSONBytes
 
 extension UserIdentity {
     /// Prints the answer of `users/caller`: the identity bare, and again in `users`, since clients read the one or the
-    /// other (web-services.md §11).
+    /// other (docs/web-services.md §11).
     package func wireAnswer() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

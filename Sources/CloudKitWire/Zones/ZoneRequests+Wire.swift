@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension Array where Element == ZoneID {
-    /// Reads the body of `zones/lookup`: bare zone IDs or `{"zoneID": {…}}` (web-services.md §8.2).
+    /// Reads the body of `zones/lookup`: bare zone IDs or `{"zoneID": {…}}` (docs/web-services.md §8.2).
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
@@ -16,7 +16,7 @@ extension Array where Element == ZoneID {
 }
 
 extension Array where Element == ZoneOperation {
-    /// Reads the body of `zones/modify` (web-services.md §8.2).
+    /// Reads the body of `zones/modify` (docs/web-services.md §8.2).
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

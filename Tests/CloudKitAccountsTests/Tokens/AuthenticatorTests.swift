@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import Testing
 
-/// Who is let in, and as whom (web-services.md §2.1, §2.2).
+/// Who is let in, and as whom (docs/web-services.md §2.1, §2.2).
 struct AuthenticatorTests {
     let people = TestAccounts()
 

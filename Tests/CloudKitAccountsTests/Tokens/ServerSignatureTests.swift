@@ -4,7 +4,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Signed requests (web-services.md §2.4).
+/// Signed requests (docs/web-services.md §2.4).
 struct ServerSignatureTests {
     static let publicKey = """
         -----BEGIN PUBLIC KEY-----

@@ -12,7 +12,7 @@ indirect enum JSONTree {
         self = tree
     }
 
-    /// Whether it is an array or an object with something in it.
+    /// True for an array or object that is not empty.
     private var isFilled: Bool {
         switch self {
         case .scalar: false

@@ -7,14 +7,14 @@ import OrderedStore
 import SeededChance
 import Synchronization
 
-/// A cloud of which every byte is the same in every run: a clock that moves a second with each request, chance that begins
-/// again with each request, a fixed secret, an address of its own.
+/// A cloud of which every byte is the same in every run: its clock moves a second with each request, its random bytes depend
+/// on the number of the request alone, and its secret and address are fixed.
 struct ScriptedCloud {
     private let cloud: TestCloud
     private let chance: RepeatedChance
     private let store: ListedStore
     private var requests: UInt64 = 0
-    /// What stands behind the names of scripts.
+    /// The values of the names that scripts use.
     private(set) var values: [String: String] = [:]
 
     static let address = "https://cloud.example.com"
@@ -27,7 +27,7 @@ struct ScriptedCloud {
         let chance = RepeatedChance()
         let store = ListedStore()
         let random: @Sendable (Int) -> [UInt8] = { chance.bytes($0) }
-        // Short: the next request waits for what is carried after a rest.
+        // Short, because the next request waits for notifications that are delivered after a rest.
         let rest: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: min($0, .milliseconds(5))) }
         try await TestCloud.run(
             CloudConfiguration(port: 0, publicURL: address, courierHold: .zero), store: store, rounds: 10,
@@ -71,7 +71,7 @@ struct ScriptedCloud {
             headers["X-Apple-CloudKit-Request-SignatureV1"] = try Self.signature(of: target, body, date)
         }
         var answer = try await cloud.client.send(step.method, target, body: body, headers: headers)
-        // The one thing that no clock or chance of ours decides.
+        // The only value that neither the clock nor the fixed random bytes decide.
         if let uuid = answer.headers["x-apple-request-uuid"] { answer.body = answer.body.replacing(uuid, with: "UUID") }
         for keep in step.keeps {
             guard let value = keep.value(in: answer) else { throw ScriptError.noValue("\(keep.path): \(answer.body)") }
@@ -91,7 +91,8 @@ struct ScriptedCloud {
         return text
     }
 
-    /// What follows on its own is the carrying of notifications, and jobs of it stand in the store until they are done.
+    /// Waits until notifications have reached their receivers' partitions: the only work that goes on after an answer, and
+    /// the store holds its jobs until they are done.
     private func settle() async throws {
         for _ in 0..<10_000 {
             if try await store.entries().allSatisfy({ $0.key.first != Self.carriedNotification }) { return }
@@ -114,7 +115,7 @@ struct ScriptedCloud {
     func entries() async throws -> [ListedStore.StoredEntry] { try await store.entries() }
 }
 
-/// Chance that is the same after the same number of requests, whatever earlier ones drew.
+/// Random bytes that depend on the number of the request, not on how many the requests before it took.
 final class RepeatedChance: Sendable {
     private let generator = Mutex(SplitMix64(seed: 0))
 
@@ -127,7 +128,7 @@ final class RepeatedChance: Sendable {
     }
 }
 
-/// A store in memory that knows its partitions.
+/// A store in memory that lists its partitions.
 final class ListedStore: OrderedStore {
     struct StoredEntry: Sendable {
         var partition: String

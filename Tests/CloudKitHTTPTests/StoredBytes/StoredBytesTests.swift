@@ -3,13 +3,13 @@ import Testing
 
 /// Every byte that a cloud stores and answers for a fixed series of requests, compared with files in `Golden`.
 ///
-/// What the requests are stands in `scenario.http`. `answers.txt` holds their answers, `store.txt` everything that is stored
-/// at the end. A byte that changes here is one that clouds in use would not understand, or that clients would see: such a
+/// `scenario.http` holds the requests, `answers.txt` their answers, and `store.txt` every key and value that is stored at the
+/// end. A byte that changes here is one that clouds in use would not understand, or that clients would see: such a
 /// change is made on purpose or not at all. `WELKIN_RECORD=1` writes the two files again.
 struct StoredBytesTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
 
-    /// Whether files are written instead of compared.
+    /// True if files are written instead of compared.
     static var isRecording: Bool { ProcessInfo.processInfo.environment["WELKIN_RECORD"] != nil }
 
     @Test func `stored bytes and answers are those of the golden files`() async throws {

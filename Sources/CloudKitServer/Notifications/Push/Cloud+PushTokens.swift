@@ -17,7 +17,7 @@ extension Cloud {
     /// Gives a device of the caller a token for the caller's notifications in one container.
     ///
     /// A device that comes back under the identifier it chose before goes on where it was; a new one hears of what happens
-    /// from now on (web-services.md §12.1). A user has `pushTokensMax` of them: of more, the one longest unseen goes. The same holds
+    /// from now on (docs/web-services.md §12.1). A user has `pushTokensMax` of them: of more, the one longest unseen goes. The same holds
     /// for those that a push service sends to, `pushAddressesMax` of them; an address is registered once, whoever names it last.
     ///
     /// - Parameters:
@@ -52,7 +52,7 @@ extension Cloud {
         return try registration(token, address, position, isPushed: made.destination != nil)
     }
 
-    /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (web-services.md §12.1).
+    /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (docs/web-services.md §12.1).
     ///
     /// - Parameter push: Another address, or the same; nil: it stays as it was.
     package func registerPushToken(

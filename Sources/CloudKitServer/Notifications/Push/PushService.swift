@@ -42,7 +42,7 @@ package struct PushAddress: Hashable, Sendable {
 
 /// One notification for one device.
 package struct PushMessage: Hashable, Sendable {
-    /// JSON (web-services.md §12.3), at most `PushNotification.payloadBytesMax`.
+    /// JSON (docs/web-services.md §12.3), at most `PushNotification.payloadBytesMax`.
     package var payload: [UInt8]
     /// Whether a person gets to see or hear it; otherwise it wakes the app, which can wait (B-PSH-03).
     package var isVisible: Bool
