@@ -73,7 +73,7 @@ extension Array where Element == RecordOutcome {
 }
 
 extension WireStyle {
-    /// The style with what a request says about its answer; what it leaves open stays.
+    /// Returns the style with the options of a request; options that it leaves open stay.
     func wanting(_ keys: [String]?, numbersAsStrings: Bool) -> WireStyle {
         var style = self
         style.desiredKeys = keys ?? desiredKeys
