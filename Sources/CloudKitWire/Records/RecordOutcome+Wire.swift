@@ -61,7 +61,7 @@ extension Array where Element == RecordOutcome {
             try reader.object { reader, key in
                 guard key == "records" else { return try reader.skipValue() }
                 try reader.array { reader in
-                    guard let outcome = try RecordItem(reading: &reader, zoneID: zoneID).outcome else {
+                    guard let outcome = try RecordAnswerItem(reading: &reader, zoneID: zoneID).outcome else {
                         throw RequestFailure.unreadableAnswer
                     }
                     outcomes.append(outcome)
