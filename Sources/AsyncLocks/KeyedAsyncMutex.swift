@@ -14,7 +14,7 @@ package final class KeyedAsyncMutex<Key: Hashable & Sendable>: Sendable {
         return try await body()
     }
 
-    /// How many keys are held, for tests.
+    /// The number of keys that are held, for tests.
     var heldCount: Int { queues.withLock { $0.count } }
 
     private func lock(_ key: Key) async {

@@ -20,7 +20,7 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let speed: CLLocationSpeed
     /// The accuracy of the speed in metres per second; negative if unknown.
     public let speedAccuracy: CLLocationSpeedAccuracy
-    /// When the location was measured.
+    /// The time of the measurement.
     public let timestamp: Date
 
     /// Metres above the WGS 84 ellipsoid. Without a geoid model this is the altitude.

@@ -29,7 +29,7 @@ package struct FileID: Hashable, Sendable, CustomStringConvertible {
         return stride(from: 0, to: values.count - 1, by: 2).map { values[$0] << 4 | values[$0 + 1] }
     }
 
-    /// Which of 256 folders the file lies in: its last byte.
+    /// The number of the file's folder, one of 256: its last byte.
     package var folder: UInt8 { bytes.last ?? 0 }
 
     /// A textual form of the value, for logs and debugging.

@@ -1,4 +1,4 @@
-/// A store of files beside the ordered store: large bytes that are written once, in order, and then only read.
+/// A store of files next to the ordered store: large bytes that are written once, in order, and then only read.
 ///
 /// A file begins as a *draft* that grows at its end, and is *sealed* once: a sealed file never changes and is complete
 /// and durable, also after `kill -9` at any instruction; until then it is absent. Nothing here holds a file in memory.
@@ -52,7 +52,7 @@ package struct FileEntry: Hashable, Sendable {
     package var id: FileID
     /// Bytes.
     package var length: Int64
-    /// When it was last written to or sealed, milliseconds since 1970.
+    /// The time of the last write or of sealing, in milliseconds since 1970.
     package var modified: Int64
 
     /// Creates a value with the given properties.

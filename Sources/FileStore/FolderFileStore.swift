@@ -21,11 +21,12 @@ package final class FolderFileStore: FileStore {
 
     private static let queueCount = 8
 
-    /// Opens the folder, and makes it when it is missing.
+    /// Opens the folder, and creates it when it is missing.
     ///
     /// - Parameters:
     ///   - now: Milliseconds since 1970, for the times of files.
-    ///   - before: Called before each step that changes the disk; what it throws ends the work there, as a crash would.
+    ///   - before: Called before each step that changes the disk; an error that it throws ends the work there, as a crash
+    /// would.
     /// - Throws: `FileStoreError`, `unavailable`.
     package init(
         _ path: String, now: @escaping @Sendable () -> Int64,

@@ -9,7 +9,7 @@ extension HTTPClient {
             case requestUnusable
             /// No connection was made. The request has had no effect.
             case unreachable
-            /// The other side could not prove who it is. The request has had no effect.
+            /// The other side could not prove its identity. The request has had no effect.
             case notTrusted
             /// The connection broke while the request was written. Whether it had an effect is unknown.
             case connectionLost

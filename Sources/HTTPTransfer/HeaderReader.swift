@@ -5,7 +5,7 @@ struct HeaderReader {
 
     private(set) var fields: [String: String] = [:]
     private var bytes = 0
-    /// Whether the empty line was seen: what comes now is a trailer, or the answer after an interim one.
+    /// Whether the empty line was seen: the next lines are a trailer, or the answer after an interim one.
     private(set) var isOver = false
 
     /// Takes in one line, with its line end.

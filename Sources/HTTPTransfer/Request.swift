@@ -20,7 +20,7 @@ extension HTTPClient {
         package var isLongPoll: Bool
         /// An answer with a larger body fails.
         package var answerBytesMax: Int
-        /// Which of the addresses that the host's name stands for may be connected to.
+        /// The addresses, among those that the host's name resolves to, that may be connected to.
         package var reach: Reach
 
         /// The addresses that a request may be sent to.

@@ -1,6 +1,7 @@
 import CCurl
 
-/// One request under way: libcurl's handle for it, and what has come of the answer. Lives on its loop's thread alone.
+/// One request under way: libcurl's handle for it, and the part of the answer that has arrived. Used on its loop's thread
+/// alone.
 final class Transfer {
     let pending: PendingRequest
     let handle: UnsafeMutableRawPointer
@@ -8,9 +9,9 @@ final class Transfer {
     private var header = HeaderReader()
     private var body: [UInt8] = []
     private var bytesUp: curl_off_t = 0
-    /// When something moved last.
+    /// The time of the last byte in either direction.
     private var lastSign = ContinuousClock.now
-    /// How often the request was about to be written.
+    /// The number of times that the request was about to be written.
     private var attempts = 0
     /// The reason why a callback stopped the transfer.
     private var stop: HTTPClient.Failure?
@@ -36,7 +37,7 @@ final class Transfer {
         curl_slist_free_all(lines)
     }
 
-    /// When it has been silent for too long.
+    /// The time at which it has been silent for too long.
     var due: ContinuousClock.Instant { lastSign + pending.request.patience }
 
     var progress: RequestProgress {
@@ -73,7 +74,7 @@ final class Transfer {
             ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1),
             ccurl_set_long(handle, CURLOPT_MAXAGE_CONN, Self.idleSecondsMax),
             ccurl_set_long(handle, CURLOPT_BUFFERSIZE, Self.bufferBytes),
-            // Whatever this libcurl can unpack; the bound of an answer holds for what comes out.
+            // All that this libcurl can unpack; the limit of an answer holds for the unpacked bytes.
             ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, ""),
         ]
         if let authoritiesFile { codes.append(ccurl_set_text(handle, CURLOPT_CAINFO, authoritiesFile)) }

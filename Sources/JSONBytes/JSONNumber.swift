@@ -1,4 +1,4 @@
-/// A JSON number, still in the document: what it is is decided by who asks.
+/// A JSON number, still in the document: the caller decides its type.
 ///
 /// Points into the document; use it only inside the `withJSON` that made it.
 package struct JSONNumber {
@@ -90,7 +90,7 @@ package struct JSONNumber {
         1e20, 1e21, 1e22,
     ]
 
-    /// Whether the text is the one that Swift prints for the double it stands for, or becomes it by adding `.0`.
+    /// Whether the text is the one that Swift prints for its double, or becomes it by adding `.0`.
     ///
     /// True only where that is plain to see: at most 15 digits, no exponent, no superfluous zero.
     private var isShortest: Bool {
@@ -119,7 +119,7 @@ package struct JSONNumber {
         return start[count - 1] != UInt8(ascii: "0") || count - fraction == 1
     }
 
-    /// Appends the shortest decimal that stands for the same double, `5.0` for 5; false beyond the largest finite one.
+    /// Appends the shortest decimal of the same double, `5.0` for 5; false beyond the largest finite one.
     package func appendCanonicalDouble(to output: inout [UInt8]) -> Bool {
         if isShortest {
             output.append(contentsOf: bytes)

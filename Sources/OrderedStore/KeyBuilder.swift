@@ -94,7 +94,7 @@ package struct KeyBuilder: Sendable {
     }
 }
 
-/// The first byte of an element says what it is.
+/// The first byte of an element, which is its kind.
 enum KeyCode {
     static let null: UInt8 = 0x00
     static let bytes: UInt8 = 0x01

@@ -22,7 +22,7 @@ package struct KeyRange: Hashable, Sendable {
         self.init(lower: prefix, upper: upper)
     }
 
-    /// Whether no key lies in the range.
+    /// Whether the range contains no key.
     package var isEmpty: Bool { !lower.precedes(upper) }
 
     /// Returns whether the range contains `key`.

@@ -51,7 +51,7 @@ package struct SortedMap<Value: Sendable>: Sendable {
         }
     }
 
-    /// Whether a key lies in `range`.
+    /// Returns whether there is a key in `range`.
     package func holdsKey(in range: KeyRange) -> Bool {
         let position = firstPosition(from: range.lower)
         return position.chunk < chunks.count && chunks[position.chunk].keys[position.offset].precedes(range.upper)

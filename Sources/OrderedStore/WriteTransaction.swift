@@ -1,4 +1,4 @@
-/// One state of some partitions, and what is to become of them: writes are kept here, seen by the transaction's own
+/// One state of some partitions, and the changes to them: writes are kept here, seen by the transaction's own
 /// reads, and applied by the engine when the body has returned.
 ///
 /// The first partition named is home; keys given without a partition belong to it.

@@ -1,7 +1,7 @@
 import OrderedStore
 import Synchronization
 
-/// Moves what the write-ahead log holds into the file, beside the writer as far as that goes.
+/// Moves the content of the write-ahead log into the file, concurrently with the writer as far as possible.
 ///
 /// The bulk is moved by a connection and a thread of its own while commits go on. What was committed meanwhile is
 /// little; the writer moves that itself, so that the log can start over and does not grow without end.
@@ -40,7 +40,7 @@ final class Checkpointer: Sendable {
 
     /// Called by the writer after each commit, when its callers have been answered.
     ///
-    /// Nothing is lost when a checkpoint fails: the log keeps what it holds, and a later one tries again.
+    /// Nothing is lost when a checkpoint fails: the log keeps its content, and a later one tries again.
     func noteCommit(on writer: Connection) {
         guard let pages = try? writer.use({ handle in handle.logPageCount }) else { return }
         let isWritersTurn = state.withLock { state in

@@ -36,7 +36,7 @@ final class Connection: Sendable {
     }
 }
 
-/// One state of the store: of a reader's transaction, or of the writer's with what was written in it before.
+/// One state of the store: of a reader's transaction, or of the writer's with its earlier writes.
 struct SQLiteSnapshot: Snapshot {
     let connection: Connection
     /// The turn of the connection that this snapshot lives as long as.

@@ -65,7 +65,7 @@ struct Handle: ~Copyable {
         logPages.deallocate()
     }
 
-    /// Lets go of the file; what is asked later fails with `closed`.
+    /// Closes the file; later calls fail with `closed`.
     mutating func close() {
         for statement in statements { sqlite3_finalize(statement) }
         statements = [OpaquePointer?](repeating: nil, count: statements.count)
@@ -205,7 +205,7 @@ extension Handle {
 // MARK: Partitions
 
 extension Handle {
-    /// The number that stands for a partition in the file; nil while nothing was ever written to it.
+    /// Returns the number of a partition in the file; nil while nothing was ever written to it.
     mutating func id(of partition: Partition) throws(StoreError) -> Int64? {
         if let last = lastPartition, last.partition == partition { return last.id }
         if let id = newPartitions[partition] { return id }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The numbers of partitions known to be in the file, shared by all connections.
 ///
-/// A partition's row is never changed or removed, by whatever process, so what is known stays right.
+/// A partition's row is never changed or removed, by any process, so known numbers stay right.
 final class PartitionIDs: Sendable {
     private let known = Mutex<[Partition: Int64]>([:])
 

@@ -23,7 +23,7 @@ enum SQLQuery: Int, CaseIterable {
         case .scanBack:
             "SELECT key, value FROM entries WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC"
         case .setInline:
-            // An entry whose content lies apart is left alone: the content must go first.
+            // An entry whose content is stored apart is left alone: the content must be deleted first.
             """
             INSERT INTO entries(partition, key, value) VALUES(?1, ?2, ?3)
             ON CONFLICT(partition, key) DO UPDATE SET value = excluded.value WHERE typeof(entries.value) = 'blob'

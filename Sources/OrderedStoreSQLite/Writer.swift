@@ -189,7 +189,7 @@ extension Writer {
         let start = now()
         do throws(StoreError) {
             try connection.use { (handle) throws(StoreError) in
-                // Some failures of reading end the transaction, and with it what was applied.
+                // Some failures of reading end the transaction, and with it the applied writes.
                 if !handle.isInTransaction { throw .batchLost }
                 try handle.commit()
             }

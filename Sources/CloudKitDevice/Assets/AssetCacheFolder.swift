@@ -29,9 +29,9 @@ package struct AssetCacheFolder: Sendable {
     /// A day.
     private static let partialAgeMax: Int64 = 86_400
 
-    /// Takes away what is too old or too much, and what processes that are gone have left.
+    /// Removes files that are too old or too many, and those that ended processes have left.
     ///
-    /// A file that an asset stands for stays readable: the asset has a link of its own.
+    /// A file that an asset refers to stays readable: the asset has a link of its own.
     ///
     /// - Parameter now: Seconds since 1970.
     package func clean(now: Int64) throws(FileFailure) {

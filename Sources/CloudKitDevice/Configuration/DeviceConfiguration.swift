@@ -48,7 +48,7 @@ package struct DeviceConfiguration: Hashable, Sendable {
 
     /// The API token for a container; nil where none is configured.
     ///
-    /// A single `apiToken` without a `container` beside it serves any container.
+    /// A single `apiToken` without a `container` serves any container.
     package func apiToken(for container: String) -> String? {
         if let token = apiTokens[container] { return token }
         return self.container == nil || self.container == container ? apiToken : nil
@@ -95,7 +95,7 @@ extension DeviceConfiguration {
         variables.setting("HOME") ?? NSHomeDirectory()
     }
 
-    /// Checks an endpoint and brings it into the form without a slash at the end.
+    /// Checks an endpoint and returns it without a slash at the end.
     ///
     /// Credentials travel with every request, so plain HTTP goes to this very machine only.
     package static func validateEndpoint(_ text: String) throws(DeviceConfigurationError) -> String {
@@ -112,7 +112,7 @@ extension DeviceConfiguration {
         return String(endpoint)
     }
 
-    /// Whether what is sent to an address can only be read there.
+    /// Returns whether bytes sent to an address can only be read there.
     package static func isEncryptedOrLocal(_ url: URL) -> Bool {
         switch url.scheme?.lowercased() {
         case "https": url.host?.isEmpty == false

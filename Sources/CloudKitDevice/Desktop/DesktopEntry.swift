@@ -1,6 +1,6 @@
 /// The file by which a Linux desktop knows the program that opens links to shares (Desktop Entry Specification 1.5).
 package struct DesktopEntry: Hashable, Sendable {
-    /// The program's path, and what it is started with before the link.
+    /// The program's path, and its arguments before the link.
     package var command: [String]
 
     /// Creates a value with the given properties.

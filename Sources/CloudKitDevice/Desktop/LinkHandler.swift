@@ -38,10 +38,10 @@ package struct LinkHandler: Sendable {
         return .installed(entry: String(decoding: entry, as: UTF8.self))
     }
 
-    /// Writes both files; doing it again replaces what was written.
+    /// Writes both files; doing it again replaces them.
     ///
     /// - Parameter command: See `DesktopEntry`.
-    /// - Throws: `FileFailure`; what was there stays then.
+    /// - Throws: `FileFailure`; earlier files stay then.
     package func install(command: [String]) throws {
         var associations = try associations()
         associations.prefer(DesktopEntry.fileName, for: DesktopEntry.mimeType)

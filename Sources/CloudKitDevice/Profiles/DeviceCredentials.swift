@@ -47,7 +47,7 @@ package struct ContainerCredentials: Codable, Hashable, Sendable {
     package var webAuthToken: String
     /// The user's record name in this container (B-USR-01).
     package var userRecordName: String
-    /// When the web token was written here, milliseconds since 1970.
+    /// The time at which the web token was written here, in milliseconds since 1970.
     package var stored: Int64
     /// The lifetime of a fresh web token in milliseconds.
     package var lifetime: Int64

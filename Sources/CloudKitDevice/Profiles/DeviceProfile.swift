@@ -128,7 +128,7 @@ package final class DeviceProfile: Sendable {
         }
     }
 
-    /// Signs the device in, or replaces who was signed in.
+    /// Signs the device in; an account that was signed in is replaced.
     ///
     /// Keychains have files of their own for each device, so that whenever this stops, credentials have the keychain that
     /// belongs to them. Other devices' keychains go only when there is one to take their place.
@@ -239,7 +239,7 @@ package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConver
     package var profile: String
     /// The path of the file.
     package var path: String
-    /// The reason, for people.
+    /// The reason, for users.
     package var reason: String
 
     init(profile: String, path: String, cause: any Error) {

@@ -23,7 +23,8 @@ package enum PrivateFile {
         return try readAll(descriptor)
     }
 
-    /// The bytes of a file; when there is none, makes it with `fresh`. Of several who make it one wins, for all.
+    /// Returns the bytes of a file; when there is none, creates it with `fresh`. Of several processes that create it one
+    /// wins, for all.
     package static func readOrCreate(_ path: String, _ fresh: @autoclosure () -> [UInt8]) throws(FileFailure) -> [UInt8]
     {
         if let held = try read(path) { return held }

@@ -51,7 +51,8 @@ package struct AssetLayout: Hashable, Sendable {
         return (index == 0 ? 0 : start)..<(start + plain.count + Self.tagBytes)
     }
 
-    /// The chunk in which a byte of the sealed file lies: where a broken transfer goes on. The chunk count at the very end.
+    /// Returns the index of the chunk with a byte of the sealed file, at which a broken transfer continues; the chunk
+    /// count at the very end.
     package func chunk(atSealedOffset offset: Int) -> Int {
         guard offset < sealedSize else { return chunkCount }
         return max(0, offset - Self.header.count) / (Self.chunkBytes + Self.tagBytes)

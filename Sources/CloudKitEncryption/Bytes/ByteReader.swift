@@ -1,4 +1,4 @@
-/// Takes a format apart from front to back; what is missing is an error that names the item.
+/// Reads a format from front to back; a missing part is an error that names the item.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
     private let item: EncryptionError.Item

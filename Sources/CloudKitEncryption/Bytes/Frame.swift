@@ -1,4 +1,4 @@
-/// Bytes that say unambiguously what they are about: a purpose, then parts, each behind its length.
+/// An unambiguous encoding of a purpose and parts, each behind its length.
 ///
 /// Every associated data, every derivation's info and everything signed is a frame: no two places or purposes have the same.
 /// A part is its length in 4 bytes, big-endian, and its bytes; numbers are parts of 4 or 8 bytes, big-endian.

@@ -8,7 +8,7 @@ package struct ShareKey: Equatable, Sendable {
     package let epoch: UInt32
     let material: KeyMaterial
 
-    /// A random one, which no owner would derive; for tests of what is made with share keys.
+    /// Creates a random key, which no owner would derive; for tests.
     package init(madeFor place: RecordPlace, epoch: UInt32, random: Randomness = .system) {
         self.init(place: place, epoch: epoch, material: random.key())
     }

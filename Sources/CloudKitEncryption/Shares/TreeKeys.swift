@@ -40,7 +40,7 @@ package struct TreeKeys: Sendable {
         if key.place.zone == zone { shareKeys[Point(record: key.place.name, epoch: key.epoch)] = key }
     }
 
-    /// Opens what is wrapped for the zone's owner.
+    /// Opens wraps for the zone's owner.
     package mutating func add(_ owner: AccountIdentity) { self.owner = owner }
 
     /// Whether the keys of the zone's owner are known.
@@ -90,7 +90,7 @@ package struct TreeKeys: Sendable {
         return try unwrap(point, protection, below: below)
     }
 
-    /// A record that was not written in this epoch has a key nevertheless, for who has the zone's.
+    /// A record that was not written in this epoch has a key nevertheless, derived from the zone's.
     private func derived(_ point: Point) throws(EncryptionError) -> Outcome {
         guard let zoneKey = zoneKeys[point.epoch] else { throw .noKey(.recordKey(record: point.record)) }
         return .opened(zoneKey.recordKey(point.record))
@@ -108,7 +108,7 @@ package struct TreeKeys: Sendable {
         }
     }
 
-    /// Shares first, which need nothing else; then what is for the owner alone, then the parent.
+    /// Shares first, which need nothing else; then the owner's wrap, then the parent.
     private mutating func unwrap(
         _ point: Point, _ protection: RecordProtection, below: [Point]
     ) throws(EncryptionError) -> Outcome {

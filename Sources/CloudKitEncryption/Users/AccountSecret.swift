@@ -17,7 +17,7 @@ package struct AccountSecret: Equatable, Sendable {
     /// For this device's private files only.
     package var bytes: [UInt8] { material.bytes }
 
-    /// The form that lies with the cloud: 61 bytes.
+    /// Returns the form that the cloud stores: 61 bytes.
     /// - Parameter account: the account's id, the same for every device and at every time.
     package func sealed(
         under key: WrappingKey, account: String, random: Randomness = .system

@@ -12,7 +12,7 @@ package struct IdentityPins: Hashable, Codable, Sendable {
         "\(zone.container)/\(zone.environment)/\(user)"
     }
 
-    /// Compares with what is known of this user, or remembers what is seen for the first time.
+    /// Compares an identity with the one that is pinned for the user, or pins it when the user is seen for the first time.
     /// - Parameter user: a name that is unique on this device, as `name(of:in:)` makes it.
     /// - Returns: whether this is the first time, so that the pins have to be written.
     /// - Throws: `identityReplaced` if the user had other keys before.

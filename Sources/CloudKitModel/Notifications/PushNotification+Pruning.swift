@@ -1,6 +1,6 @@
 extension PushNotification {
-    /// Bytes of a payload: what every courier carries. Apple's service takes 4096; so does Web Push, with 103 for its encryption
-    /// (RFC 8291 §4).
+    /// Bytes of a payload: what every courier carries. Apple's service takes 4096; so does Web Push, with 103 for its
+    /// encryption (RFC 8291 §4).
     package static let payloadBytesMax = 3993
 
     /// The payload, if need be without the parts that documented order gives up first (B-PSH-07).
@@ -15,7 +15,7 @@ extension PushNotification {
         return bytes
     }
 
-    /// In the order in which they go. The texts that the documentation does not name stand beside their kin.
+    /// The parts in the order in which they are pruned. Texts that the documentation does not name follow related ones.
     private enum Part: CaseIterable {
         case fields, container, typeKeys, sound, launchImage, actionKey, body, arguments, key, badge, id, category
     }

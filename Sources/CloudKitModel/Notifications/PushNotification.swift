@@ -8,7 +8,7 @@ package struct PushNotification: Hashable, Sendable {
         case database
     }
 
-    /// A change of one record; what was pruned away is nil or empty (B-NTF-06).
+    /// A change of one record; pruned parts are nil or empty (B-NTF-06).
     package struct RecordChangeNote: Hashable, Sendable {
         /// The name of the record; nil if it was pruned away.
         package var recordName: String?

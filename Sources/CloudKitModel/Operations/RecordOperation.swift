@@ -160,7 +160,7 @@ package enum RecordOutcome: Hashable, Sendable {
 package struct RecordTombstone: Hashable, Sendable {
     /// The name of the record.
     package var recordName: String
-    /// Feeds name the type of what is gone (B-CHG-05); answers to a deletion need not.
+    /// The record type, which feeds name (B-CHG-05); answers to a deletion need not.
     package var recordType: String?
     /// The change tag of the tombstone; nil if unknown.
     package var changeTag: ChangeTag?

@@ -140,7 +140,7 @@ package struct ReferenceValue: Hashable, Sendable {
     }
 }
 
-/// The dictionary that stands for an asset (docs/web-services.md §7).
+/// The dictionary of an asset (docs/web-services.md §7).
 package struct AssetValue: Hashable, Sendable {
     /// Of the file as it was uploaded: `AZqG…`, 28 characters.
     package var fileChecksum: String
@@ -150,7 +150,7 @@ package struct AssetValue: Hashable, Sendable {
     package var wrappingKey: String?
     /// The client's own: stored and given back, never read by the server.
     package var referenceChecksum: String?
-    /// Proves an upload; needed to save what was uploaded, never in what is read.
+    /// The proof of an upload; needed to save the uploaded file, never part of an answer.
     package var receipt: String?
     /// The URL from which the file can be downloaded for some hours; only in answers.
     package var downloadURL: String?

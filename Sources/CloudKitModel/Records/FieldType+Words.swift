@@ -8,7 +8,7 @@ extension FieldType: CustomStringConvertible {
 
     /// The tag of a value in an answer (docs/web-services.md §4.2): `STRING`, `ASSETID_LIST`, `UNKNOWN_LIST`.
     ///
-    /// Of encrypted types only `ENCRYPTED_BYTES` says so in its tag; the others need `isEncrypted` beside it.
+    /// Of encrypted types only `ENCRYPTED_BYTES` says so in its tag; the others need `isEncrypted` as well.
     package var wireWord: StaticString {
         guard isList else { return isEncrypted && base == .bytes ? "ENCRYPTED_BYTES" : base.word }
         switch base {
@@ -24,7 +24,7 @@ extension FieldType: CustomStringConvertible {
         }
     }
 
-    /// Whether `isEncrypted` has to stand beside the tag.
+    /// Whether `isEncrypted` has to accompany the tag.
     package var needsEncryptedMark: Bool { isEncrypted && !(base == .bytes && !isList) }
 
     /// Reads the tag of a value: the words of docs/web-services.md §4, `ASSET` for `ASSETID`, `ENCRYPTED_` before any; nil

@@ -1,4 +1,4 @@
-/// When, by whom and from which device a record was created or last modified.
+/// The time, user and device of a record's creation or last modification.
 package struct Stamp: Hashable, Sendable {
     /// Milliseconds since 1970.
     package var timestamp: Int64

@@ -12,7 +12,7 @@ package struct Share: Hashable, Codable, Sendable {
     package var allowsAccessRequests: Bool
     /// People who asked; owner and administrators see them (B-SHN-03).
     package var requesters: [PersonIdentity]
-    /// People who may not ask; owner and administrators see them.
+    /// Users who may not ask for access; visible to owner and administrators.
     package var blocked: [PersonIdentity]
     /// nil for a share that never had keys.
     package var keys: ShareKeys?
@@ -59,7 +59,7 @@ package struct ShareChange: Hashable, Sendable {
     package var allowsAccessRequests: Bool?
     /// Requesters to be sent away; they may ask again.
     package var denied: [UserID]
-    /// People who may no longer ask; they lose their participation as well.
+    /// Users who may no longer ask for access; they lose their participation as well.
     package var blocked: [UserID]
     /// The users who are no longer blocked.
     package var unblocked: [UserID]
@@ -102,7 +102,7 @@ package struct ShareChange: Hashable, Sendable {
 
 /// One participant of a share as a client wants it.
 package struct ParticipantChange: Hashable, Sendable {
-    /// nil: known by who it is, or new.
+    /// The id of the participant; nil for one that is identified by user or address, or new.
     package var id: String?
     /// The role; nil for no change.
     package var role: ParticipantRole?

@@ -89,9 +89,9 @@ package struct RecordEvents: OptionSet, Hashable, Sendable {
 
 /// One operation of `subscriptions/modify`.
 package enum SubscriptionOperation: Hashable, Sendable {
-    /// Creates, or replaces what has the same identifier (B-SUB-05).
+    /// Creates a subscription, or replaces the one with the same identifier (B-SUB-05).
     case create(Subscription)
-    /// Replaces what has the same identifier.
+    /// Replaces the subscription with the same identifier.
     case update(Subscription)
     case delete(id: String)
 

@@ -2,7 +2,7 @@ import JSONBytes
 import TextEncodings
 
 extension Field {
-    /// A field of an encrypted type: what it holds was sealed by a device, and travels as base64 whatever its type.
+    /// Creates a field of an encrypted type: its value was sealed by a device, and travels as base64 whatever its type.
     package init(name: String, type: FieldType, sealed: [UInt8]) {
         var type = type
         type.isEncrypted = true
@@ -56,7 +56,7 @@ extension Field {
 }
 
 extension FieldType {
-    /// The types under which a device may have sealed what lies in a field of this encrypted type, the likeliest first.
+    /// The types under which a device may have sealed the value of a field of this encrypted type, the likeliest first.
     package var sealedAs: [FieldType] {
         var types = [FieldType(base, isList: isList, isEncrypted: true)]
         if base == .double { types.append(FieldType(.int64, isList: isList, isEncrypted: true)) }

@@ -134,6 +134,6 @@ extension RequestFailure {
         RequestFailure(.badRequest, "Invalid value, expected type \(type).")
     }
 
-    /// JSON that is well formed but not what has to stand there.
+    /// Returns the failure for JSON that is well formed but of another kind than needed.
     package static let unexpectedInput = RequestFailure(.badRequest, "BadRequestException: Unexpected input")
 }

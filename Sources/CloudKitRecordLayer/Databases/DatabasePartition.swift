@@ -24,7 +24,7 @@ extension Partition {
 }
 
 extension WriteTransaction {
-    /// Clears everything that a partition holds, what it says about itself included.
+    /// Clears everything that a partition holds, its header included.
     package mutating func clearDatabase() {
         // Every key begins with the byte of its subspace.
         clear(KeyRange(lower: [0], upper: [0xFF]))

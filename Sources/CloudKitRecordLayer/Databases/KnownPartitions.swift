@@ -49,7 +49,8 @@ extension Reading {
         }
     }
 
-    /// When a push service was last given an address for a partition's user, milliseconds since 1970; nil: never, or forgotten.
+    /// Returns the time at which a push service was last given an address for a partition's user, in milliseconds since
+    /// 1970; nil: never, or forgotten.
     package func whenPushed(_ partition: Partition) async throws -> Int64? {
         guard let bytes = try await get(Partition.pushedKey(partition.name)) else { return nil }
         var value = ValueReader(bytes, of: .pushedPartition)

@@ -7,7 +7,7 @@ import OrderedStore
 /// serves equality without case, prefixes (checked again on the record, with case), ranges and order (B-QRY-07). The
 /// standard library keeps its decomposition as SPI; Foundation's would bring in ICU for this one function.
 enum FoldedText {
-    /// Bytes of UTF-8 that an index entry holds of a text; what is longer is compared again on the record.
+    /// Bytes of UTF-8 that an index entry holds of a text; longer texts are compared again on the record.
     static let indexedBytesMax = 256
 
     /// The folded text, whole.

@@ -21,7 +21,7 @@ enum IndexKey {
 
     static func zonePrefix(_ zone: UInt32) -> Bytes { KeyBuilder(.index, zone: zone, capacity: 8).bytes }
 
-    /// The beginning of every entry of one index, after what stands before it: a zone's prefix, or nothing.
+    /// Returns the beginning of every entry of one index, under a zone's prefix or nothing.
     static func prefix(_ kind: Kind, of field: String, recordType: String, under prefix: Bytes = []) -> KeyBuilder {
         var key = KeyBuilder(prefix: prefix, capacity: recordType.utf8.count + field.utf8.count + 96)
         key.append(recordType)

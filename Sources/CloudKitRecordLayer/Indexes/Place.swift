@@ -42,7 +42,7 @@ struct Place: Hashable, Sendable {
 
     /// The box that holds every place within `distance` metres.
     func box(within distance: Double) -> PlaceBox {
-        // Rounding must not cut off what lies on the rim.
+        // Rounding must not cut off points on the rim.
         let angle = distance / Self.earthRadius * (1 + 1e-9) + 1e-9
         let south = Self.radians(latitude) - angle
         let north = Self.radians(latitude) + angle
@@ -57,7 +57,7 @@ struct Place: Hashable, Sendable {
     }
 }
 
-/// Degrees; `west` may lie below −180 or `east` beyond 180 where the box crosses the date line.
+/// A box in degrees; `west` may be below −180 or `east` beyond 180 where the box crosses the date line.
 struct PlaceBox: Hashable, Sendable {
     var south, north, west, east: Double
 

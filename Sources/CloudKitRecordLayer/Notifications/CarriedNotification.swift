@@ -27,7 +27,7 @@ package struct CarriedNotification: Hashable, Sendable {
         KeyBuilder(.carriedNotification, capacity: 10).adding(version).bytes
     }
 
-    /// The first byte of a value: what it holds.
+    /// The first byte of a value, which is its kind.
     private enum Format: UInt8 {
         case draft = 1
         case sharedChange = 2

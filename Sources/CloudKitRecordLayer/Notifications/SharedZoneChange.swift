@@ -7,7 +7,7 @@ package struct SharedZoneChange: Hashable, Sendable {
     package var zone: UInt32
     /// The types of the records that changed, entered or left, by the number of the share that holds them.
     package private(set) var recordTypes: [UInt64: Set<String>] = [:]
-    /// Users who came to share something of the zone, no longer do, or may do something else now (B-SHF-01, B-SHF-07).
+    /// Users whose participation in shares of the zone began, ended or changed (B-SHF-01, B-SHF-07).
     package var users: Set<UserID> = []
     /// The device that made the change: it needs no notification (B-PSH-01); nil if unknown.
     package var origin: String?

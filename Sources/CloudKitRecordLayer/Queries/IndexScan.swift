@@ -42,7 +42,7 @@ struct IndexScan: Hashable, Sendable {
         var ordered: [Part] = []
         for part in parts.sorted(by: { $0.range.lower.lexicographicallyPrecedes($1.range.lower) }) {
             if part.range.isEmpty { continue }
-            // Parts hold one value each, so those that meet at all are the same or lie one in the other.
+            // Parts hold one value each, so those that overlap are equal or one contains the other.
             if let last = ordered.last, part.range.lower.lexicographicallyPrecedes(last.range.upper) { continue }
             ordered.append(part)
         }

@@ -17,7 +17,7 @@ package struct QuerySettings: Hashable, Sendable {
     }
 }
 
-/// Turns the filters and sorts of a query into conditions and an order, or says what is wrong with them.
+/// Turns the filters and sorts of a query into conditions and an order, or throws the reason why they are invalid.
 ///
 /// For one filter the first of these that applies is the error: a type that cannot be asked, a missing index, a comparator
 /// that does not fit the field, a value that does not, too many values.

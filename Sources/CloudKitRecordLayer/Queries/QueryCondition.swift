@@ -1,7 +1,7 @@
 import CloudKitModel
 import OrderedStore
 
-/// One filter of a query, found valid: what it asks, ready to be asked of many records.
+/// One valid filter of a query, prepared for checking many records.
 struct QueryCondition: Hashable, Sendable {
     enum Bound: Hashable, Sendable {
         case less, lessOrEqual, greater, greaterOrEqual

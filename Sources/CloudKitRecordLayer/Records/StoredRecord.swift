@@ -238,7 +238,7 @@ extension Reading {
 }
 
 extension WriteTransaction {
-    /// Stores a record or tombstone; the size of what was stored, in bytes.
+    /// Stores a record or tombstone and returns its stored size in bytes.
     @discardableResult
     package mutating func set(_ record: StoredRecord, zone: UInt32) -> Int {
         let value = record.encoded

@@ -18,7 +18,7 @@ package struct JoinedZone: Hashable, Sendable {
     package var feedVersion: UInt64
     /// The reason why the zone is out of reach; nil while it is not (B-SHF-04).
     package var gone: ZoneDeletionReason?
-    /// When it went, in milliseconds since 1970.
+    /// The time at which it went out of reach, in milliseconds since 1970.
     package var goneSince: Int64
 
     /// Creates a value with the given properties.

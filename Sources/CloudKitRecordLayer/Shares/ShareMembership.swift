@@ -34,7 +34,7 @@ package struct ShareMembership: Hashable, Sendable {
 }
 
 /// The feed of one tree: an entry a record, moved at each change, as the zone's feed; it also says who entered and who left
-/// (B-SHF-06). Members read it instead of the zone's, so that it costs them what it returns.
+/// (B-SHF-06). Members read it instead of the zone's, so that its cost is that of its results.
 extension Reading {
     /// The memberships of records, in their order; nil where a record belongs to no tree.
     package func shareMemberships(zone: UInt32, recordNames: [String]) async throws -> [ShareMembership?] {

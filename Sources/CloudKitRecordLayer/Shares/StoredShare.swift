@@ -227,7 +227,7 @@ extension StoredParticipant {
 }
 
 extension ValueReader {
-    /// A byte that stands for a word.
+    /// Reads a word that is stored as a byte.
     mutating func word<Word>(_ known: (Int) -> Word?) throws -> Word {
         guard let word = known(Int(try byte())) else { throw DamagedValue(.share) }
         return word

@@ -1,7 +1,7 @@
 import CloudKitModel
 import OrderedStore
 
-/// A subscription as it lies in the store. Its user and identifier are its key.
+/// A subscription in its stored form. Its user and identifier are its key.
 extension Subscription {
     private static let format: UInt8 = 1
 

@@ -1,7 +1,7 @@
 import CloudKitModel
 import OrderedStore
 
-/// A subscription and whose it is.
+/// A subscription and its owner.
 package struct OwnedSubscription: Hashable, Sendable {
     /// The user.
     package var user: UserID
@@ -48,7 +48,7 @@ extension Reading {
 }
 
 extension WriteTransaction {
-    /// Stores a subscription; `held` is what it replaces.
+    /// Stores a subscription, which replaces `held`.
     ///
     /// - Throws: `RequestFailure.badRequest` for a filter's value that no field can hold.
     package mutating func set(

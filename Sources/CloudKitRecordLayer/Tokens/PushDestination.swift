@@ -61,7 +61,7 @@ package struct PushFailures: Hashable, Sendable {
     package var since: Int64
     /// The number of attempts.
     package var count: UInt32
-    /// When to try next.
+    /// The time of the next attempt.
     package var again: Int64
 
     /// Creates a value with the given properties.

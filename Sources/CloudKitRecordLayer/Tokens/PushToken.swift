@@ -11,7 +11,7 @@ package struct PushToken: Hashable, Sendable {
     package var device: String?
     /// `development` or `production`, as the client said it.
     package var service: String
-    /// When the device last asked, at least roughly; milliseconds since 1970.
+    /// The time at which the device last asked, at least roughly; milliseconds since 1970.
     package var seen: Int64
     /// Up to where the device has read the queue.
     package var position: UInt64
@@ -38,7 +38,7 @@ package struct PushToken: Hashable, Sendable {
         return key.bytes
     }
 
-    /// The first byte of a value: what it holds.
+    /// The first byte of a value, which is its kind.
     private enum Format: UInt8 {
         case asks = 1
         /// Ends with a `PushDestination`.

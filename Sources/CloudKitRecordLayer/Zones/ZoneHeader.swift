@@ -20,7 +20,7 @@ package struct ZoneHeader: Hashable, Sendable {
     package var number: UInt32
     /// The state of the zone.
     package var state: State
-    /// When the state began, in milliseconds since 1970.
+    /// The beginning of the state, in milliseconds since 1970.
     package var since: Int64
     /// The version of the newest entry of the zone's feed.
     package var latestVersion: UInt64

@@ -5,7 +5,7 @@ import CloudKitModel
 ///
 /// Records are admitted one after the other, so that the second record of a batch meets the definitions of the first.
 package struct SchemaGrowth: Sendable {
-    /// The schema with what was admitted so far.
+    /// The schema with the additions so far.
     package private(set) var schema: Schema
     /// The types that are new or have new fields.
     package private(set) var grownTypes: Set<String> = []

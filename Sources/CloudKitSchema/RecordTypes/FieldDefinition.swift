@@ -16,7 +16,7 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
     package static let searchable = FieldIndexes(rawValue: 4)
 }
 
-/// A field of a record type: what it holds and how it can be asked for.
+/// A field of a record type: its type and its indexes.
 package struct FieldDefinition: Hashable, Sendable {
     /// The type of the field's values.
     package var type: FieldType

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// One record type of a container: its fields, the indexes on records' own attributes, and who may do what.
+/// One record type of a container: its fields, the indexes on records' own attributes, and the grants to roles.
 package struct RecordTypeDefinition: Hashable, Sendable {
     /// The name of the record type.
     package var name: String

@@ -1,7 +1,7 @@
 import CloudKitModel
 
 extension WireStyle {
-    /// A field of assets as an answer shows it: with the place to download each from, without what is the server's own
+    /// A field of assets as an answer shows it: with a download URL for each, without the parts that are the server's own
     /// (docs/web-services.md §7).
     func json(ofAssets field: Field) -> [UInt8] {
         do throws(RequestFailure) {

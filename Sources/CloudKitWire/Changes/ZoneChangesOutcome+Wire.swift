@@ -78,7 +78,7 @@ extension RecordChangeEvent {
     }
 
     fileprivate init(reading reader: inout JSONReader, zoneID: ZoneID) throws {
-        let item = try RecordItem(reading: &reader, zoneID: zoneID)
+        let item = try RecordAnswerItem(reading: &reader, zoneID: zoneID)
         if let tombstone = item.tombstone {
             self = .deleted(tombstone)
         } else if let record = item.record {

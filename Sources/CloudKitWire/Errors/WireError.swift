@@ -50,7 +50,7 @@ package struct WireError: Hashable, Sendable {
 }
 
 extension RequestFailure {
-    /// Writes code, reason and what else an error says, without what it is about.
+    /// Writes code, reason and details of an error, without its subject.
     func writeKeys(to writer: inout JSONWriter, style: WireStyle) {
         writer.key("serverErrorCode")
         writer.string(WireErrorCode(code).rawValue)

@@ -58,7 +58,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The failure that a code most often stands for, where an answer says no more.
+    /// The likeliest failure of a code, where an answer has no more.
     var likelyCode: RequestFailure.Code {
         switch self {
         case .accessDenied: .accessDenied
@@ -110,7 +110,7 @@ extension RequestFailure.Code {
         }
     }
 
-    /// The code that an HTTP status alone stands for, where the body is no error object.
+    /// Returns the code of an HTTP status, where the body is no error object.
     init(httpStatus: Int) {
         let known = WireErrorCode.allCases.first { $0.httpStatus == httpStatus }
         switch httpStatus {

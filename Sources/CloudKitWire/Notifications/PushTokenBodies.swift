@@ -69,7 +69,7 @@ package struct PushTokenRequest: Hashable, Sendable {
     /// Such a request is small.
     private static let limits = WireLimits(bodyBytesMax: 16_384, depthMax: 8)
 
-    /// - Throws: `badRequest` for what is no such request, `sizeLimitExceeded` for more than 16 KiB.
+    /// - Throws: `badRequest` for a malformed request, `sizeLimitExceeded` for more than 16 KiB.
     package init(wireBody bytes: [UInt8]) throws(RequestFailure) {
         self = try WireBody.request(bytes, limits: Self.limits) { reader in
             var request = PushTokenRequest()

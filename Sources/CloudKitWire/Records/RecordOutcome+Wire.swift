@@ -61,7 +61,7 @@ extension Array where Element == RecordOutcome {
             try reader.object { reader, key in
                 guard key == "records" else { return try reader.skipValue() }
                 try reader.array { reader in
-                    guard let outcome = try RecordItem(reading: &reader, zoneID: zoneID).outcome else {
+                    guard let outcome = try RecordAnswerItem(reading: &reader, zoneID: zoneID).outcome else {
                         throw RequestFailure.unreadableAnswer
                     }
                     outcomes.append(outcome)
@@ -73,7 +73,7 @@ extension Array where Element == RecordOutcome {
 }
 
 extension WireStyle {
-    /// The style with what a request says about its answer; what it leaves open stays.
+    /// Returns the style with the options of a request; options that it leaves open stay.
     func wanting(_ keys: [String]?, numbersAsStrings: Bool) -> WireStyle {
         var style = self
         style.desiredKeys = keys ?? desiredKeys

@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 /// An item of an answer's `records`: a record, a tombstone or an error, by its keys.
-struct RecordItem {
+struct RecordAnswerItem {
     private var recordName: String?
     private var recordType: String?
     private var fields: [Field] = []
@@ -73,7 +73,7 @@ struct RecordItem {
 extension Record {
     /// Reads a record of an answer; `zoneID` is its zone if it names none.
     init(reading reader: inout JSONReader, zoneID: ZoneID?) throws {
-        guard let record = try RecordItem(reading: &reader, zoneID: zoneID).record else {
+        guard let record = try RecordAnswerItem(reading: &reader, zoneID: zoneID).record else {
             throw RequestFailure.unreadableAnswer
         }
         self = record

@@ -39,7 +39,7 @@ struct SubscriptionKeys {
         return true
     }
 
-    /// - Throws: `badRequest`, what is missing.
+    /// - Throws: `badRequest` if a key is missing.
     func subscription() throws(RequestFailure) -> Subscription {
         Subscription(id: id ?? "", interest: try interest(), notificationInfo: info)
     }

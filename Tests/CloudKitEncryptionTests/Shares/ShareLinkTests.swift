@@ -24,13 +24,13 @@ import Testing
     }
 
     @Test func `a one-time link opens its own seat only`() throws {
-        let seat = fixtures.root.linkSecret(of: share, participant: "p-1")
-        #expect(seat != fixtures.root.linkSecret(of: share))
-        #expect(seat != fixtures.root.linkSecret(of: share, participant: "p-2"))
-        let wrapped = try seat.wrap(key, participant: "p-1")
-        #expect(try seat.open(wrapped, share: share, participant: "p-1") == key)
-        #expect(throws: EncryptionError.self) { try seat.open(wrapped, share: share, participant: "p-2") }
-        #expect(throws: EncryptionError.self) { try seat.open(wrapped, share: share) }
+        let slot = fixtures.root.linkSecret(of: share, participant: "p-1")
+        #expect(slot != fixtures.root.linkSecret(of: share))
+        #expect(slot != fixtures.root.linkSecret(of: share, participant: "p-2"))
+        let wrapped = try slot.wrap(key, participant: "p-1")
+        #expect(try slot.open(wrapped, share: share, participant: "p-1") == key)
+        #expect(throws: EncryptionError.self) { try slot.open(wrapped, share: share, participant: "p-2") }
+        #expect(throws: EncryptionError.self) { try slot.open(wrapped, share: share) }
     }
 
     @Test func `a link that was cut or changed says so`() throws {

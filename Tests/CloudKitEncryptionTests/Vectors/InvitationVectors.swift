@@ -9,14 +9,14 @@ extension VectorMaker {
         let evesSecret = try AccountSecret(bytes: Array(64..<96))
         let eve = try evesSecret.identity()
         let key = ShareKey(place: share, epoch: 9, material: KeyMaterial(Array(repeating: 8, count: 32)))
-        func vector(_ name: String, _ invitation: SealedShareInvitation, to seat: String, _ secret: AccountSecret)
+        func vector(_ name: String, _ invitation: SealedShareInvitation, to slot: String, _ secret: AccountSecret)
             -> Vector
         {
             Vector(
                 name,
                 texts: [
                     "container": zone.container, "environment": zone.environment, "owner": zone.owner,
-                    "zone": zone.zone, "share": share.name, "participant": seat, "inviter": invitation.inviter,
+                    "zone": zone.zone, "share": share.name, "participant": slot, "inviter": invitation.inviter,
                 ], numbers: ["epoch": 9],
                 bytes: [
                     "recipientSecret": secret.bytes, "ownerIdentity": owner.publicIdentity.bytes,

@@ -337,21 +337,21 @@ struct VectorMaker {
     private func link() throws -> [Vector] {
         let secret = ShareLinkSecret(key(0xFB))
         let shareKey = ShareKey(place: share, epoch: 9, material: key(8))
-        func vector(_ name: String, seat: String?) throws -> Vector {
+        func vector(_ name: String, slot: String?) throws -> Vector {
             Vector(
                 name,
-                texts: place.merging(["share": "share-1", "fragment": secret.fragment, "seat": seat ?? ""]) { $1 },
+                texts: place.merging(["share": "share-1", "fragment": secret.fragment, "seat": slot ?? ""]) { $1 },
                 numbers: ["epoch": 9],
                 bytes: [
                     "secret": secret.material.bytes, "key": shareKey.material.bytes, "nonce": nonce(6),
-                    "wrapped": try secret.wrap(shareKey, participant: seat, random: random(6)),
+                    "wrapped": try secret.wrap(shareKey, participant: slot, random: random(6)),
                 ])
         }
-        let open = try vector("a link for everyone", seat: nil)
-        let seat = try vector("a one-time link", seat: "p-1")
+        let open = try vector("a link for everyone", slot: nil)
+        let slot = try vector("a one-time link", slot: "p-1")
         return [
-            open, seat, seat.refused("another's seat") { $0.texts["seat"] = "p-2" },
-            seat.refused("a seat's key as everyone's") { $0.texts["seat"] = "" },
+            open, slot, slot.refused("another's seat") { $0.texts["seat"] = "p-2" },
+            slot.refused("a seat's key as everyone's") { $0.texts["seat"] = "" },
             open.refused("another share") { $0.texts["share"] = "share-2" },
             try open.refused("changed") { try $0.flip("wrapped", at: 30) },
             open.refused("the link was cut") { $0.texts["fragment"]?.removeLast(3) },

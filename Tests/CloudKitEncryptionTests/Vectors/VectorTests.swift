@@ -158,9 +158,9 @@ import Testing
     }
 
     private func link(_ vector: Vector) throws -> Bool {
-        let seat = try vector.text("seat")
+        let slot = try vector.text("seat")
         let opened = try ShareLinkSecret(fragment: vector.text("fragment")).open(
-            vector.bytes("wrapped"), share: share(vector), participant: seat.isEmpty ? nil : seat)
+            vector.bytes("wrapped"), share: share(vector), participant: slot.isEmpty ? nil : slot)
         return opened.material.bytes == (try vector.bytes("key"))
     }
 
