@@ -26,7 +26,6 @@ package struct CloudApplication: Sendable {
         self.configuration = configuration
         self.logger = logger
         metrics = RequestMetrics()
-        let pace = configuration.transferPace
         let book = Book.accounts(in: cloud.store)
         let authenticator = Authenticator(
             book: book, surroundings: cloud.surroundings, memoryLifetime: memoryLifetime)
@@ -41,17 +40,26 @@ package struct CloudApplication: Sendable {
                 PushCourier(cloud: cloud, services: pushServices) { try await authenticator.isCurrent(sessionID: $0) })
         }
         delivery = NotificationService(cloud: cloud, couriers: couriers, logger: logger)
-        responder = CloudResponder(
-            configuration: configuration, authenticator: authenticator, databases: DatabaseEndpoints(cloud: cloud),
-            devices: DeviceEndpoints(
-                cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
-            users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
-            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace),
-            tokens: TokenEndpoints(cloud: cloud, services: pushServices),
-            courier: CourierEndpoint(courier: courier),
-            operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
-            health: HealthCheck(book: book), metrics: metrics,
-            logger: logger)
+        let devices = DeviceEndpoints(
+            cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds)
+        let rate = configuration.minimumTransferRate
+        let table = EndpointTable(
+            CloudEndpoints(
+                cloud: cloud, authenticator: authenticator, devices: devices,
+                uploads: AssetUploadEndpoint(cloud: cloud, minimumRate: rate, metrics: metrics),
+                downloads: AssetDownloadEndpoint(cloud: cloud, minimumRate: rate, metrics: metrics),
+                pushTokens: PushTokenEndpoints(cloud: cloud, services: pushServices),
+                courier: CourierEndpoint(courier: courier),
+                operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
+                operatorTokens: OperatorTokens(book: book, surroundings: cloud.surroundings),
+                pages: PageEndpoints(
+                    authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
+                health: HealthCheck(book: book), metrics: metrics))
+        let routing = Routing(table: table, bodyReader: BodyReader(bytesMax: configuration.bodyBytesMax))
+        let steps: [any RequestMiddleware] = [
+            RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger),
+        ]
+        responder = CloudResponder(configuration: configuration, handler: steps.around(routing.respond))
     }
 
     /// Forgets what is remembered of accounts, tokens and faults: another process has written to the store.

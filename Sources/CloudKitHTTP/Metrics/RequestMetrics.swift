@@ -7,7 +7,7 @@ package final class RequestMetrics: Sendable {
     static let buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
     private struct Outcome: Hashable {
-        var endpoint: Endpoint
+        var endpoint: EndpointName
         var status: Int
 
         var order: (String, Int) { (endpoint.rawValue, status) }
@@ -20,7 +20,7 @@ package final class RequestMetrics: Sendable {
 
     private struct State {
         var requests: [Outcome: Int] = [:]
-        var latencies: [Endpoint: Latency] = [:]
+        var latencies: [EndpointName: Latency] = [:]
         var bytesIn = 0
         var bytesOut = 0
         var items = 0

@@ -1,6 +1,6 @@
 extension Pages {
     /// Where a person turns an app's notifications on and off for the browser they are looking with.
-    static func notifications(_ app: App) -> Answer {
+    static func notifications(_ app: App) -> EndpointResponse {
         html(
             title: "Notifications",
             body: """

@@ -4,7 +4,7 @@ extension Pages {
     /// What the holder of a share's link sees in a browser.
     ///
     /// - Parameter thumbnail: Base 64 of an image; shown only if it begins as one.
-    static func share(container: ContainerID, title: String?, owner: String?, thumbnail: String?) -> Answer {
+    static func share(container: ContainerID, title: String?, owner: String?, thumbnail: String?) -> EndpointResponse {
         let title = title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil }
         let name = title.map(HTML.escape) ?? "Something is shared with you"
         let from = owner.map { "<p>Shared by <bdi>\(HTML.escape($0))</bdi></p>" } ?? ""
@@ -29,8 +29,8 @@ extension Pages {
                 """, scripts: ["/share.js"])
     }
 
-    static func shareNotFound() -> Answer {
-        var answer = html(
+    static func shareNotFound() -> EndpointResponse {
+        var response = html(
             title: "Not shared",
             body: """
                 <main>
@@ -38,8 +38,8 @@ extension Pages {
                 <p>It is not a link of this cloud, or what it led to is gone.</p>
                 </main>
                 """)
-        answer.status = .notFound
-        return answer
+        response.status = .notFound
+        return response
     }
 
     /// The image as part of the page, by its first bytes; nil for what is none.

@@ -4,7 +4,7 @@ import HTTPTypes
 /// The few pages a person sees.
 struct Pages {
     /// What this cloud is and where things are.
-    static func landing() -> Answer {
+    static func landing() -> EndpointResponse {
         html(
             title: "Welkin",
             body: """
@@ -46,9 +46,10 @@ struct Pages {
 
     /// Where a browser signs in (web-services.md §2.3).
     ///
-    /// - Parameter signUpURL: The query of the sign-up page; nil when sign-up is closed.
-    static func signIn(_ app: App, signUpURL: String?) -> Answer {
-        let signUp = signUpURL.map { "<p>No account yet? <a href=\"/sign-up\(HTML.escape($0))\">Sign up</a></p>" } ?? ""
+    /// - Parameter signUpQuery: The query of the sign-up page; nil when sign-up is closed.
+    static func signIn(_ app: App, signUpQuery: String?) -> EndpointResponse {
+        let signUp =
+            signUpQuery.map { "<p>No account yet? <a href=\"/sign-up\(HTML.escape($0))\">Sign up</a></p>" } ?? ""
         return html(
             title: "Sign in",
             body: """
@@ -74,9 +75,9 @@ struct Pages {
     /// Where a person makes an account; the browser is then signed in.
     ///
     /// - Parameters:
-    ///   - signInURL: The query of the sign-in page.
+    ///   - signInQuery: The query of the sign-in page.
     ///   - rounds: Of the new password's derivation.
-    static func signUp(_ app: App, signInURL: String, rounds: Int) -> Answer {
+    static func signUp(_ app: App, signInQuery: String, rounds: Int) -> EndpointResponse {
         html(
             title: "Sign up",
             body: """
@@ -96,7 +97,7 @@ struct Pages {
                 <button type="submit">Sign up</button>
                 </form>
                 <p id="message" role="status" aria-live="polite"></p>
-                <p>There is an account already? <a href="/sign-in\(HTML.escape(signInURL))">Sign in</a></p>
+                <p>There is an account already? <a href="/sign-in\(HTML.escape(signInQuery))">Sign in</a></p>
                 <p>The keys of your encrypted data are made by the first device that you sign in. It shows you recovery
                 words: without them and without your password that data is lost.</p>
                 <noscript><p>Signing up needs JavaScript: your password is turned into a proof here and never
@@ -106,8 +107,8 @@ struct Pages {
     }
 
     /// The sign-up page of a cloud whose operator makes the accounts.
-    static func signUpClosed() -> Answer {
-        var answer = html(
+    static func signUpClosed() -> EndpointResponse {
+        var response = html(
             title: "Sign up",
             body: """
                 <main>
@@ -115,13 +116,13 @@ struct Pages {
                 <p>The operator of this cloud makes its accounts. Ask them for one.</p>
                 </main>
                 """)
-        answer.status = .forbidden
-        return answer
+        response.status = .forbidden
+        return response
     }
 
     /// The sign-in page for a token that is none.
-    static func signInRefused() -> Answer {
-        var answer = html(
+    static func signInRefused() -> EndpointResponse {
+        var response = html(
             title: "Sign in",
             body: """
                 <main>
@@ -130,24 +131,24 @@ struct Pages {
                 Its developer can make one with <code>welkin token create</code>.</p>
                 </main>
                 """)
-        answer.status = .badRequest
-        return answer
+        response.status = .badRequest
+        return response
     }
 
-    static func script(_ text: String) -> Answer {
-        Answer(contentType: "text/javascript; charset=UTF-8", body: Array(text.utf8), headers: headers)
+    static func script(_ text: String) -> EndpointResponse {
+        EndpointResponse(contentType: "text/javascript; charset=UTF-8", body: Array(text.utf8), headers: headers)
     }
 
-    static func styleSheet() -> Answer {
-        Answer(contentType: "text/css; charset=UTF-8", body: Array(style.utf8), headers: headers)
+    static func styleSheet() -> EndpointResponse {
+        EndpointResponse(contentType: "text/css; charset=UTF-8", body: Array(style.utf8), headers: headers)
     }
 
     static func html(
         title: String, allowsImages: Bool = false, body: String, scripts: [String] = []
-    ) -> Answer {
+    ) -> EndpointResponse {
         var headers = headers
         if allowsImages { headers[.contentSecurityPolicy]? += "; img-src data:" }
-        return Answer(
+        return EndpointResponse(
             contentType: "text/html; charset=UTF-8", body: HTML.page(title: title, body: body, scripts: scripts),
             headers: headers)
     }

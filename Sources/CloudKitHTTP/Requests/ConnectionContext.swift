@@ -1,0 +1,11 @@
+import Hummingbird
+import NIOCore
+
+/// The connection of a request, for its handling.
+package struct ConnectionContext: InitializableFromSource {
+    let channel: any Channel
+
+    package init(source: ApplicationRequestContextSource) {
+        channel = source.channel
+    }
+}
