@@ -93,7 +93,7 @@ let package = Package(
             dependencies: [
                 "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore, httpTypes, logging,
                 lifecycle, nioCore,
-            ], swiftSettings: staying),
+            ], resources: [.embedInCode("Pages/Content")], swiftSettings: staying),
 
         // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
         .target(

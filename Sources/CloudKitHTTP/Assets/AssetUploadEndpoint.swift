@@ -8,10 +8,10 @@ import NIOCore
 /// The endpoint at the URLs that `assets/upload` returns (web-services.md §7). The URL is the permission: no token, no
 /// signature, any content type.
 ///
-/// - `POST` brings the whole file as the body, within 15 minutes of the ticket. Answer 200:
+/// - `POST` has the whole file as its body, within 15 minutes of the ticket. Answer 200:
 ///   `{"singleFile": {"fileChecksum", "size", "receipt"}}`; the dictionary, with the client's `wrappingKey` and
 ///   `referenceChecksum` added where it has some, is the value of the record's field.
-/// - An addition to web services: `PATCH` brings a piece. `Upload-Offset` says where in the file it begins, `Upload-Length`
+/// - An addition to web services: `PATCH` has a piece. `Upload-Offset` is its position in the file, `Upload-Length`
 ///   how long the whole file will be; both in bytes. Answer 204 with the `Upload-Offset` reached, durable; the
 ///   piece with which the file is complete is answered like a `POST`. What is there already is passed over: a piece may be
 ///   repeated, also the last one or an empty one at the end, which gives the answer again. A piece beyond what is there is
@@ -27,7 +27,7 @@ struct AssetUploadEndpoint {
     var minimumRate: MinimumTransferRate
     var metrics: RequestMetrics
 
-    /// Bytes that are handed to the store at once; about what one upload keeps in memory.
+    /// Bytes that are passed to the store at once; about what one upload keeps in memory.
     private static let chunkBytes = 262_144
 
     func upload(_ request: IncomingRequest) async throws -> EndpointResponse {
@@ -79,7 +79,7 @@ struct AssetUploadEndpoint {
         do {
             try await receive(&reception, from: request)
         } catch {
-            // What came before the connection broke need not come again.
+            // The client need not send again what arrived before the connection broke.
             try? await reception.pause()
             throw error
         }
@@ -94,9 +94,9 @@ struct AssetUploadEndpoint {
         return EndpointResponse(body: asset.wireUploadAnswer(), itemsOut: 1)
     }
 
-    /// Hands the body on as it arrives; the client waits while the store does not keep up.
+    /// Passes the body on as it arrives; the client waits while the store does not keep up.
     ///
-    /// - Throws: `badRequest` for a body that broke off; what came of it has been handed on.
+    /// - Throws: `badRequest` for a body that broke off; the bytes before have been passed on.
     private func receive(_ reception: inout AssetReception, from request: IncomingRequest) async throws {
         let received = TransferredByteCount()
         let channel = request.channel

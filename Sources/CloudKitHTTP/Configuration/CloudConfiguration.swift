@@ -6,7 +6,7 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var port: Int
     /// Scheme, host and port under which clients reach the cloud, without a slash at the end; nil: those that a request names.
     package var publicURL: String?
-    /// Whether TLS ends here.
+    /// Whether the server itself speaks TLS.
     package var usesTLS: Bool
     /// Whether `X-Forwarded-For` is written by a proxy that we trust.
     package var isBehindProxy: Bool

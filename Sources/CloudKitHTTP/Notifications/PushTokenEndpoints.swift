@@ -87,7 +87,7 @@ struct PushTokenEndpoints {
 
 /// A request about push tokens that was let in.
 private struct PushTokenCall {
-    let place: ContainerEnvironment
+    let place: ContainerPath
     let body: [UInt8]
     let caller: Caller
     let sessionID: String?

@@ -118,12 +118,12 @@ struct FaultOrderBody: Decodable {
         return value
     }
 
-    /// Returns text from outside in a form that may stand in a response.
+    /// Returns text from outside in a form that is safe in a response.
     private static func shown(_ key: String) -> String { String(key.filter { $0.isLetter || $0.isNumber }.prefix(30)) }
 
     private static let notAnObject = RequestFailure(.badRequest, "the body is no JSON object")
 
-    /// The keys of an object, whatever they are.
+    /// All keys of an object.
     private struct Names: Decodable {
         var names: [String]
 

@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitServer
 
-/// The pages that need no more than the request's query.
+/// The pages that depend on the request's query alone.
 struct PageEndpoints {
     var authenticator: Authenticator
     var isSignUpOpen: Bool
@@ -26,7 +26,7 @@ struct PageEndpoints {
         return Pages.notifications(app)
     }
 
-    /// Returns the app whose API token stands in the address; nil when it is none of this cloud.
+    /// Returns the app of the API token in the query; nil when this cloud does not know the token.
     private func app(_ query: RequestQuery) async -> Pages.App? {
         guard let token = query.apiToken, let container = query.container,
             let environment = query.environment.flatMap({ Environment(rawValue: $0) }),

@@ -7,7 +7,7 @@ struct RequestReport: Sendable {
     let endpoint: EndpointName
     let method: HTTPRequest.Method
     /// nil for pages and files.
-    let place: ContainerEnvironment?
+    let place: ContainerPath?
     /// nil for endpoints without a database in their path.
     let scope: DatabaseScope?
     let client: String

@@ -5,6 +5,7 @@ import NIOCore
 package struct ConnectionContext: InitializableFromSource {
     let channel: any Channel
 
+    /// Takes the connection from the server.
     package init(source: ApplicationRequestContextSource) {
         channel = source.channel
     }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Headers of our own and of Apple's. Each text is a valid header name, so unwrapping cannot fail.
+/// The names of our own headers and Apple's. Each text is a valid name, so unwrapping cannot fail.
 enum HeaderName {
     static let webAuthToken = HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token")!
     static let requestUUID = HTTPField.Name("X-Apple-Request-UUID")!
@@ -21,13 +21,13 @@ enum HeaderName {
     static let frameOptions = HTTPField.Name("X-Frame-Options")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 
-    /// What proxies say of those they ask for.
+    /// Headers in which proxies name the client of a request.
     static let ofProxies: [HTTPField.Name] = [
         forwardedFor, HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-Host")!, HTTPField.Name("X-Real-IP")!,
         HTTPField.Name("Via")!,
     ]
 
-    /// What a browser's page may send and see across origins.
+    /// Headers that a browser's page may send and read across origins.
     static let allowed =
         "content-type, x-apple-cloudkit-request-keyid, x-apple-cloudkit-request-iso8601date, "
         + "x-apple-cloudkit-request-signaturev1, x-welkin-client, "

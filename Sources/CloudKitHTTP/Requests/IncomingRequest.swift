@@ -63,7 +63,7 @@ final class IncomingRequest {
     /// The container and environment in the path.
     ///
     /// - Throws: `endpointNotFound` for a page or a file, whose path has none.
-    var place: ContainerEnvironment {
+    var place: ContainerPath {
         get throws(RequestFailure) {
             guard let place = endpoint?.place else { throw .endpointNotFound }
             return place

@@ -1,6 +1,6 @@
-/// `%XX` in paths and queries.
+/// Percent-encoding of paths and queries.
 enum PercentEncoding {
-    /// nil when an escape is broken or the bytes are not UTF-8.
+    /// Returns the decoded text; nil when an escape is broken or the bytes are not UTF-8.
     static func decode(_ text: some Collection<UInt8>) -> String? {
         guard text.contains(UInt8(ascii: "%")) else { return String(validating: text, as: UTF8.self) }
         var bytes: [UInt8] = []
@@ -17,7 +17,7 @@ enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// For one value of a query.
+    /// Returns a text encoded as one value of a query.
     static func encode(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {

@@ -1,4 +1,4 @@
-/// The keys of a query string that mean something to us; others are ignored (web-services.md §1.2).
+/// The known keys of a query string; others are ignored (web-services.md §1.2).
 struct RequestQuery: Hashable {
     var apiToken: String?
     var webAuthToken: String?
@@ -6,7 +6,7 @@ struct RequestQuery: Hashable {
     var wantsSyncToken = false
     var container: String?
     var environment: String?
-    /// The notifications that a device has, as the courier's last answer said.
+    /// The notifications that a device has received, as a position from the last long poll.
     var confirmed: String?
 
     init(_ text: Substring) {
@@ -15,7 +15,7 @@ struct RequestQuery: Hashable {
         self = text.withUTF8 { RequestQuery(bytes: $0) }
     }
 
-    /// The keys that say which app a page is for, as a query.
+    /// A query with the keys of the app that a page is for.
     var ofApp: String {
         let pairs = [("container", container), ("environment", environment), ("ckAPIToken", apiToken)]
         let known = pairs.compactMap { key, value in value.map { "\(key)=\(PercentEncoding.encode($0))" } }
@@ -31,12 +31,12 @@ struct RequestQuery: Hashable {
                 if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
                 end += 1
             }
-            if let equals { set(bytes[start..<equals], bytes[(equals + 1)..<end]) }
+            if let equals { set(bytes[start..<equals], to: bytes[(equals + 1)..<end]) }
             start = end + 1
         }
     }
 
-    private mutating func set(_ key: Slice<UnsafeBufferPointer<UInt8>>, _ bytes: Slice<UnsafeBufferPointer<UInt8>>) {
+    private mutating func set(_ key: Slice<UnsafeBufferPointer<UInt8>>, to bytes: Slice<UnsafeBufferPointer<UInt8>>) {
         guard let value = PercentEncoding.decode(bytes), !value.isEmpty else { return }
         switch String(decoding: key, as: UTF8.self) {
         case "ckAPIToken": apiToken = value
@@ -49,7 +49,7 @@ struct RequestQuery: Hashable {
         }
     }
 
-    /// Somewhere on the way a plus may have become a space.
+    /// Returns a token with its plus signs, which may have become spaces on the way.
     private static func repaired(_ token: String) -> String {
         token.utf8.contains(UInt8(ascii: " ")) ? token.replacing(" ", with: "+") : token
     }

@@ -1,7 +1,8 @@
-/// A random UUID (version 4) in lower case: what a request is known by.
+/// Random UUIDs (version 4) in lower case, as identifiers of requests.
 ///
-/// Foundation's opens the system's random device anew each time, which a request has no time for.
+/// Foundation's opens the system's random device each time, which takes too long for every request.
 enum RequestUUID {
+    /// Returns another identifier at each call.
     static func random() -> String {
         let high = UInt64.random(in: 0 ... .max) & ~0xF000 | 0x4000
         let low = UInt64.random(in: 0 ... .max) & ~(0b11 << 62) | (0b10 << 62)

@@ -5,15 +5,15 @@ struct RoutedEndpoint: Sendable {
     var name: EndpointName
     var methods: AllowedMethods
     /// nil for pages and files.
-    var place: ContainerEnvironment?
+    var place: ContainerPath?
     /// nil for pages and for endpoints without a database in their path.
     var scope: DatabaseScope?
     /// The part of the path that is different for every share, device or file; empty for other endpoints. It may be a secret.
     var parameter: Substring = ""
 }
 
-/// A container in one of its environments.
-struct ContainerEnvironment: Hashable, Sendable {
+/// The container and the environment in a path.
+struct ContainerPath: Hashable, Sendable {
     var container: ContainerID
     var environment: Environment
 }

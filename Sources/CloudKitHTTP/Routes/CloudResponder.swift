@@ -6,6 +6,7 @@ import NIOCore
 ///
 /// A class: copies of what it holds made up half of the memory of a waiting request.
 package final class CloudResponder: HTTPResponder {
+    /// The connection of a request.
     package typealias Context = ConnectionContext
 
     private let configuration: CloudConfiguration

@@ -35,40 +35,40 @@ extension EndpointTable {
         ]
         func add(
             _ name: EndpointName, _ methods: AllowedMethods,
-            _ handler: @escaping @Sendable (DatabaseCall) async throws -> EndpointResponse
+            handler: @escaping @Sendable (DatabaseCall) async throws -> EndpointResponse
         ) {
             addDatabaseEndpoint(
                 name, methods, handler: steps.around { try await handler(try DatabaseCall($0)) })
         }
         let databases = DatabaseEndpoints(cloud: endpoints.cloud)
-        add(.recordsModify, .post, databases.modifyRecords)
-        add(.recordsLookup, .post, databases.lookupRecords)
-        add(.recordsQuery, .post, databases.queryRecords)
-        add(.recordsChanges, .post, databases.recordChanges)
-        add(.zonesList, .getOrPost, databases.listZones)
-        add(.zonesLookup, .post, databases.lookupZones)
-        add(.zonesModify, .post, databases.modifyZones)
-        add(.zonesChanges, .post, databases.zoneListChanges)
-        add(.changesZone, .post, databases.zoneChanges)
-        add(.changesDatabase, .post, databases.databaseChanges)
-        add(.assetsUpload, .post, databases.uploadAssets)
-        add(.assetsRereference, .post, databases.rereferenceAssets)
-        add(.recordsResolve, .post, databases.resolveShares)
-        add(.recordsAccept, .post, databases.acceptShares)
-        add(.sharesRequestAccess, .post, databases.requestAccess)
-        add(.sharesKeysLookup, .post, databases.lookupShareKeys)
-        add(.sharesKeysStore, .post, databases.storeShareKeys)
-        add(.subscriptionsList, .getOrPost, databases.listSubscriptions)
-        add(.subscriptionsLookup, .post, databases.lookupSubscriptions)
-        add(.subscriptionsModify, .post, databases.modifySubscriptions)
-        add(.usersLookupParticipants, .post, databases.lookupParticipants)
+        add(.recordsModify, .post, handler: databases.modifyRecords)
+        add(.recordsLookup, .post, handler: databases.lookupRecords)
+        add(.recordsQuery, .post, handler: databases.queryRecords)
+        add(.recordsChanges, .post, handler: databases.recordChanges)
+        add(.zonesList, .getOrPost, handler: databases.listZones)
+        add(.zonesLookup, .post, handler: databases.lookupZones)
+        add(.zonesModify, .post, handler: databases.modifyZones)
+        add(.zonesChanges, .post, handler: databases.zoneListChanges)
+        add(.changesZone, .post, handler: databases.zoneChanges)
+        add(.changesDatabase, .post, handler: databases.databaseChanges)
+        add(.assetsUpload, .post, handler: databases.uploadAssets)
+        add(.assetsRereference, .post, handler: databases.rereferenceAssets)
+        add(.recordsResolve, .post, handler: databases.resolveShares)
+        add(.recordsAccept, .post, handler: databases.acceptShares)
+        add(.sharesRequestAccess, .post, handler: databases.requestAccess)
+        add(.sharesKeysLookup, .post, handler: databases.lookupShareKeys)
+        add(.sharesKeysStore, .post, handler: databases.storeShareKeys)
+        add(.subscriptionsList, .getOrPost, handler: databases.listSubscriptions)
+        add(.subscriptionsLookup, .post, handler: databases.lookupSubscriptions)
+        add(.subscriptionsModify, .post, handler: databases.modifySubscriptions)
+        add(.usersLookupParticipants, .post, handler: databases.lookupParticipants)
         let users = UserEndpoints()
-        add(.usersCaller, .getOrPost, users.caller)
-        add(.usersCurrent, .getOrPost, users.current)
-        add(.usersDiscover, .getOrPost, users.discover)
-        add(.usersLookupEmail, .post, users.discover)
-        add(.usersLookupID, .post, users.discover)
-        add(.usersLookupContacts, .getOrPost, users.discover)
+        add(.usersCaller, .getOrPost, handler: users.caller)
+        add(.usersCurrent, .getOrPost, handler: users.current)
+        add(.usersDiscover, .getOrPost, handler: users.discover)
+        add(.usersLookupEmail, .post, handler: users.discover)
+        add(.usersLookupID, .post, handler: users.discover)
+        add(.usersLookupContacts, .getOrPost, handler: users.discover)
     }
 
     private mutating func addDeviceEndpoints(_ endpoints: CloudEndpoints) {
@@ -78,27 +78,27 @@ extension EndpointTable {
         ]
         func add(
             _ name: EndpointName, steps: [any RequestMiddleware],
-            _ handler: @escaping @Sendable (DeviceCall) async throws -> EndpointResponse
+            handler: @escaping @Sendable (DeviceCall) async throws -> EndpointResponse
         ) {
             addDeviceEndpoint(name, .post, handler: steps.around { try await handler(try DeviceCall($0)) })
         }
         let devices = endpoints.devices
         // Faults are for what apps do, not for signing in and managing an account.
-        add(.sessionsPrepare, steps: appSteps, devices.sessions.prepare)
-        add(.sessionsCreate, steps: appSteps, devices.sessions.create)
-        add(.sessionsDelete, steps: appSteps, devices.sessions.delete)
-        add(.accountsCreate, steps: appSteps, devices.accounts.create)
-        add(.accountsPassword, steps: appSteps, devices.accounts.changePassword)
-        add(.keychainGet, steps: appSteps, devices.keychains.get)
-        add(.keychainCreate, steps: appSteps, devices.keychains.create)
-        add(.keychainRewrap, steps: appSteps, devices.keychains.rewrap)
-        add(.keychainReset, steps: appSteps, devices.keychains.reset)
-        add(.keychainRecovery, steps: appSteps, devices.keychains.recovery)
-        add(.keychainRecover, steps: appSteps, devices.keychains.recover)
-        add(.devicesList, steps: appSteps, devices.list)
-        add(.devicesRevoke, steps: appSteps, devices.revoke)
-        add(.devicesRename, steps: appSteps, devices.rename)
-        add(.identitiesLookup, steps: appSteps + [faults], devices.lookupIdentities)
+        add(.sessionsPrepare, steps: appSteps, handler: devices.sessions.prepare)
+        add(.sessionsCreate, steps: appSteps, handler: devices.sessions.create)
+        add(.sessionsDelete, steps: appSteps, handler: devices.sessions.delete)
+        add(.accountsCreate, steps: appSteps, handler: devices.accounts.create)
+        add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
+        add(.keychainGet, steps: appSteps, handler: devices.keychains.get)
+        add(.keychainCreate, steps: appSteps, handler: devices.keychains.create)
+        add(.keychainRewrap, steps: appSteps, handler: devices.keychains.rewrap)
+        add(.keychainReset, steps: appSteps, handler: devices.keychains.reset)
+        add(.keychainRecovery, steps: appSteps, handler: devices.keychains.recovery)
+        add(.keychainRecover, steps: appSteps, handler: devices.keychains.recover)
+        add(.devicesList, steps: appSteps, handler: devices.list)
+        add(.devicesRevoke, steps: appSteps, handler: devices.revoke)
+        add(.devicesRename, steps: appSteps, handler: devices.rename)
+        add(.identitiesLookup, steps: appSteps + [faults], handler: devices.lookupIdentities)
         let userSteps: [any RequestMiddleware] = [
             UserAdmission(authenticator: endpoints.authenticator), TokenRotation(), faults,
         ]
@@ -128,10 +128,10 @@ extension EndpointTable {
         addPage(.signInPage, at: ["/sign-in"], handler: pages.signIn)
         addPage(.signUpPage, at: ["/sign-up"], handler: pages.signUp)
         addPage(.notificationsPage, at: ["/notifications"], handler: pages.notifications)
-        addPage(.signInScript, at: ["/sign-in.js"]) { _ in Pages.script(SignInScript.text) }
-        addPage(.shareScript, at: ["/share.js"]) { _ in Pages.script(ShareScript.text) }
-        addPage(.notificationsScript, at: ["/notifications.js"]) { _ in Pages.script(NotificationsScript.text) }
-        addPage(.notificationsWorker, at: ["/notifications-worker.js"]) { _ in Pages.script(NotificationsWorker.text) }
+        addPage(.signInScript, at: ["/sign-in.js"]) { _ in Pages.signInScript() }
+        addPage(.shareScript, at: ["/share.js"]) { _ in Pages.shareScript() }
+        addPage(.notificationsScript, at: ["/notifications.js"]) { _ in Pages.notificationsScript() }
+        addPage(.notificationsWorker, at: ["/notifications-worker.js"]) { _ in Pages.notificationsWorker() }
         addPage(.styleSheet, at: ["/style.css"]) { _ in Pages.styleSheet() }
         addPage(.health, at: ["/health"], handler: endpoints.health.check)
         let metricsSteps: [any RequestMiddleware] = [MetricsAdmission(tokens: endpoints.operatorTokens)]
@@ -149,8 +149,8 @@ extension EndpointTable {
         addPrefix(
             .assetUpload, at: AssetURL.uploadPrefix, methods: .upload, readsBody: true,
             parameter: { $0.utf8.contains(UInt8(ascii: "/")) ? nil : $0 }, handler: endpoints.uploads.upload)
-        // After a download's token comes a file name of the client's choice, or the four characters that stand for one,
-        // percent-encoded or not (web-services.md §7).
+        // A download's token is followed by a file name of the client's choice, or by `${f}`, percent-encoded or not
+        // (web-services.md §7).
         addPrefix(
             .assetDownload, at: AssetURL.downloadPrefix, readsBody: true,
             parameter: { Substring($0.utf8.prefix { $0 != UInt8(ascii: "/") }) },

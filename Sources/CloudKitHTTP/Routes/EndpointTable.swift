@@ -102,7 +102,7 @@ struct EndpointTable: Sendable {
         default: found = nil
         }
         guard var route = found else { throw .endpointNotFound }
-        route.endpoint.place = try ContainerEnvironment(parts[3], parts[4])
+        route.endpoint.place = try ContainerPath(parts[3], parts[4])
         route.endpoint.scope = scope
         return route
     }
@@ -111,7 +111,7 @@ struct EndpointTable: Sendable {
         .badRequest, "unknown database", remedy: "It is public, private or shared.")
 }
 
-extension ContainerEnvironment {
+extension ContainerPath {
     /// - Throws: `badContainer`, `badRequest`.
     fileprivate init(_ container: Substring, _ environment: Substring) throws(RequestFailure) {
         guard let name = PercentEncoding.decode(container.utf8), Self.isContainerName(name) else {

@@ -4,7 +4,7 @@ import Foundation
 
 /// The endpoints below `/device/1/{container}/{environment}/`. The app's API token is in the query.
 ///
-/// Those for devices, beside sessions, accounts and keychains:
+/// Those for devices, in addition to sessions, accounts and keychains:
 /// - `devices/list {deviceID, deviceSecret}` → `{devices: [{deviceID, name, created, expires, isBrowser, isCaller,
 ///   isOutdated}]}`, times as milliseconds since 1970.
 /// - `devices/revoke {deviceID, deviceSecret, revoke}` → `{}`: ends another session of the account, by its id or the
