@@ -24,6 +24,8 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -46,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -92,7 +95,7 @@ let package = Package(
             name: "CloudKitHTTP",
             dependencies: [
                 "CloudKitModel", "CloudKitServer", "CloudKitWire", hummingbird, hummingbirdCore, httpTypes, logging,
-                lifecycle, nioCore,
+                lifecycle, metrics, nioCore,
             ], resources: [.embedInCode("Pages/Content")], swiftSettings: staying),
 
         // A push service as the rules see one; the only room that speaks to servers of others on the cloud's behalf.
@@ -186,7 +189,7 @@ let package = Package(
             dependencies: [
                 "AccessTable", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitServer", "OrderedStore",
                 "FileStore",
-                crypto, hummingbird, lifecycle, logging,
+                crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit,
             ], swiftSettings: staying),
         // The rules and the keys together, over many seeds: the one place that imports rooms of both sides.
         .testTarget(

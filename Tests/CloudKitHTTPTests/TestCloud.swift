@@ -1,6 +1,7 @@
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
+import CoreMetrics
 import FileStore
 import Hummingbird
 import Logging
@@ -24,6 +25,7 @@ struct TestCloud: Sendable {
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
         rounds: Int = 600_000, memoryLifetime: Int64 = 0,
         filesBytesMax: Int64 = 1 << 40, pushServices: [any PushService] = [],
+        metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -36,7 +38,7 @@ struct TestCloud: Sendable {
             cloud: Cloud(store: store, files: files, surroundings: surroundings, limits: limits),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds,
-            pushServices: pushServices)
+            pushServices: pushServices, metricsBackend: metricsBackend)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in

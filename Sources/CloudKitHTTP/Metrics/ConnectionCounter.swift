@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Tells the metrics when a connection opens and closes.
+/// Counts the connections that are open.
 final class ConnectionCounter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 

@@ -1,13 +1,9 @@
-import CloudKitServer
-
-/// `GET /metrics`: what the cloud has counted, in Prometheus' text format.
+/// `GET /metrics`: the metrics of the cloud in Prometheus' text format.
 struct MetricsEndpoint {
     var metrics: RequestMetrics
-    var cloud: Cloud
 
     func show(_ request: IncomingRequest) -> EndpointResponse {
         EndpointResponse(
-            contentType: "text/plain; version=0.0.4; charset=utf-8",
-            body: Array(metrics.exposition(notices: cloud.noticeBoard.counts).utf8))
+            contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.exposition().utf8))
     }
 }

@@ -135,7 +135,7 @@ extension EndpointTable {
         addPage(.styleSheet, at: ["/style.css"]) { _ in Pages.styleSheet() }
         addPage(.health, at: ["/health"], handler: endpoints.health.check)
         let metricsSteps: [any RequestMiddleware] = [MetricsAdmission(tokens: endpoints.operatorTokens)]
-        let exposition = MetricsEndpoint(metrics: endpoints.metrics, cloud: endpoints.cloud)
+        let exposition = MetricsEndpoint(metrics: endpoints.metrics)
         addPage(.metrics, at: ["/metrics"], handler: metricsSteps.around(exposition.show))
     }
 
