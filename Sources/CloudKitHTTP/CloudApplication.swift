@@ -47,22 +47,11 @@ package struct CloudApplication: Sendable {
                 PushCourier(cloud: cloud, services: pushServices) { try await authenticator.isCurrent(sessionID: $0) })
         }
         delivery = NotificationService(cloud: cloud, couriers: couriers, metrics: metrics.notifications, logger: logger)
-        let devices = DeviceEndpoints(
-            cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds)
-        let rate = configuration.minimumTransferRate
-        let table = EndpointTable(
-            CloudEndpoints(
-                cloud: cloud, authenticator: authenticator, devices: devices,
-                uploads: AssetUploadEndpoint(cloud: cloud, minimumRate: rate, metrics: metrics),
-                downloads: AssetDownloadEndpoint(cloud: cloud, minimumRate: rate, metrics: metrics),
-                pushTokens: PushTokenEndpoints(cloud: cloud, services: pushServices),
-                courier: CourierEndpoint(courier: courier),
-                operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
-                operatorTokens: OperatorTokens(book: book, surroundings: cloud.surroundings),
-                pages: PageEndpoints(
-                    authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
-                health: HealthCheck(book: book), metrics: metrics))
-        let routing = Routing(table: table, bodyReader: BodyReader(bytesMax: configuration.bodyBytesMax))
+        let endpoints = CloudEndpoints(
+            cloud: cloud, book: book, authenticator: authenticator, courier: courier, configuration: configuration,
+            rounds: rounds, pushServices: pushServices, metrics: metrics, logger: logger)
+        let routing = Routing(
+            table: EndpointTable(endpoints), bodyReader: BodyReader(bytesMax: configuration.bodyBytesMax))
         let steps: [any RequestMiddleware] = [
             RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger),
         ]

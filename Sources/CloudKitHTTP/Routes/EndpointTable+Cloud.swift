@@ -1,21 +1,4 @@
 import CloudKitServer
-import Logging
-
-/// The handlers of a cloud's endpoints.
-struct CloudEndpoints: Sendable {
-    var cloud: Cloud
-    var authenticator: Authenticator
-    var devices: DeviceEndpoints
-    var uploads: AssetUploadEndpoint
-    var downloads: AssetDownloadEndpoint
-    var pushTokens: PushTokenEndpoints
-    var courier: CourierEndpoint
-    var operators: OperatorEndpoints
-    var operatorTokens: OperatorTokens
-    var pages: PageEndpoints
-    var health: HealthCheck
-    var metrics: RequestMetrics
-}
 
 extension EndpointTable {
     /// Every endpoint of a cloud.
