@@ -24,6 +24,8 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -46,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -114,10 +117,8 @@ let package = Package(
             name: "CloudKitHTTP",
             dependencies: [
                 "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "TextEncodings", hummingbird,
-                hummingbirdCore,
-                httpTypes, logging,
-                lifecycle, nioCore,
-            ], swiftSettings: callerIsolated),
+                hummingbirdCore, httpTypes, logging, lifecycle, metrics, nioCore,
+            ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),
 
         // A push service for browsers; the only module of the cloud that connects to other servers.
         .target(
@@ -167,7 +168,7 @@ let package = Package(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
         // A simulated browser, which receives, decrypts and verifies Web Push messages.
         .target(
-            name: "PushReceiver", dependencies: ["FaultyNetwork", crypto], path: "Tests/PushReceiver",
+            name: "PushReceiver", dependencies: ["TextEncodings", "FaultyNetwork", crypto], path: "Tests/PushReceiver",
             swiftSettings: strict),
         .testTarget(
             name: "WebPushTests",
@@ -230,7 +231,7 @@ let package = Package(
             dependencies: [
                 "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel",
                 "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
-                crypto, hummingbird, lifecycle, logging,
+                crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(

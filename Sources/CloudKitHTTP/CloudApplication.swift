@@ -1,13 +1,16 @@
 import CloudKitAccounts
 import CloudKitServer
+import CoreMetrics
 import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
 
-/// A cloud as an HTTP service. Any number of them can live in one process.
+/// A cloud as an HTTP service. A process can have any number of them.
 package struct CloudApplication: Sendable {
+    /// The settings of the HTTP server.
     package let configuration: CloudConfiguration
+    /// The cloud's metrics, to which other services of the process add.
     package let metrics: RequestMetrics
     private let responder: CloudResponder
     private let delivery: NotificationService
@@ -15,19 +18,22 @@ package struct CloudApplication: Sendable {
     private let faults: Faults
     private let logger: Logger
 
+    /// Creates the service of a cloud.
+    ///
     /// - Parameters:
     ///   - cloud: The rules and the store behind them.
-    ///   - memoryLifetime: How long what the store says of tokens and sessions is remembered, milliseconds.
-    ///   - rounds: Rounds of a password's derivation, told to those who have no account; the fewest for a new password.
-    ///   - pushServices: Services of others that ring at devices; each has a name of its own.
+    ///   - memoryLifetime: Milliseconds for which tokens and sessions are remembered as the store has them.
+    ///   - rounds: Rounds of a password's derivation, given to clients without an account; the fewest for a new password.
+    ///   - pushServices: Push services of others; each has a name of its own.
+    ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, memoryLifetime: Int64 = 5_000,
-        rounds: Int = 600_000, pushServices: [any PushService] = []
+        rounds: Int = 600_000, pushServices: [any PushService] = [],
+        metricsBackend: any MetricsFactory = MetricsSystem.factory
     ) {
         self.configuration = configuration
         self.logger = logger
-        metrics = RequestMetrics()
-        let pace = configuration.transferPace
+        metrics = RequestMetrics(backend: metricsBackend)
         let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: memoryLifetime)
         self.authenticator = authenticator
         faults = cloud.faults
@@ -39,27 +45,25 @@ package struct CloudApplication: Sendable {
             couriers.append(
                 PushCourier(cloud: cloud, services: pushServices) { try await authenticator.isCurrent(sessionID: $0) })
         }
-        delivery = NotificationService(cloud: cloud, couriers: couriers, logger: logger)
-        responder = CloudResponder(
-            configuration: configuration, authenticator: authenticator, databases: DatabaseEndpoints(cloud: cloud),
-            devices: DeviceEndpoints(
-                cloud: cloud, authenticator: authenticator, isSignUpOpen: configuration.isSignUpOpen, rounds: rounds),
-            users: UserEndpoints(), uploads: AssetUploadEndpoint(cloud: cloud, pace: pace, metrics: metrics),
-            downloads: AssetDownloadEndpoint(cloud: cloud, pace: pace),
-            tokens: TokenEndpoints(cloud: cloud, services: pushServices),
-            courier: CourierEndpoint(courier: courier),
-            operators: OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger),
-            health: HealthCheck(accounts: cloud.accountStore), metrics: metrics,
-            logger: logger)
+        delivery = NotificationService(cloud: cloud, couriers: couriers, metrics: metrics.notifications, logger: logger)
+        let endpoints = CloudEndpoints(
+            cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
+            rounds: rounds, pushServices: pushServices, metrics: metrics, logger: logger)
+        let routing = Routing(
+            table: EndpointTable(endpoints), bodyReader: BodyReader(bytesMax: configuration.bodyBytesMax))
+        let steps: [any RequestMiddleware] = [
+            RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger),
+        ]
+        responder = CloudResponder(configuration: configuration, handler: steps.around(routing.respond))
     }
 
-    /// Forgets what is remembered of accounts, tokens and faults: another process has written to the store.
+    /// Forgets accounts, tokens and faults that are remembered: another process has written to the store.
     package func forget() {
         authenticator.forgetAll()
         faults.forget()
     }
 
-    /// The service that listens, to be run by a service group; it ends requests in flight before it stops.
+    /// Returns the service that listens, to be run by a service group; it finishes requests in flight before it stops.
     ///
     /// - Parameters:
     ///   - makeServer: Wraps the server of plain HTTP/1.1, for TLS.
@@ -69,7 +73,7 @@ package struct CloudApplication: Sendable {
         listening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) throws -> some ApplicationProtocol {
         let metrics = metrics
-        // The framework's own lines say little that ours do not.
+        // The framework's own lines add little to ours.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .warning)
         let http1 = HTTPServerBuilder.http1(

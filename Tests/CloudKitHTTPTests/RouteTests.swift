@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer

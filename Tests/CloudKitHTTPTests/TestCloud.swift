@@ -2,6 +2,7 @@ import CloudKitAccounts
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
+import CoreMetrics
 import FileStore
 import Hummingbird
 import Logging
@@ -26,6 +27,7 @@ struct TestCloud: Sendable {
         filesBytesMax: Int64 = 1 << 40, pushServices: [any PushService] = [],
         random: @escaping @Sendable (Int) -> [UInt8] = ServerEnvironment.systemRandom,
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -39,7 +41,7 @@ struct TestCloud: Sendable {
             cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds,
-            pushServices: pushServices)
+            pushServices: pushServices, metricsBackend: metricsBackend)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -5,13 +5,13 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Takes files, at the URLs that `assets/upload` gives (docs/web-services.md §7). The URL is the permission: no token, no
+/// The endpoint at the URLs that `assets/upload` returns (web-services.md §7). The URL is the permission: no token, no
 /// signature, any content type.
 ///
-/// - `POST` brings the whole file as the body, within 15 minutes of the ticket. Answer 200:
+/// - `POST` has the whole file as its body, within 15 minutes of the ticket. Answer 200:
 ///   `{"singleFile": {"fileChecksum", "size", "receipt"}}`; the dictionary, with the client's `wrappingKey` and
 ///   `referenceChecksum` added where it has some, is the value of the record's field.
-/// - An addition to web services: `PATCH` brings a piece. `Upload-Offset` says where in the file it begins, `Upload-Length`
+/// - An addition to web services: `PATCH` has a piece. `Upload-Offset` is its position in the file, `Upload-Length`
 ///   how long the whole file will be; both in bytes. Answer 204 with the `Upload-Offset` reached, durable; the
 ///   piece with which the file is complete is answered like a `POST`. What is there already is passed over: a piece may be
 ///   repeated, also the last one or an empty one at the end, which gives the answer again. A piece beyond what is there is
@@ -21,103 +21,97 @@ import NIOCore
 ///
 /// Errors are error objects: 403 `ACCESS_DENIED` for a URL that is not ours or too old (ask for another one); 400
 /// `BAD_REQUEST` (native code `sizeLimitExceeded`) for a file that is too large; 413 `QUOTA_EXCEEDED`; 503
-/// `TRY_AGAIN_LATER` with `Retry-After` when the disk is full; and the faults that strike whom the URL was given to.
+/// `TRY_AGAIN_LATER` with `Retry-After` when the disk is full; and the faults that an operator ordered for the user who got the URL.
 struct AssetUploadEndpoint {
     var cloud: Cloud
-    var pace: TransferPace
+    var minimumRate: MinimumTransferRate
     var metrics: RequestMetrics
 
-    /// Bytes that are handed to the store at once; about what one upload keeps in memory.
+    /// Bytes that are passed to the store at once; about what one upload keeps in memory.
     private static let chunkBytes = 262_144
 
-    func answer(
-        _ token: String, _ exchange: Exchange, _ request: Request, _ channel: any Channel, _ report: inout RequestReport
-    ) async throws -> Answer {
-        let upload = try cloud.assetUpload(token)
+    func upload(_ request: IncomingRequest) async throws -> EndpointResponse {
+        let upload = try cloud.assetUpload(String(request.endpoint?.parameter ?? ""))
         try await cloud.faults.check(upload.bearer)
-        switch exchange.method {
+        switch request.method {
         case .head:
             let (offset, isComplete) = try await upload.progress()
-            var answer = Self.progressAnswer(offset)
-            answer.headers[HeaderName.uploadComplete] = isComplete ? "?1" : "?0"
-            return answer
+            var response = Self.progressResponse(offset)
+            response.headers[HeaderName.uploadComplete] = isComplete ? "?1" : "?0"
+            return response
         case .post:
-            let reception = try await upload.receiveWhole(announced: exchange.announcedBytes.map(Int64.init))
-            return try await whole(reception, exchange, request, channel, &report)
+            let reception = try await upload.receiveWhole(announced: request.announcedBytes.map(Int64.init))
+            return try await receiveWhole(reception, from: request)
         default:
-            guard let offset = Self.number(request, HeaderName.uploadOffset),
-                let length = Self.number(request, HeaderName.uploadLength)
+            guard let offset = Self.number(request.headers[HeaderName.uploadOffset]),
+                let length = Self.number(request.headers[HeaderName.uploadLength])
             else {
                 throw RequestFailure(.badRequest, "Upload-Offset and Upload-Length are needed, in bytes")
             }
             do {
                 let reception = try await upload.receivePiece(at: offset, of: length)
-                return try await piece(reception, exchange, request, channel, &report)
+                return try await receivePiece(reception, from: request)
             } catch let failure as RequestFailure where failure.code == .conflict {
-                var answer = Answer(failure: failure, exchange, uuid: report.uuid)
-                answer.headers[HeaderName.uploadOffset] = String(try await upload.progress().offset)
-                return answer
+                var response = EndpointResponse(failure: failure, of: request)
+                response.headers[HeaderName.uploadOffset] = String(try await upload.progress().offset)
+                return response
             }
         }
     }
 
-    private func whole(
-        _ begun: AssetReception, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
-        _ report: inout RequestReport
-    ) async throws -> Answer {
+    private func receiveWhole(
+        _ begun: AssetReception, from request: IncomingRequest
+    ) async throws -> EndpointResponse {
         var reception = begun
         do {
-            try await receive(&reception, exchange, request, channel, &report)
+            try await receive(&reception, from: request)
         } catch {
             try? await reception.abandon()
             throw error
         }
-        return try await finished(&reception)
+        return try await finish(&reception)
     }
 
-    private func piece(
-        _ begun: AssetReception, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
-        _ report: inout RequestReport
-    ) async throws -> Answer {
+    private func receivePiece(
+        _ begun: AssetReception, from request: IncomingRequest
+    ) async throws -> EndpointResponse {
         var reception = begun
         do {
-            try await receive(&reception, exchange, request, channel, &report)
+            try await receive(&reception, from: request)
         } catch {
-            // What came before the connection broke need not come again.
+            // The client need not send again what arrived before the connection broke.
             try? await reception.pause()
             throw error
         }
-        if reception.isComplete { return try await finished(&reception) }
+        if reception.isComplete { return try await finish(&reception) }
         try await reception.pause()
-        return Self.progressAnswer(reception.held)
+        return Self.progressResponse(reception.held)
     }
 
-    private func finished(_ reception: inout AssetReception) async throws -> Answer {
+    private func finish(_ reception: inout AssetReception) async throws -> EndpointResponse {
         let asset = try await reception.finish()
         metrics.assetUploaded()
-        return Answer(body: asset.wireUploadAnswer(), itemsOut: 1)
+        return EndpointResponse(body: asset.wireUploadAnswer(), itemsOut: 1)
     }
 
-    /// Hands the body on as it comes; the client waits while the store does not keep up.
+    /// Passes the body on as it arrives; the client waits while the store does not keep up.
     ///
-    /// - Throws: `badRequest` for a body that broke off; what came of it has been handed on.
-    private func receive(
-        _ reception: inout AssetReception, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
-        _ report: inout RequestReport
-    ) async throws {
-        let progress = TransferProgress()
-        async let _: Void = pace.watch(progress, channel)
+    /// - Throws: `badRequest` for a body that broke off; the bytes before have been passed on.
+    private func receive(_ reception: inout AssetReception, from request: IncomingRequest) async throws {
+        let received = TransferredByteCount()
+        let channel = request.channel
+        async let _: Void = minimumRate.watch(received, on: channel)
         defer {
-            report.bytesIn = progress.count
-            metrics.assetBytesReceived(progress.count)
+            request.bytesIn = received.value
+            metrics.assetBytesReceived(received.value)
         }
-        var body = request.body.makeAsyncIterator()
+        var body = request.incomingBody.makeAsyncIterator()
         var chunk: [UInt8] = []
         chunk.reserveCapacity(2 * Self.chunkBytes)
         var isBroken = false
         do {
             while let part = try await body.next() {
-                progress.add(part.readableBytes)
+                received.add(part.readableBytes)
                 chunk.append(contentsOf: part.readableBytesView)
                 guard chunk.count >= Self.chunkBytes else { continue }
                 try await reception.receive(chunk)
@@ -130,18 +124,18 @@ struct AssetUploadEndpoint {
         }
         try await reception.receive(chunk)
         try Task.checkCancellation()
-        guard !isBroken, progress.count >= exchange.announcedBytes ?? 0 else {
+        guard !isBroken, received.value >= request.announcedBytes ?? 0 else {
             throw RequestFailure(.badRequest, "the request's body did not arrive")
         }
     }
 
-    private static func progressAnswer(_ offset: Int64) -> Answer {
-        Answer(
+    private static func progressResponse(_ offset: Int64) -> EndpointResponse {
+        EndpointResponse(
             status: .noContent, body: [],
             headers: [HeaderName.uploadOffset: String(offset), .cacheControl: "no-store"])
     }
 
-    private static func number(_ request: Request, _ name: HTTPField.Name) -> Int64? {
-        request.headers[name].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    private static func number(_ header: String?) -> Int64? {
+        header.flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 }

@@ -4,7 +4,7 @@ enum ByteRange: Hashable {
     case whole
     /// From the first byte, included, to the last, excluded.
     case part(Range<Int64>)
-    /// Nothing of it lies in the file.
+    /// The range is outside of the file.
     case unsatisfiable
 
     /// - Parameters:
@@ -32,7 +32,7 @@ enum ByteRange: Hashable {
         }
     }
 
-    /// nil for what is no number; a number or nothing otherwise.
+    /// Returns the number in a text, nothing for an empty text, and nil for a text that is no number.
     private static func number(_ text: Substring) -> Int64?? {
         if text.isEmpty { return .some(nil) }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

@@ -2,79 +2,54 @@ import CloudKitModel
 import CloudKitServer
 import CloudKitWire
 
-/// The endpoints below `/database`: a body is read, the rules are asked, their answer is printed.
+/// The endpoints below `/database`: each reads a body, calls a rule and prints what it returns.
 struct DatabaseEndpoints {
     var cloud: Cloud
 
-    func style(_ call: Call) -> WireStyle {
+    /// Returns the style in which the caller's items are printed.
+    func style(_ call: DatabaseCall) -> WireStyle {
+        let user = call.caller.user
         var style = WireStyle(
-            surface: call.surface == .native ? .native : .web, caller: call.admission.user, requestUUID: call.uuid)
+            surface: call.caller.surface == .native ? .native : .web, caller: user, requestUUID: call.uuid)
         let bearer = AssetBearer(
-            container: call.place.container, environment: call.place.environment, user: call.admission.user)
+            container: call.database.container, environment: call.database.environment, user: user)
         style.downloadURL = { [cloud, base = call.baseURL] asset in
-            cloud.downloadToken(for: asset, bearer: bearer).map { AssetRoute.downloadURL($0, base: base) }
+            cloud.downloadToken(for: asset, bearer: bearer).map { AssetURL.download($0, base: base) }
         }
         return style
     }
 
-    func answer(_ call: Call, users: UserEndpoints) async throws -> Answer {
-        switch call.endpoint {
-        case .recordsModify: try await modifyRecords(call)
-        case .recordsLookup: try await lookupRecords(call)
-        case .recordsQuery: try await queryRecords(call)
-        case .recordsChanges: try await recordChanges(call)
-        case .zonesList: try await listZones(call)
-        case .zonesLookup: try await lookupZones(call)
-        case .zonesModify: try await modifyZones(call)
-        case .zonesChanges: try await zoneListChanges(call)
-        case .changesZone: try await zoneChanges(call)
-        case .changesDatabase: try await databaseChanges(call)
-        case .assetsUpload: try await uploadAssets(call)
-        case .assetsRereference: try await rereferenceAssets(call)
-        case .recordsResolve: try await resolveShares(call)
-        case .recordsAccept: try await acceptShares(call)
-        case .sharesRequestAccess: try await requestAccess(call)
-        case .sharesKeysLookup: try await lookupShareKeys(call)
-        case .sharesKeysStore: try await storeShareKeys(call)
-        case .usersLookupParticipants: try await lookupParticipants(call)
-        case .subscriptionsList: try await listSubscriptions(call)
-        case .subscriptionsLookup: try await lookupSubscriptions(call)
-        case .subscriptionsModify: try await modifySubscriptions(call)
-        default: try users.answer(call)
-        }
-    }
-
     // MARK: Records
 
-    private func modifyRecords(_ call: Call) async throws -> Answer {
+    func modifyRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ModifyRecordsRequest(wire: call.body, limits: call.limits)
         let outcomes = try await cloud.modifyRecords(request, in: call.database, by: call.caller)
-        let syncToken = try await syncToken(of: request.zoneID, call)
-        return Answer(
+        let syncToken = try await syncToken(of: request.zoneID, for: call)
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
             itemsIn: request.operations.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
     }
 
-    private func lookupRecords(_ call: Call) async throws -> Answer {
+    func lookupRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try LookupRecordsRequest(wire: call.body, limits: call.limits)
         let outcomes = try await cloud.lookupRecords(request, in: call.database, by: call.caller)
-        let syncToken = try await syncToken(of: request.zoneID, call)
-        return Answer(
+        let syncToken = try await syncToken(of: request.zoneID, for: call)
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
             itemsIn: request.records.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
     }
 
-    private func queryRecords(_ call: Call) async throws -> Answer {
+    func queryRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try QueryRecordsRequest(wire: call.body, limits: call.limits)
         let page = try await cloud.queryRecords(request, in: call.database, by: call.caller)
-        let syncToken = try await syncToken(of: request.zoneID, call)
-        return Answer(
+        let syncToken = try await syncToken(of: request.zoneID, for: call)
+        return EndpointResponse(
             body: page.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
             itemsIn: 1, itemsOut: page.records.count)
     }
 
-    /// The token of a zone, for those who asked for it with `getCurrentSyncToken=true`; nil where a zone has none.
-    private func syncToken(of zoneID: ZoneID?, _ call: Call) async throws -> String? {
+    /// Returns the token of a zone, for a request with `getCurrentSyncToken=true`; nil where a zone has none.
+    private func syncToken(of zoneID: ZoneID?, for call: DatabaseCall) async throws -> String? {
         guard call.query.wantsSyncToken, let zoneID else { return nil }
         let outcomes = try await cloud.lookupZones([zoneID], in: call.database, by: call.caller)
         guard case .zone(let zone)? = outcomes.first else { return nil }
@@ -83,63 +58,63 @@ struct DatabaseEndpoints {
 
     // MARK: Assets
 
-    private func uploadAssets(_ call: Call) async throws -> Answer {
+    func uploadAssets(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try AssetUploadRequest(wire: call.body, limits: call.limits)
         var tickets = try await cloud.assetUploadTickets(request, in: call.database, by: call.caller)
         for index in tickets.indices {
-            tickets[index].url = AssetRoute.uploadURL(tickets[index].url, base: call.baseURL)
+            tickets[index].url = AssetURL.upload(tickets[index].url, base: call.baseURL)
         }
-        return Answer(body: tickets.wireAnswer(), itemsIn: request.items.count, itemsOut: tickets.count)
+        return EndpointResponse(body: tickets.wireAnswer(), itemsIn: request.items.count, itemsOut: tickets.count)
     }
 
-    private func rereferenceAssets(_ call: Call) async throws -> Answer {
+    func rereferenceAssets(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try RereferenceAssetsRequest(wire: call.body, limits: call.limits)
         let outcomes = try await cloud.rereferenceAssets(request, in: call.database, by: call.caller)
         let failed = outcomes.count { if case .failed = $0 { true } else { false } }
-        return Answer(
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: request.items.count, itemsOut: outcomes.count,
             itemsFailed: failed)
     }
 
     // MARK: Zones
 
-    private func listZones(_ call: Call) async throws -> Answer {
+    func listZones(_ call: DatabaseCall) async throws -> EndpointResponse {
         let zones = try await cloud.listZones(in: call.database, by: call.caller)
-        return Answer(body: zones.map { .zone($0) }.wireAnswer(style: style(call)), itemsOut: zones.count)
+        return EndpointResponse(body: zones.map { .zone($0) }.wireAnswer(style: style(call)), itemsOut: zones.count)
     }
 
-    private func lookupZones(_ call: Call) async throws -> Answer {
+    func lookupZones(_ call: DatabaseCall) async throws -> EndpointResponse {
         let zones = try [ZoneID](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.lookupZones(zones, in: call.database, by: call.caller)
-        return Answer(
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: zones.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
 
-    private func modifyZones(_ call: Call) async throws -> Answer {
+    func modifyZones(_ call: DatabaseCall) async throws -> EndpointResponse {
         let operations = try [ZoneOperation](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.modifyZones(operations, in: call.database, by: call.caller)
-        return Answer(
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
 
     // MARK: Changes
 
-    private func zoneChanges(_ call: Call) async throws -> Answer {
+    func zoneChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ZoneChangesRequest](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.zoneChanges(requests, in: call.database, by: call.caller)
-        return Answer(
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
     }
 
-    /// The old form of one zone's feed: here a bad zone or token fails the whole request (docs/web-services.md §8.5).
-    private func recordChanges(_ call: Call) async throws -> Answer {
+    /// Returns the older form of one zone's feed: here a bad zone or token fails the whole request (web-services.md §8.5).
+    func recordChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ZoneChangesRequest(legacyWire: call.body, limits: call.limits)
         switch try await cloud.zoneChanges([request], in: call.database, by: call.caller).first {
         case .page(let page)?:
-            return Answer(
+            return EndpointResponse(
                 body: page.legacyWireAnswer(style: style(call), answering: request), itemsIn: 1,
                 itemsOut: page.events.count)
         case .failed(_, let failure)?: throw failure
@@ -147,46 +122,43 @@ struct DatabaseEndpoints {
         }
     }
 
-    private func databaseChanges(_ call: Call) async throws -> Answer {
+    func databaseChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try DatabaseChangesRequest(wire: call.body, limits: call.limits)
         let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
-        return Answer(body: page.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
+        return EndpointResponse(body: page.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
 
-    /// The old form of a database's feed.
-    private func zoneListChanges(_ call: Call) async throws -> Answer {
+    /// Returns the older form of a database's feed.
+    func zoneListChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try DatabaseChangesRequest(legacyWire: call.body, limits: call.limits)
         let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
-        return Answer(body: page.legacyWireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
+        return EndpointResponse(
+            body: page.legacyWireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
 
     // MARK: Subscriptions
 
-    private func listSubscriptions(_ call: Call) async throws -> Answer {
+    func listSubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let found = try await cloud.listSubscriptions(in: call.database, by: call.caller)
-        return Answer(
+        return EndpointResponse(
             body: found.map { .subscription($0) }.wireAnswer(style: style(call)), itemsOut: found.count)
     }
 
-    private func lookupSubscriptions(_ call: Call) async throws -> Answer {
+    func lookupSubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let ids = try SubscriptionLookup.ids(wire: call.body, limits: call.limits)
         let outcomes = try await cloud.lookupSubscriptions(ids, in: call.database, by: call.caller)
-        return Answer(
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: ids.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
 
-    private func modifySubscriptions(_ call: Call) async throws -> Answer {
+    func modifySubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let operations = try [SubscriptionOperation](wire: call.body, limits: call.limits)
         let outcomes = try await cloud.modifySubscriptions(operations, in: call.database, by: call.caller)
-        return Answer(
+        return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
     }
-}
-
-extension Call {
-    var limits: WireLimits { surface == .native ? .native : .web }
 }
 
 extension [RecordOutcome] {

@@ -4,15 +4,16 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// Delivers notifications while the cloud listens, and tells the operator what becomes of them.
+/// Delivers notifications while the cloud listens, and reports their fate to the log and the metrics.
 struct NotificationService: Service {
     private let delivery: NotificationDelivery
     private let logger: Logger
 
-    init(cloud: Cloud, couriers: [any Courier], logger: Logger) {
+    init(cloud: Cloud, couriers: [any Courier], metrics: NotificationCounters, logger: Logger) {
         delivery = NotificationDelivery(cloud: cloud, couriers: couriers)
         self.logger = logger
         cloud.noticeBoard.listen { event in
+            metrics.record(event)
             logger.info("notifications", metadata: event.metadata)
         }
     }
@@ -29,7 +30,7 @@ struct NotificationService: Service {
 }
 
 extension NoticeEvent {
-    /// Counts and reasons; never what a notification says.
+    /// Counts and reasons; never the content of a notification.
     fileprivate var metadata: Logger.Metadata {
         switch self {
         case .decided(let report):

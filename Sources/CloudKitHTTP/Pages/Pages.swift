@@ -1,159 +1,116 @@
 import CloudKitAccounts
+import CloudKitModel
 import CloudKitServer
 import HTTPTypes
 
-/// The few pages a person sees.
-struct Pages {
-    /// What this cloud is and where things are.
-    static func landing() -> Answer {
-        html(
-            title: "Welkin",
-            body: """
-                <main>
-                <h1>Welkin</h1>
-                <p>This is an open CloudKit. It is running.</p>
-                <dl>
-                <dt><code>/database/1/{container}/{environment}/{database}/…</code></dt>
-                <dd>CloudKit Web Services: records, zones, changes, users.</dd>
-                <dt><code>/device/1/{container}/{environment}/…</code></dt>
-                <dd>Devices sign up, sign in and keep their wrapped keys here.</dd>
-                <dt><code>/notifications?container=…&amp;environment=…&amp;ckAPIToken=…</code></dt>
-                <dd>People turn an app's notifications in their browser on and off.</dd>
-                <dt><a href="/health">/health</a></dt>
-                <dd>Whether the cloud can answer.</dd>
-                <dt><a href="/metrics">/metrics</a></dt>
-                <dd>Numbers for Prometheus.</dd>
-                </dl>
-                <p>An app needs an API token (<code>welkin token create iCloud.com.example.app</code>), a person an
-                account (<code>welkin account add ada@example.com</code>), a device a sign-in
-                (<code>welkin login</code>).</p>
-                </main>
-                """)
-    }
-
+/// The pages of the cloud, their scripts and their style sheet. Their text is in `Content`, built into the program.
+enum Pages {
     /// The app that a page is for.
     struct App {
         /// As the app sent it; the page signs in with it.
         var apiToken: String
         var row: APIToken
 
-        var attributes: String {
+        var values: [String: String?] {
             [
-                ("container", row.container), ("environment", row.environment), ("token", apiToken),
-                ("callback", row.callback ?? ""), ("origins", row.allowedOrigins.joined(separator: " ")),
-            ].map { " data-\($0.0)=\"\(HTML.escape($0.1))\"" }.joined()
+                "container": row.container, "environment": row.environment, "token": apiToken,
+                "callback": row.callback ?? "", "origins": row.allowedOrigins.joined(separator: " "),
+            ]
         }
     }
 
-    /// Where a browser signs in (docs/web-services.md §2.3).
+    /// Describes this cloud and its paths.
+    static func landing() -> EndpointResponse { html(landingPage.filled()) }
+
+    /// Signs a browser in (web-services.md §2.3).
     ///
-    /// - Parameter signUpURL: The query of the sign-up page; nil when sign-up is closed.
-    static func signIn(_ app: App, signUpURL: String?) -> Answer {
-        let signUp = signUpURL.map { "<p>No account yet? <a href=\"/sign-up\(HTML.escape($0))\">Sign up</a></p>" } ?? ""
-        return html(
-            title: "Sign in",
-            body: """
-                <main>
-                <h1>Sign in</h1>
-                <p>to use <strong>\(HTML.escape(app.row.container))</strong></p>
-                <form id="sign-in"\(app.attributes)>
-                <label>E-mail address
-                <input name="email" type="email" autocomplete="username" required autofocus></label>
-                <label>Password
-                <input name="password" type="password" autocomplete="current-password" required></label>
-                <label class="check"><input name="persist" type="checkbox"> Keep me signed in</label>
-                <button type="submit">Sign in</button>
-                </form>
-                <p id="message" role="status" aria-live="polite"></p>
-                \(signUp)
-                <noscript><p>Signing in needs JavaScript: your password is turned into a proof here and never
-                leaves this page.</p></noscript>
-                </main>
-                """, scripts: ["/sign-in.js"])
+    /// - Parameter signUpQuery: The query of the sign-up page; nil when sign-up is closed.
+    static func signIn(_ app: App, signUpQuery: String?) -> EndpointResponse {
+        html(signInPage.filled(with: app.values.merging(["signUpQuery": signUpQuery]) { $1 }))
     }
 
-    /// Where a person makes an account; the browser is then signed in.
+    /// Creates an account; the browser is then signed in.
     ///
     /// - Parameters:
-    ///   - signInURL: The query of the sign-in page.
-    ///   - rounds: Of the new password's derivation.
-    static func signUp(_ app: App, signInURL: String, rounds: Int) -> Answer {
-        html(
-            title: "Sign up",
-            body: """
-                <main>
-                <h1>Sign up</h1>
-                <p>to use <strong>\(HTML.escape(app.row.container))</strong></p>
-                <form id="sign-up"\(app.attributes) data-rounds="\(rounds)">
-                <label>E-mail address
-                <input name="email" type="email" autocomplete="username" required autofocus></label>
-                <label>Name, if you like
-                <input name="name" autocomplete="name" maxlength="200"></label>
-                <label>Password
-                <input name="password" type="password" autocomplete="new-password" minlength="8" required></label>
-                <label>Password, once more
-                <input name="again" type="password" autocomplete="new-password" minlength="8" required></label>
-                <label class="check"><input name="persist" type="checkbox"> Keep me signed in</label>
-                <button type="submit">Sign up</button>
-                </form>
-                <p id="message" role="status" aria-live="polite"></p>
-                <p>There is an account already? <a href="/sign-in\(HTML.escape(signInURL))">Sign in</a></p>
-                <p>The keys of your encrypted data are made by the first device that you sign in. It shows you recovery
-                words: without them and without your password that data is lost.</p>
-                <noscript><p>Signing up needs JavaScript: your password is turned into a proof here and never
-                leaves this page.</p></noscript>
-                </main>
-                """, scripts: ["/sign-in.js"])
+    ///   - signInQuery: The query of the sign-in page.
+    ///   - rounds: Rounds of the new password's derivation.
+    static func signUp(_ app: App, signInQuery: String, rounds: Int) -> EndpointResponse {
+        let values: [String: String?] = ["signInQuery": signInQuery, "rounds": String(rounds)]
+        return html(signUpPage.filled(with: app.values.merging(values) { $1 }))
     }
 
-    /// The sign-up page of a cloud whose operator makes the accounts.
-    static func signUpClosed() -> Answer {
-        var answer = html(
-            title: "Sign up",
-            body: """
-                <main>
-                <h1>Sign-up is closed</h1>
-                <p>The operator of this cloud makes its accounts. Ask them for one.</p>
-                </main>
-                """)
-        answer.status = .forbidden
-        return answer
+    /// The sign-up page of a cloud whose operator creates the accounts.
+    static func signUpClosed() -> EndpointResponse { html(signUpClosedPage.filled(), status: .forbidden) }
+
+    /// The sign-in page for an unknown API token.
+    static func signInRefused() -> EndpointResponse { html(signInRefusedPage.filled(), status: .badRequest) }
+
+    /// Turns an app's notifications on and off for the browser that shows the page.
+    static func notifications(_ app: App) -> EndpointResponse { html(notificationsPage.filled(with: app.values)) }
+
+    /// Shows the holder of a share's link how to open it.
+    ///
+    /// - Parameter thumbnail: Base 64 of an image; shown only if it begins as one.
+    static func share(
+        container: ContainerID, title: String?, owner: String?, thumbnail: String?
+    ) -> EndpointResponse {
+        let page = sharePage.filled(with: [
+            "container": container.name, "title": title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil },
+            "owner": owner, "thumbnail": thumbnail.flatMap(imageSource),
+        ])
+        return html(page, allowsImages: true)
     }
 
-    /// The sign-in page for a token that is none.
-    static func signInRefused() -> Answer {
-        var answer = html(
-            title: "Sign in",
-            body: """
-                <main>
-                <h1>This link does not work</h1>
-                <p>The app that opened this page showed an API token that this cloud does not know.
-                Its developer can make one with <code>welkin token create</code>.</p>
-                </main>
-                """)
-        answer.status = .badRequest
-        return answer
+    /// The page of a link that leads to no share.
+    static func shareNotFound() -> EndpointResponse { html(shareNotFoundPage.filled(), status: .notFound) }
+
+    static func signInScript() -> EndpointResponse { script(PackageResources.sign_in_js) }
+    static func shareScript() -> EndpointResponse { script(PackageResources.share_js) }
+    static func notificationsScript() -> EndpointResponse { script(PackageResources.notifications_js) }
+    static func notificationsWorker() -> EndpointResponse { script(PackageResources.notifications_worker_js) }
+
+    static func styleSheet() -> EndpointResponse {
+        EndpointResponse(contentType: "text/css; charset=UTF-8", body: PackageResources.style_css, headers: headers)
     }
 
-    static func script(_ text: String) -> Answer {
-        Answer(contentType: "text/javascript; charset=UTF-8", body: Array(text.utf8), headers: headers)
+    private static func script(_ text: [UInt8]) -> EndpointResponse {
+        EndpointResponse(contentType: "text/javascript; charset=UTF-8", body: text, headers: headers)
     }
 
-    static func styleSheet() -> Answer {
-        Answer(contentType: "text/css; charset=UTF-8", body: Array(style.utf8), headers: headers)
-    }
-
-    static func html(
-        title: String, allowsImages: Bool = false, body: String, scripts: [String] = []
-    ) -> Answer {
+    private static func html(
+        _ page: [UInt8], status: HTTPResponse.Status = .ok, allowsImages: Bool = false
+    ) -> EndpointResponse {
         var headers = headers
         if allowsImages { headers[.contentSecurityPolicy]? += "; img-src data:" }
-        return Answer(
-            contentType: "text/html; charset=UTF-8", body: HTML.page(title: title, body: body, scripts: scripts),
-            headers: headers)
+        return EndpointResponse(
+            status: status, contentType: "text/html; charset=UTF-8", body: page, headers: headers)
     }
 
-    /// Nothing from elsewhere, nothing inline, no frames; the address, which holds the app's token, goes to nobody.
+    /// Returns the image as an address with the data in it, by its first bytes; nil for data that is no image.
+    private static func imageSource(_ base64: String) -> String? {
+        let kinds = [("iVBORw0KGgo", "png"), ("/9j/", "jpeg"), ("R0lGOD", "gif")]
+        let isPlain = base64.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
+                true
+            default: false
+            }
+        }
+        guard isPlain, let kind = kinds.first(where: { base64.hasPrefix($0.0) }) else { return nil }
+        return "data:image/\(kind.1);base64,\(base64)"
+    }
+
+    private static let landingPage = Template(PackageResources.landing_html)
+    private static let signInPage = Template(PackageResources.sign_in_html)
+    private static let signUpPage = Template(PackageResources.sign_up_html)
+    private static let signUpClosedPage = Template(PackageResources.sign_up_closed_html)
+    private static let signInRefusedPage = Template(PackageResources.sign_in_refused_html)
+    private static let notificationsPage = Template(PackageResources.notifications_html)
+    private static let sharePage = Template(PackageResources.share_html)
+    private static let shareNotFoundPage = Template(PackageResources.share_not_found_html)
+
+    /// Nothing from elsewhere, nothing inline, no frames; the address, which holds the app's token, is passed on to no other site.
     private static let headers: HTTPFields = [
         .contentSecurityPolicy:
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -163,25 +120,4 @@ struct Pages {
         HeaderName.referrerPolicy: "no-referrer",
         .cacheControl: "no-store",
     ]
-
-    private static let style = """
-        :root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.5; }
-        body { margin: 0; display: grid; place-items: center; min-height: 100vh; }
-        [hidden] { display: none !important; }
-        main { max-width: 36rem; padding: 1.5rem; }
-        form, label { display: grid; gap: 0.5rem; }
-        form { gap: 1rem; }
-        label.check { grid-template-columns: auto 1fr; align-items: center; }
-        input:not([type=checkbox]), button { font: inherit; padding: 0.5rem 0.75rem; }
-        dd { margin: 0 0 0.75rem 1rem; }
-        h1, pre { overflow-wrap: anywhere; }
-        h1 { line-height: 1.2; max-height: 4.8em; overflow: hidden; }
-        pre { white-space: pre-wrap; padding: 0.75rem; border: 1px solid #8886; border-radius: 0.5rem; }
-        a.button { display: inline-block; padding: 0.6rem 1.2rem; border-radius: 0.5rem; background: #0a58ca; color: #fff;
-          text-decoration: none; }
-        img.thumbnail { width: 8rem; height: 8rem; object-fit: cover; border-radius: 1rem; }
-        .quiet { opacity: 0.75; font-size: 0.9rem; }
-        #message { min-height: 1.5em; }
-
-        """
 }

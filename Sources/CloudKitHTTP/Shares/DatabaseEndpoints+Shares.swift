@@ -2,53 +2,57 @@ import CloudKitModel
 import CloudKitServer
 import CloudKitWire
 
-/// Links, participants and keys of shares; the shares themselves are records.
+/// The endpoints for links, participants and keys of shares; the shares themselves are records.
 extension DatabaseEndpoints {
-    func resolveShares(_ call: Call) async throws -> Answer {
+    func resolveShares(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        return answer(try await cloud.resolveShares(requests, in: call.database, by: call.caller), requests, call)
+        let outcomes = try await cloud.resolveShares(requests, in: call.database, by: call.caller)
+        return response(outcomes, to: requests, of: call)
     }
 
-    func acceptShares(_ call: Call) async throws -> Answer {
+    func acceptShares(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        return answer(try await cloud.acceptShares(requests, in: call.database, by: call.caller), requests, call)
+        let outcomes = try await cloud.acceptShares(requests, in: call.database, by: call.caller)
+        return response(outcomes, to: requests, of: call)
     }
 
-    private func answer(
-        _ outcomes: [ShareInvitationOutcome], _ requests: [ShareInvitationRequest], _ call: Call
-    ) -> Answer {
-        Answer(
+    private func response(
+        _ outcomes: [ShareInvitationOutcome], to requests: [ShareInvitationRequest], of call: DatabaseCall
+    ) -> EndpointResponse {
+        EndpointResponse(
             body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: outcomes.count,
             itemsFailed: outcomes.count { if case .failed = $0 { true } else { false } })
     }
 
-    func requestAccess(_ call: Call) async throws -> Answer {
+    func requestAccess(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
         let failures = try await cloud.requestAccess(requests, in: call.database, by: call.caller)
-        return Answer(
+        return EndpointResponse(
             body: failures.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: failures.count, itemsFailed: failures.count { $0 != nil })
     }
 
-    func lookupShareKeys(_ call: Call) async throws -> Answer {
+    func lookupShareKeys(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ShareKeysRequest(wire: call.body, limits: call.limits)
         let answer = try await cloud.shareKeys(request, in: call.database, by: call.caller)
-        return Answer(body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
+        return EndpointResponse(
+            body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
 
-    func storeShareKeys(_ call: Call) async throws -> Answer {
+    func storeShareKeys(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try StoreShareKeysRequest(wire: call.body, limits: call.limits)
         let answer = try await cloud.storeShareKeys(request, in: call.database, by: call.caller)
-        return Answer(body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
+        return EndpointResponse(
+            body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
 
-    func lookupParticipants(_ call: Call) async throws -> Answer {
+    func lookupParticipants(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try LookupParticipantsRequest(wire: call.body, limits: call.limits)
-        let participants = try await cloud.lookupParticipants(
-            request.lookupInfos, in: call.database, by: call.caller)
-        return Answer(
-            body: participants.wireAnswer(style: style(call)), itemsIn: request.lookupInfos.count,
+        let infos = request.lookupInfos
+        let participants = try await cloud.lookupParticipants(infos, in: call.database, by: call.caller)
+        return EndpointResponse(
+            body: participants.wireAnswer(style: style(call)), itemsIn: infos.count,
             itemsOut: participants.count)
     }
 }

@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import Foundation
 
-/// Making accounts and changing their passwords; bytes travel as base 64.
+/// The endpoints that create accounts and change their passwords; bytes travel as base 64.
 ///
 /// - `accounts/create {email, name, proof, salt, rounds}` → `{}`: sign-up, where it is open.
 /// - `accounts/password {deviceID, deviceSecret, proof, newProof, salt, rounds, generation, passwordWrap}` → `{}`: another
@@ -11,22 +11,22 @@ struct AccountEndpoints {
     var signUp: SignUp
     var keychains: Keychains
 
-    func answer(_ call: DeviceCall) async throws -> Answer {
-        switch call.endpoint {
-        case .accountsCreate:
-            let body = try SmallJSON.decode(CreateBody.self, from: call.body)
-            _ = try await signUp.create(
-                email: body.email, name: body.name ?? "", proof: Array(body.proof),
-                derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address)
-        default:
-            let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
-            let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
-            let password = try SmallJSON.decode(NewPasswordBody.self, from: call.body)
-            try await keychains.changePassword(
-                to: password.password, generation: proof.generation ?? 0, proof: Array(proof.proof), by: device,
-                address: call.address)
-        }
-        return call.done
+    func create(_ call: DeviceCall) async throws -> EndpointResponse {
+        let body = try SmallJSON.decode(CreateBody.self, from: call.body)
+        _ = try await signUp.create(
+            email: body.email, name: body.name ?? "", proof: Array(body.proof),
+            derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address)
+        return .emptyObject
+    }
+
+    func changePassword(_ call: DeviceCall) async throws -> EndpointResponse {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
+        let password = try SmallJSON.decode(NewPasswordBody.self, from: call.body)
+        try await keychains.changePassword(
+            to: password.password, generation: proof.generation ?? 0, proof: Array(proof.proof), by: device,
+            address: call.address)
+        return .emptyObject
     }
 
     private struct CreateBody: Decodable {
@@ -38,13 +38,13 @@ struct AccountEndpoints {
     }
 }
 
-/// The proof of the password, beside which keychain a device has in mind.
+/// The proof of the password, with the generation of the keychain that the device knows.
 struct ProofBody: Decodable {
     var proof: Data
     var generation: Int?
 }
 
-/// A password about to be set.
+/// A password that is to be set.
 struct NewPasswordBody: Decodable {
     var newProof: Data
     var salt: Data

@@ -3,23 +3,27 @@ import CloudKitModel
 import CloudKitServer
 import Foundation
 
-/// A call below `/device`: additions to CloudKit Web Services for devices and their owners.
+/// A request below `/device` that was let in: additions to CloudKit Web Services for devices and their owners.
 struct DeviceCall {
-    var endpoint: Endpoint
-    var place: DeviceSignIn.Place
-    var body: [UInt8]
-    /// Where the request comes from.
-    var address: String
-    /// Whose web token came along; nil when none did.
-    var user: UserID?
+    let place: DeviceSignIn.Place
+    let body: [UInt8]
+    /// The address of the client.
+    let address: String
+    /// The user whose web token came along; nil when none did.
+    let user: UserID?
 
-    func answer(_ body: some Encodable) throws -> Answer { Answer(body: try SmallJSON.encode(body)) }
-
-    /// Nothing more to say.
-    var done: Answer { Answer(body: Array("{}".utf8)) }
+    init(_ request: IncomingRequest) throws(RequestFailure) {
+        let place = try request.place
+        guard case .app(let apiToken, let user) = request.sender else { throw .endpointNotFound }
+        self.place = DeviceSignIn.Place(
+            container: place.container, environment: place.environment, apiToken: apiToken)
+        body = request.body
+        address = request.address
+        self.user = user?.user
+    }
 }
 
-/// How a signed-in device shows who it is, among whatever else a body holds.
+/// The credentials of a signed-in device, among whatever else a body holds.
 struct DeviceBody: Decodable {
     var deviceID: String
     var deviceSecret: Data
@@ -33,7 +37,7 @@ struct AccountChanges {
     var authenticator: Authenticator
     var now: @Sendable () -> Int64
 
-    /// Runs a change by a device and makes the process forget what it knew of the account.
+    /// Runs a change by a device, then makes the process forget what it knew of the account.
     func after<Value>(_ device: DeviceKey, _ change: () async throws -> Value) async throws -> Value {
         let account = try await sessions.session(device, now: now()).account
         defer { authenticator.forget(account: account) }

@@ -3,7 +3,7 @@ import CloudKitModel
 import CloudKitServer
 import Foundation
 
-/// An account's keychain, of which the cloud sees wrapped forms alone; bytes travel as base 64.
+/// The endpoints for an account's keychain, of which the cloud sees wrapped forms alone; bytes travel as base 64.
 ///
 /// - `keychain/get {deviceID, deviceSecret}` → `{generation, exists, isOutdated, identity}`.
 /// - `keychain/create {deviceID, deviceSecret, passwordWrap, recoveryWrap, recoveryProof, identity}` → `{generation}`; an
@@ -18,44 +18,32 @@ struct KeychainEndpoints {
     var cloud: Cloud
     var changes: AccountChanges
 
-    func answer(_ call: DeviceCall) async throws -> Answer {
-        switch call.endpoint {
-        case .keychainGet: try await get(call)
-        case .keychainCreate: try await create(call)
-        case .keychainRewrap: try await rewrap(call)
-        case .keychainReset: try await reset(call)
-        case .keychainRecovery: try await recovery(call)
-        case .keychainRecover: try await recover(call)
-        default: throw Route.notFound
-        }
-    }
-
-    private func get(_ call: DeviceCall) async throws -> Answer {
+    func get(_ call: DeviceCall) async throws -> EndpointResponse {
         let status = try await keychains.status(for: try SmallJSON.decode(DeviceBody.self, from: call.body).device)
-        return try call.answer(
+        return try .json(
             StatusBody(
                 generation: status.generation, exists: status.hasKeychain, isOutdated: status.isOutdated,
                 identity: status.identity.map { Data($0) }))
     }
 
-    private func create(_ call: DeviceCall) async throws -> Answer {
+    func create(_ call: DeviceCall) async throws -> EndpointResponse {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         let offer = try SmallJSON.decode(OfferBody.self, from: call.body).offer
         let generation = try await changes.after(device) { try await keychains.create(offer, by: device) }
-        return try call.answer(["generation": generation])
+        return try .json(["generation": generation])
     }
 
-    private func rewrap(_ call: DeviceCall) async throws -> Answer {
+    func rewrap(_ call: DeviceCall) async throws -> EndpointResponse {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
         let body = try SmallJSON.decode(RewrapBody.self, from: call.body)
         try await keychains.rewrap(
             passwordWrap: body.passwordWrap.map { Array($0) }, recovery: try body.recovery,
             generation: proof.generation ?? 0, proof: Array(proof.proof), by: device, address: call.address)
-        return call.done
+        return .emptyObject
     }
 
-    private func reset(_ call: DeviceCall) async throws -> Answer {
+    func reset(_ call: DeviceCall) async throws -> EndpointResponse {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
         let offer = try SmallJSON.decode(OfferBody.self, from: call.body).offer
@@ -64,28 +52,28 @@ struct KeychainEndpoints {
                 to: offer, replacing: proof.generation ?? 0, proof: Array(proof.proof), by: device,
                 address: call.address)
         }
-        // The reset stands; what is not marked now the cloud's outbox marks later, and nobody uses the zones before.
+        // The reset stands; zones that are not marked now are marked later by the cloud's outbox, and no device uses them before.
         try? await cloud.finishKeyResets()
-        return try call.answer(["generation": generation])
+        return try .json(["generation": generation])
     }
 
-    private func recovery(_ call: DeviceCall) async throws -> Answer {
+    func recovery(_ call: DeviceCall) async throws -> EndpointResponse {
         let body = try SmallJSON.decode(RecoveryBody.self, from: call.body)
         let recovery = try await keychains.recovery(
             email: body.email, proof: Array(body.recoveryProof), address: call.address)
-        return try call.answer(
+        return try .json(
             RecoveryAnswer(
                 generation: recovery.generation, recoveryWrap: Data(recovery.recoveryWrap),
                 identity: Data(recovery.identity)))
     }
 
-    private func recover(_ call: DeviceCall) async throws -> Answer {
+    func recover(_ call: DeviceCall) async throws -> EndpointResponse {
         let body = try SmallJSON.decode(RecoveryBody.self, from: call.body)
         let password = try SmallJSON.decode(NewPasswordBody.self, from: call.body).password
         try await keychains.recover(
             email: body.email, proof: Array(body.recoveryProof), password: password, generation: body.generation ?? 0,
             address: call.address)
-        return call.done
+        return .emptyObject
     }
 
     private struct StatusBody: Encodable {

@@ -3,7 +3,7 @@ import CloudKitModel
 import CloudKitServer
 import Foundation
 
-/// Signing devices and browsers in and out; an addition to CloudKit Web Services.
+/// The endpoints that sign devices and browsers in and out; an addition to CloudKit Web Services.
 ///
 /// `POST /device/1/{container}/{environment}/sessions/…` with `ckAPIToken` in the query:
 /// - `prepare {email}` → `{salt, rounds}`: how to derive the proof from the password.
@@ -19,19 +19,20 @@ struct SessionEndpoints {
     var cloud: Cloud
     var changes: AccountChanges
 
-    func answer(_ call: DeviceCall) async throws -> Answer {
-        switch call.endpoint {
-        case .sessionsPrepare:
-            let body = try SmallJSON.decode(PrepareBody.self, from: call.body)
-            let derivation = try await signIn.prepare(email: body.email)
-            return try call.answer(DerivationBody(salt: Data(derivation.salt), rounds: derivation.rounds))
-        case .sessionsCreate:
-            return try call.answer(try await create(try SmallJSON.decode(CreateBody.self, from: call.body), call))
-        default:
-            let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
-            try await changes.after(device) { try await signIn.end(device) }
-            return call.done
-        }
+    func prepare(_ call: DeviceCall) async throws -> EndpointResponse {
+        let body = try SmallJSON.decode(PrepareBody.self, from: call.body)
+        let derivation = try await signIn.prepare(email: body.email)
+        return try .json(DerivationBody(salt: Data(derivation.salt), rounds: derivation.rounds))
+    }
+
+    func create(_ call: DeviceCall) async throws -> EndpointResponse {
+        try .json(try await create(try SmallJSON.decode(CreateBody.self, from: call.body), call))
+    }
+
+    func delete(_ call: DeviceCall) async throws -> EndpointResponse {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        try await changes.after(device) { try await signIn.end(device) }
+        return .emptyObject
     }
 
     private func create(_ body: CreateBody, _ call: DeviceCall) async throws -> SessionBody {

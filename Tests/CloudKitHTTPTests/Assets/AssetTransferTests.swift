@@ -215,8 +215,8 @@ import Testing
     }
 
     @Test func `a client that stops sending is cut off`() async throws {
-        let pace = TransferPace(bytesMin: 1, interval: .milliseconds(50))
-        try await TestCloud.run(CloudConfiguration(port: 0, transferPace: pace)) { cloud in
+        let rate = MinimumTransferRate(bytesMin: 1, interval: .milliseconds(50))
+        try await TestCloud.run(CloudConfiguration(port: 0, minimumTransferRate: rate)) { cloud in
             let url = try await cloud.uploadURL(try await cloud.signIn())
             let request = String(decoding: RawClient.request("POST", url, body: "half"), as: UTF8.self)
                 .replacing("Content-Length: 4", with: "Content-Length: 8")

@@ -82,7 +82,7 @@ import Testing
         ("faults/order", #"{"kind":"throttle","email":"a@b.cd","userRecordName":"_x"}"#, "exclude"),
         ("faults/remove", "{}", "which"), ("faults/remove", #"{"id":"a","all":true}"#, "which"),
         ("faults/remove", #"{"all":false}"#, "which"), ("faults/remove", #"{"email":"a@b.cd"}"#, "\"email\""),
-        ("tokens/expire", "{}", "whose"), ("zones/compact", #"{"email":"ada@example.com"}"#, "\"zone\""),
+        ("tokens/expire", "{}", "email or userRecordName is required"), ("zones/compact", #"{"email":"ada@example.com"}"#, "\"zone\""),
         ("zones/purge", #"{"email":"ada@example.com","zone":""}"#, "\"zone\""),
         ("zones/purge", #"{"email":"ada@example.com","zone":"_defaultZone"}"#, "default zone"),
         ("keys/reset", #"{"email":"ada@example.com","zone":"Z","account":true}"#, "exclude"),

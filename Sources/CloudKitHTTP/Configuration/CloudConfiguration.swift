@@ -1,0 +1,40 @@
+/// The settings of a cloud's HTTP server.
+package struct CloudConfiguration: Hashable, Sendable {
+    /// The address to listen on.
+    package var host: String
+    /// The port to listen on; with 0 the system chooses one.
+    package var port: Int
+    /// Scheme, host and port under which clients reach the cloud, without a slash at the end; nil: those that a request names.
+    package var publicURL: String?
+    /// Whether the server itself speaks TLS.
+    package var usesTLS: Bool
+    /// Whether `X-Forwarded-For` is written by a proxy that we trust.
+    package var isBehindProxy: Bool
+    /// The bytes of the largest accepted body: the 2 MB of B-LIM-02, and some for base 64 and names.
+    package var bodyBytesMax: Int
+    /// Whether users may create their own accounts.
+    package var isSignUpOpen: Bool
+    /// The slowest rate at which a client may send or receive a file.
+    package var minimumTransferRate: MinimumTransferRate
+    /// The time for which a device's request for notifications waits for one.
+    package var courierHold: Duration
+
+    /// Creates settings; by default the cloud serves this machine alone.
+    package init(
+        host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
+        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true,
+        minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), courierHold: Duration = .seconds(25)
+    ) {
+        self.host = host
+        self.port = port
+        self.publicURL = publicURL
+        self.usesTLS = usesTLS
+        self.isBehindProxy = isBehindProxy
+        self.bodyBytesMax = bodyBytesMax
+        self.isSignUpOpen = isSignUpOpen
+        self.minimumTransferRate = minimumTransferRate
+        self.courierHold = courierHold
+    }
+
+    var scheme: String { usesTLS ? "https" : "http" }
+}

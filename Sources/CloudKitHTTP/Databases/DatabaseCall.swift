@@ -1,0 +1,46 @@
+import CloudKitAccounts
+import CloudKitModel
+import CloudKitServer
+import CloudKitWire
+
+/// A request to a database that was let in: everything that an endpoint below `/database` looks at.
+struct DatabaseCall {
+    let database: DatabaseAddress
+    let caller: Caller
+    let query: RequestQuery
+    let body: [UInt8]
+    /// The request's identifier, for error items.
+    let uuid: String
+    /// Scheme, host and port under which the client reaches this cloud; empty where nothing names them.
+    let baseURL: String
+
+    init(_ request: IncomingRequest) throws(RequestFailure) {
+        let place = try request.place
+        guard let scope = request.endpoint?.scope, let admission = request.admission else { throw .endpointNotFound }
+        database = DatabaseAddress(container: place.container, environment: place.environment, scope: scope)
+        caller = Caller(admission, surface: request.surface)
+        query = request.query
+        body = request.body
+        uuid = request.uuid
+        baseURL = request.baseURL ?? ""
+    }
+
+    /// The caller's user.
+    ///
+    /// - Throws: `authenticationRequired`.
+    func user() throws(RequestFailure) -> UserID {
+        guard let user = caller.user else { throw .userNeeded }
+        return user
+    }
+
+    var limits: WireLimits { caller.surface == .native ? .native : .web }
+}
+
+extension Caller {
+    /// The caller of the rules that an admission makes.
+    init(_ admission: Admission, surface: Surface) {
+        self.init(
+            user: admission.user, deviceID: admission.deviceID, surface: surface, isServerKey: admission.isServerKey,
+            keychain: admission.keychain)
+    }
+}

@@ -1,0 +1,32 @@
+import CloudKitModel
+import HTTPTypes
+import Logging
+
+/// Turns every error into an error object (web-services.md §5.1).
+struct FailureResponses: RequestMiddleware {
+    var logger: Logger
+
+    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+        do {
+            return try await next(request)
+        } catch {
+            var response = EndpointResponse(failure: failure(error, request), of: request)
+            if response.code == .methodNotAllowed, let endpoint = request.endpoint {
+                response.headers[.allow] = endpoint.methods.header
+            }
+            return response
+        }
+    }
+
+    private func failure(_ error: any Error, _ request: IncomingRequest) -> RequestFailure {
+        if let known = error as? RequestFailure { return known }
+        if error is CancellationError {
+            return RequestFailure(.tryAgainLater, "the cloud is shutting down", retryAfter: 1)
+        }
+        // The details stay in the operator's log.
+        logger.error(
+            "unexpected error",
+            metadata: ["error": .string(String(describing: error)), "uuid": .string(request.uuid)])
+        return RequestFailure(storage: error) ?? RequestFailure(.internalError, "internal error")
+    }
+}

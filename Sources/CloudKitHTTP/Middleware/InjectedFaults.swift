@@ -1,0 +1,14 @@
+import CloudKitServer
+
+/// Applies the faults that an operator has ordered to the requests of apps.
+struct InjectedFaults: RequestMiddleware {
+    var faults: Faults
+
+    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+        if let admission = request.admission {
+            let place = try request.place
+            try await faults.check(admission.user, in: place.container, place.environment)
+        }
+        return try await next(request)
+    }
+}

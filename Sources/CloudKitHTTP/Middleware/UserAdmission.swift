@@ -1,0 +1,36 @@
+import CloudKitAccounts
+import CloudKitServer
+
+/// Admits users of apps, apps without a user, and server keys (web-services.md §2).
+struct UserAdmission: RequestMiddleware {
+    var authenticator: Authenticator
+
+    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+        request.sender = .admitted(try await authenticator.admit(request))
+        return try await next(request)
+    }
+}
+
+/// Admits apps that act for a device: their API token is required, a web token may come along.
+struct AppAdmission: RequestMiddleware {
+    var authenticator: Authenticator
+
+    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+        let place = try request.place
+        let apiToken = try await authenticator.apiToken(
+            request.query.apiToken, container: place.container, environment: place.environment,
+            origin: request.crossOrigin.origin)
+        let hasUser = request.query.webAuthToken != nil
+        request.sender = .app(apiToken, user: hasUser ? try await authenticator.admit(request) : nil)
+        return try await next(request)
+    }
+}
+
+extension Authenticator {
+    fileprivate func admit(_ request: IncomingRequest) async throws -> Admission {
+        let place = try request.place
+        return try await admit(
+            request.credentials, container: place.container, environment: place.environment, target: request.target,
+            body: request.body)
+    }
+}

@@ -1,0 +1,95 @@
+"use strict";
+
+const base64 = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
+const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const utf8 = (text) => new TextEncoder().encode(text);
+
+// The password stays here: the cloud gets a proof that is derived from it and keeps a hash of that.
+async function deriveProof(password, salt, rounds) {
+  const key = await crypto.subtle.importKey("raw", utf8(password.normalize("NFKC")), "PBKDF2", false, ["deriveBits"]);
+  const root = await crypto.subtle.deriveBits(
+    { name: "PBKDF2", hash: "SHA-256", salt: bytes(salt), iterations: rounds }, key, 256);
+  const rootKey = await crypto.subtle.importKey("raw", root, "HKDF", false, ["deriveBits"]);
+  const proof = await crypto.subtle.deriveBits(
+    { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: utf8("welkin account proof 1") }, rootKey, 256);
+  return base64(proof);
+}
+
+async function post(data, action, body) {
+  const path = `/device/1/${encodeURIComponent(data.container)}/${data.environment}/${action}`;
+  const response = await fetch(`${path}?ckAPIToken=${encodeURIComponent(data.token)}`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await response.json();
+  if (!response.ok) {
+    const wait = answer.retryAfter ? ` Try again in ${Math.ceil(answer.retryAfter)} seconds.` : "";
+    throw new Error((answer.reason || "The cloud could not sign you in") + "." + wait);
+  }
+  return answer;
+}
+
+// Hands the token to the page itself where that is one of the cloud's own, or to the app: by address where its token names one, else to the page that opened this one.
+function handOver(data, token) {
+  if (data.stays) {
+    document.dispatchEvent(new CustomEvent("signed-in", { detail: token }));
+    return "";
+  }
+  if (data.callback) {
+    const address = new URL(data.callback);
+    address.searchParams.set("ckWebAuthToken", token);
+    address.searchParams.set("ckSession", token);
+    location.replace(address);
+    return "You are signed in. One moment…";
+  }
+  if (window.opener) {
+    const origins = data.origins ? data.origins.split(" ") : ["*"];
+    for (const origin of origins) {
+      window.opener.postMessage({ ckWebAuthToken: token, ckSession: token }, origin);
+    }
+    window.close();
+  }
+  return "You are signed in. You can close this window.";
+}
+
+async function signIn(form, data) {
+  const email = form.elements.email.value;
+  const puzzle = await post(data, "sessions/prepare", { email });
+  const proof = await deriveProof(form.elements.password.value, puzzle.salt, puzzle.rounds);
+  const lifetime = form.elements.persist?.checked ? "persistent" : "session";
+  const session = await post(data, "sessions/create", { email, proof, deviceName: "Browser", lifetime });
+  return handOver(data, session.ckWebAuthToken);
+}
+
+// Makes an account, then signs in to it. The salt is made here, so that no cloud can choose it.
+async function signUp(form, data) {
+  const { email, name, password, again } = form.elements;
+  if (password.value !== again.value) throw new Error("The two passwords differ.");
+  const salt = base64(crypto.getRandomValues(new Uint8Array(16)));
+  const rounds = Math.max(Number(data.rounds), 1);
+  const proof = await deriveProof(password.value, salt, rounds);
+  await post(data, "accounts/create", { email: email.value, name: name.value, proof, salt, rounds });
+  return signIn(form, data);
+}
+
+if (typeof document !== "undefined") {
+  const form = document.getElementById("sign-in") || document.getElementById("sign-up");
+  const act = form.id === "sign-up" ? signUp : signIn;
+  const message = document.getElementById("message");
+  const button = form.querySelector("button");
+  if (!globalThis.crypto || !crypto.subtle) {
+    message.textContent = "Signing in works over HTTPS, or on this very machine.";
+    button.disabled = true;
+  }
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    message.textContent = "One moment…";
+    try {
+      const text = await act(form, form.dataset);
+      if (text) message.textContent = text;
+      form.hidden = true;
+    } catch (error) {
+      message.textContent = error.message;
+      button.disabled = false;
+    }
+  });
+}

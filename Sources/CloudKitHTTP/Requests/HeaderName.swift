@@ -1,0 +1,38 @@
+import HTTPTypes
+
+/// The names of our own headers and Apple's. Each text is a valid name, so unwrapping cannot fail.
+enum HeaderName {
+    static let webAuthToken = HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token")!
+    static let requestUUID = HTTPField.Name("X-Apple-Request-UUID")!
+    static let keyID = HTTPField.Name("X-Apple-CloudKit-Request-KeyID")!
+    static let signedDate = HTTPField.Name("X-Apple-CloudKit-Request-ISO8601Date")!
+    static let signature = HTTPField.Name("X-Apple-CloudKit-Request-SignatureV1")!
+    static let client = HTTPField.Name("X-Welkin-Client")!
+    static let operation = HTTPField.Name("X-Welkin-Operation")!
+    static let operationGroup = HTTPField.Name("X-Welkin-Operation-Group")!
+    static let operationGroupName = HTTPField.Name("X-Welkin-Operation-Group-Name")!
+    static let groupQuantity = HTTPField.Name("X-Welkin-Group-Quantity")!
+    static let groupExpectedSend = HTTPField.Name("X-Welkin-Group-Expected-Send")!
+    static let groupExpectedReceive = HTTPField.Name("X-Welkin-Group-Expected-Receive")!
+    static let uploadOffset = HTTPField.Name("Upload-Offset")!
+    static let uploadLength = HTTPField.Name("Upload-Length")!
+    static let uploadComplete = HTTPField.Name("Upload-Complete")!
+    static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+    static let frameOptions = HTTPField.Name("X-Frame-Options")!
+    static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
+
+    /// Headers in which proxies name the client of a request.
+    static let ofProxies: [HTTPField.Name] = [
+        forwardedFor, HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-Host")!, HTTPField.Name("X-Real-IP")!,
+        HTTPField.Name("Via")!,
+    ]
+
+    /// Headers that a browser's page may send and read across origins.
+    static let allowed =
+        "content-type, x-apple-cloudkit-request-keyid, x-apple-cloudkit-request-iso8601date, "
+        + "x-apple-cloudkit-request-signaturev1, x-welkin-client, "
+        + "upload-offset, upload-length, range, if-range, if-none-match"
+    static let exposed =
+        "X-Apple-CloudKit-Web-Auth-Token, X-Apple-Request-UUID, Retry-After, Upload-Offset, Upload-Complete, "
+        + "Content-Range, ETag"
+}

@@ -1,0 +1,153 @@
+import CloudKitAccounts
+import CloudKitModel
+import CloudKitServer
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TextEncodings
+
+/// A request on its way through the cloud: its head, taken apart once, and what its handling has found out so far.
+///
+/// A class: 10,000 requests that wait for notifications must not each keep copies of it in the frames of several functions.
+final class IncomingRequest {
+    let method: HTTPRequest.Method
+    /// Path and query as received: a signature covers this very text.
+    let target: String
+    let path: Substring
+    let query: RequestQuery
+    let headers: HTTPFields
+    /// The body as it arrives, for endpoints that read it themselves.
+    let incomingBody: RequestBody
+    let channel: any Channel
+    let crossOrigin: CrossOrigin
+    let surface: Caller.Surface
+    let announcedBytes: Int?
+    /// A random identifier, for the log and for error objects.
+    let uuid = RequestUUID.random()
+    let start = ContinuousClock.now
+
+    /// The endpoint that the path names; nil until it is found.
+    var endpoint: RoutedEndpoint?
+    /// The whole body, for endpoints that do not read it themselves.
+    var body: [UInt8] = []
+    var bytesIn = 0
+    var sender = RequestSender.unknown
+    /// Headers that go back whatever the response is.
+    var responseHeaders = HTTPFields()
+
+    private let isBehindProxy: Bool
+    private let publicURL: String?
+    private let scheme: String
+    private let authority: String?
+
+    init(_ request: Request, on channel: any Channel, configuration: CloudConfiguration) {
+        let head = request.head
+        method = head.method
+        target = head.path ?? "/"
+        // Bytes, not characters: this runs for every request.
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+        path = target[..<mark]
+        query = RequestQuery(mark < target.endIndex ? target[target.utf8.index(after: mark)...] : "")
+        headers = head.headerFields
+        incomingBody = request.body
+        self.channel = channel
+        isBehindProxy = configuration.isBehindProxy
+        crossOrigin = CrossOrigin(headers, ownOrigin: configuration.publicURL, authority: head.authority)
+        surface = headers[HeaderName.client]?.hasPrefix("sdk/") == true ? .native : .web
+        announcedBytes = headers[.contentLength].flatMap { Int($0) }
+        publicURL = configuration.publicURL
+        scheme = configuration.scheme
+        authority = head.authority
+        responseHeaders[HeaderName.requestUUID] = uuid
+        crossOrigin.addResponseHeaders(to: &responseHeaders)
+    }
+
+    /// The container and environment in the path.
+    ///
+    /// - Throws: `endpointNotFound` for a page or a file, whose path has none.
+    var place: ContainerPath {
+        get throws(RequestFailure) {
+            guard let place = endpoint?.place else { throw .endpointNotFound }
+            return place
+        }
+    }
+
+    /// The tokens or the signature that come with the request.
+    var credentials: RequestCredentials {
+        RequestCredentials(
+            apiToken: query.apiToken, webAuthToken: query.webAuthToken, signature: signature,
+            origin: crossOrigin.origin)
+    }
+
+    /// The user, app or server key that was admitted; nil where none was.
+    var admission: Admission? {
+        switch sender {
+        case .admitted(let admission): admission
+        case .app(_, let user): user
+        case .unknown, .operator: nil
+        }
+    }
+
+    /// Whether the client asks for data instead of a page.
+    var wantsJSON: Bool { headers[.accept]?.contains("application/json") == true }
+
+    /// The address of the client, for slowing down guessers; never for the log.
+    var address: String {
+        // The last entry is the proxy's own; those before it anyone may have written.
+        if isBehindProxy, let last = headers[HeaderName.forwardedFor]?.split(separator: ",").last {
+            return last.filter { $0 != " " }
+        }
+        return channel.remoteAddress?.ipAddress ?? "unknown"
+    }
+
+    /// The token in `Authorization: Bearer`.
+    var bearerToken: String? {
+        guard let value = headers[.authorization], let space = value.firstIndex(of: " "),
+            value[..<space].lowercased() == "bearer"
+        else { return nil }
+        let token = value[space...].drop { $0 == " " }
+        return token.isEmpty ? nil : String(token)
+    }
+
+    /// Whether a process of this machine sent the request for itself. A proxy on this machine sends for others: none may be
+    /// configured, and the request must not say that it came through one.
+    var isFromThisMachine: Bool {
+        guard !isBehindProxy, publicURL == nil, let address = channel.remoteAddress?.ipAddress else { return false }
+        let isLoopback = address == "::1" || address.hasPrefix("127.") || address.hasPrefix("::ffff:127.")
+        return isLoopback && !HeaderName.ofProxies.contains { headers[$0] != nil }
+    }
+
+    /// Scheme, host and port under which the client reaches this cloud, without a slash at the end; nil when neither the
+    /// configuration nor the request names them.
+    var baseURL: String? { publicURL ?? authority.map { "\(scheme)://\($0)" } }
+
+    /// Whether the client is still there to read a response.
+    var isConnected: @Sendable () -> Bool { { [channel] in channel.isActive } }
+
+    /// The sign-in page for the app and the container of the request; nil when the request does not say enough.
+    var signInURL: String? {
+        guard let base = baseURL, let token = query.apiToken, let place = endpoint?.place else { return nil }
+        return "\(base)/sign-in?container=\(place.container.name.percentEncoded)"
+            + "&environment=\(place.environment.rawValue)&ckAPIToken=\(token.percentEncoded)"
+    }
+
+    private var signature: ServerSignature? {
+        guard let keyID = headers[HeaderName.keyID], let date = headers[HeaderName.signedDate],
+            let signature = headers[HeaderName.signature]
+        else { return nil }
+        return ServerSignature(keyID: keyID, date: date, signature: signature)
+    }
+}
+
+extension RequestFailure {
+    /// The error of a path that names no endpoint.
+    static var endpointNotFound: RequestFailure {
+        RequestFailure(.endpointNotFound, "could not find handler for endpoint")
+    }
+
+    /// The error of an endpoint that needs a user, for a request without one.
+    static var userNeeded: RequestFailure {
+        RequestFailure(
+            .authenticationRequired, "request needs authorization", remedy: "Sign in and send ckWebAuthToken.")
+    }
+}

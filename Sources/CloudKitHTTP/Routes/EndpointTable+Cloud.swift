@@ -1,0 +1,143 @@
+import CloudKitAccounts
+import CloudKitServer
+
+extension EndpointTable {
+    /// Every endpoint of a cloud.
+    init(_ endpoints: CloudEndpoints) {
+        self.init()
+        addDatabaseEndpoints(endpoints)
+        addDeviceEndpoints(endpoints)
+        addOperatorEndpoints(endpoints)
+        addPages(endpoints)
+        addPrefixes(endpoints)
+    }
+
+    private mutating func addDatabaseEndpoints(_ endpoints: CloudEndpoints) {
+        let steps: [any RequestMiddleware] = [
+            UserAdmission(authenticator: endpoints.authenticator), TokenRotation(), ServerKeyLimit(),
+            InjectedFaults(faults: endpoints.cloud.faults),
+        ]
+        func add(
+            _ name: EndpointName, _ methods: AllowedMethods,
+            handler: @escaping @Sendable (DatabaseCall) async throws -> EndpointResponse
+        ) {
+            addDatabaseEndpoint(
+                name, methods, handler: steps.around { try await handler(try DatabaseCall($0)) })
+        }
+        let databases = DatabaseEndpoints(cloud: endpoints.cloud)
+        add(.recordsModify, .post, handler: databases.modifyRecords)
+        add(.recordsLookup, .post, handler: databases.lookupRecords)
+        add(.recordsQuery, .post, handler: databases.queryRecords)
+        add(.recordsChanges, .post, handler: databases.recordChanges)
+        add(.zonesList, .getOrPost, handler: databases.listZones)
+        add(.zonesLookup, .post, handler: databases.lookupZones)
+        add(.zonesModify, .post, handler: databases.modifyZones)
+        add(.zonesChanges, .post, handler: databases.zoneListChanges)
+        add(.changesZone, .post, handler: databases.zoneChanges)
+        add(.changesDatabase, .post, handler: databases.databaseChanges)
+        add(.assetsUpload, .post, handler: databases.uploadAssets)
+        add(.assetsRereference, .post, handler: databases.rereferenceAssets)
+        add(.recordsResolve, .post, handler: databases.resolveShares)
+        add(.recordsAccept, .post, handler: databases.acceptShares)
+        add(.sharesRequestAccess, .post, handler: databases.requestAccess)
+        add(.sharesKeysLookup, .post, handler: databases.lookupShareKeys)
+        add(.sharesKeysStore, .post, handler: databases.storeShareKeys)
+        add(.subscriptionsList, .getOrPost, handler: databases.listSubscriptions)
+        add(.subscriptionsLookup, .post, handler: databases.lookupSubscriptions)
+        add(.subscriptionsModify, .post, handler: databases.modifySubscriptions)
+        add(.usersLookupParticipants, .post, handler: databases.lookupParticipants)
+        let users = UserEndpoints()
+        add(.usersCaller, .getOrPost, handler: users.caller)
+        add(.usersCurrent, .getOrPost, handler: users.current)
+        add(.usersDiscover, .getOrPost, handler: users.discover)
+        add(.usersLookupEmail, .post, handler: users.discover)
+        add(.usersLookupID, .post, handler: users.discover)
+        add(.usersLookupContacts, .getOrPost, handler: users.discover)
+    }
+
+    private mutating func addDeviceEndpoints(_ endpoints: CloudEndpoints) {
+        let faults = InjectedFaults(faults: endpoints.cloud.faults)
+        let appSteps: [any RequestMiddleware] = [
+            AppAdmission(authenticator: endpoints.authenticator), TokenRotation(),
+        ]
+        func add(
+            _ name: EndpointName, steps: [any RequestMiddleware],
+            handler: @escaping @Sendable (DeviceCall) async throws -> EndpointResponse
+        ) {
+            addDeviceEndpoint(name, .post, handler: steps.around { try await handler(try DeviceCall($0)) })
+        }
+        let devices = endpoints.devices
+        // Faults are for what apps do, not for signing in and managing an account.
+        add(.sessionsPrepare, steps: appSteps, handler: devices.sessions.prepare)
+        add(.sessionsCreate, steps: appSteps, handler: devices.sessions.create)
+        add(.sessionsDelete, steps: appSteps, handler: devices.sessions.delete)
+        add(.accountsCreate, steps: appSteps, handler: devices.accounts.create)
+        add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
+        add(.keychainGet, steps: appSteps, handler: devices.keychains.get)
+        add(.keychainCreate, steps: appSteps, handler: devices.keychains.create)
+        add(.keychainRewrap, steps: appSteps, handler: devices.keychains.rewrap)
+        add(.keychainReset, steps: appSteps, handler: devices.keychains.reset)
+        add(.keychainRecovery, steps: appSteps, handler: devices.keychains.recovery)
+        add(.keychainRecover, steps: appSteps, handler: devices.keychains.recover)
+        add(.devicesList, steps: appSteps, handler: devices.list)
+        add(.devicesRevoke, steps: appSteps, handler: devices.revoke)
+        add(.devicesRename, steps: appSteps, handler: devices.rename)
+        add(.identitiesLookup, steps: appSteps + [faults], handler: devices.lookupIdentities)
+        let userSteps: [any RequestMiddleware] = [
+            UserAdmission(authenticator: endpoints.authenticator), TokenRotation(), faults,
+        ]
+        let tokens = endpoints.pushTokens
+        addDeviceEndpoint(.tokensCreate, .post, handler: userSteps.around(tokens.create))
+        addDeviceEndpoint(.tokensRegister, .post, handler: userSteps.around(tokens.register))
+        addDeviceEndpoint(.tokensDelete, .post, handler: userSteps.around(tokens.delete))
+        addDeviceEndpoint(.tokensServices, .getOrPost, handler: userSteps.around(tokens.listServices))
+    }
+
+    private mutating func addOperatorEndpoints(_ endpoints: CloudEndpoints) {
+        let steps: [any RequestMiddleware] = [OperatorAdmission(tokens: endpoints.operatorTokens)]
+        let operators = endpoints.operators
+        addOperatorEndpoint(.adminFaultsList, .getOrPost, handler: steps.around(operators.listFaults))
+        addOperatorEndpoint(.adminDevicesList, .post, handler: steps.around(operators.listDevices))
+        for order: EndpointName in [
+            .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact, .adminZonesPurge,
+            .adminKeysReset, .adminDevicesRevoke,
+        ] {
+            addOperatorEndpoint(order, .post, handler: steps.around(operators.carryOut))
+        }
+    }
+
+    private mutating func addPages(_ endpoints: CloudEndpoints) {
+        let pages = endpoints.pages
+        addPage(.landingPage, at: ["/", ""], handler: pages.landing)
+        addPage(.signInPage, at: ["/sign-in"], handler: pages.signIn)
+        addPage(.signUpPage, at: ["/sign-up"], handler: pages.signUp)
+        addPage(.notificationsPage, at: ["/notifications"], handler: pages.notifications)
+        addPage(.signInScript, at: ["/sign-in.js"]) { _ in Pages.signInScript() }
+        addPage(.shareScript, at: ["/share.js"]) { _ in Pages.shareScript() }
+        addPage(.notificationsScript, at: ["/notifications.js"]) { _ in Pages.notificationsScript() }
+        addPage(.notificationsWorker, at: ["/notifications-worker.js"]) { _ in Pages.notificationsWorker() }
+        addPage(.styleSheet, at: ["/style.css"]) { _ in Pages.styleSheet() }
+        addPage(.health, at: ["/health"], handler: endpoints.health.check)
+        let metricsSteps: [any RequestMiddleware] = [MetricsAdmission(tokens: endpoints.operatorTokens)]
+        let exposition = MetricsEndpoint(metrics: endpoints.metrics)
+        addPage(.metrics, at: ["/metrics"], handler: metricsSteps.around(exposition.show))
+    }
+
+    private mutating func addPrefixes(_ endpoints: CloudEndpoints) {
+        let shares = SharePageEndpoint(cloud: endpoints.cloud)
+        addPrefix(
+            .sharePage, at: "/share/", parameter: { SharePageEndpoint.isLinkName($0) ? $0 : nil },
+            handler: shares.show)
+        addPrefix(
+            .courier, at: CourierEndpoint.pathPrefix, parameter: { $0 }, handler: endpoints.courier.poll)
+        addPrefix(
+            .assetUpload, at: AssetURL.uploadPrefix, methods: .upload, readsBody: true,
+            parameter: { $0.utf8.contains(UInt8(ascii: "/")) ? nil : $0 }, handler: endpoints.uploads.upload)
+        // A download's token is followed by a file name of the client's choice, or by `${f}`, percent-encoded or not
+        // (web-services.md §7).
+        addPrefix(
+            .assetDownload, at: AssetURL.downloadPrefix, readsBody: true,
+            parameter: { Substring($0.utf8.prefix { $0 != UInt8(ascii: "/") }) },
+            handler: endpoints.downloads.download)
+    }
+}
