@@ -168,7 +168,7 @@ let package = Package(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
         // A simulated browser, which receives, decrypts and verifies Web Push messages.
         .target(
-            name: "PushReceiver", dependencies: ["TextEncodings", "FaultyNetwork", crypto], path: "Tests/PushReceiver",
+            name: "PushReceiver", dependencies: ["FaultyNetwork", crypto], path: "Tests/PushReceiver",
             swiftSettings: strict),
         .testTarget(
             name: "WebPushTests",

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import TextEncodings
 
 /// The content of `Authorization: vapid …` (RFC 8292), as a push service reads it.
 package struct Signature: Hashable, Sendable {
