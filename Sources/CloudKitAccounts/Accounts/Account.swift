@@ -38,7 +38,7 @@ package struct Account: StoredRow, Hashable {
         set { keychains = newValue }
     }
 
-    /// Whether zones still have to be marked after the keychain was reset; until then nobody uses them.
+    /// Whether zones still have to be marked after the keychain was reset; until then they cannot be used.
     package var isResettingKeys: Bool {
         get { resetting ?? false }
         set { resetting = newValue ? true : nil }

@@ -13,6 +13,7 @@ package struct Keychains: Sendable {
     package struct Status: Hashable, Sendable {
         /// 0: the account has no keychain yet.
         package var generation: Int
+        /// Whether the account has a keychain now.
         package var hasKeychain: Bool
         /// Whether the keychain was reset since the device signed in.
         package var isOutdated: Bool

@@ -22,7 +22,7 @@ package struct SealedTokenCodec: Sendable {
     private static let nonceBytes = 12
 
     /// - Parameters:
-    ///   - purpose: Tells this purpose from every other; ends with the number of the token's form.
+    ///   - purpose: The purpose's name, which no other purpose has; ends with the number of the token's form.
     ///   - serverEnvironment: Gives the secret, and randomness for nonces.
     package init(purpose: String, in serverEnvironment: ServerEnvironment, derivation: KeyDerivation = .hkdf) {
         self.init(
@@ -79,18 +79,18 @@ package struct SealedTokenCodec: Sendable {
 
     /// Returns the payload with a check value behind it: the beginning of an HMAC-SHA-256 over payload and context.
     package func sign(_ payload: [UInt8], context: [UInt8], checkBytes: Int) -> [UInt8] {
-        payload + checkValue(payload, context, checkBytes)
+        payload + checkValue(of: payload, context: context, count: checkBytes)
     }
 
     /// Returns the payload of a signed token; nil for bytes that were not signed here for this purpose and context.
     package func verify(_ token: [UInt8], context: [UInt8], checkBytes: Int) -> [UInt8]? {
         let payload = Array(token.dropLast(checkBytes))
         let isOurs = isEqualInConstantTime(
-            checkValue(payload, context, checkBytes), Array(token.suffix(checkBytes)))
+            checkValue(of: payload, context: context, count: checkBytes), Array(token.suffix(checkBytes)))
         return isOurs ? payload : nil
     }
 
-    private func checkValue(_ payload: [UInt8], _ context: [UInt8], _ count: Int) -> [UInt8] {
+    private func checkValue(of payload: [UInt8], context: [UInt8], count: Int) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: payload + context, using: key).prefix(count))
     }
 }

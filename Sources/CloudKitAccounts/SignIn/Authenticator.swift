@@ -61,7 +61,8 @@ package final class Authenticator: Sendable {
         body: [UInt8]
     ) async throws -> Admission {
         if let signature = credentials.signature {
-            return try await admit(signature, container, environment, target, body)
+            return try await admit(
+                signature, container: container, environment: environment, target: target, body: body)
         }
         guard let apiToken = credentials.apiToken else { throw Self.credentialsMissing }
         let admission = try await cached(
@@ -77,7 +78,7 @@ package final class Authenticator: Sendable {
         _ token: String?, container: ContainerID, environment: Environment, origin: String?
     ) async throws -> APIToken {
         guard let token else { throw Self.credentialsMissing }
-        let row = try await apiToken(token, container, environment)
+        let row = try await validAPIToken(token, container: container, environment: environment)
         guard row.allows(origin: origin) else { throw Self.originRefused }
         return row
     }
@@ -115,7 +116,8 @@ package final class Authenticator: Sendable {
     }
 
     private func admission(_ key: CacheKey, now: Int64) async throws -> (Admission, account: String?) {
-        let apiToken = try await apiToken(key.apiToken, key.container, key.environment)
+        let apiToken = try await validAPIToken(
+            key.apiToken, container: key.container, environment: key.environment)
         guard let text = key.webAuthToken else { return (Admission(apiToken: apiToken), nil) }
         guard
             let token = tokens.open(
@@ -157,8 +159,8 @@ package final class Authenticator: Sendable {
         return code.prefix(16).hex
     }
 
-    private func apiToken(
-        _ token: String, _ container: ContainerID, _ environment: Environment
+    private func validAPIToken(
+        _ token: String, container: ContainerID, environment: Environment
     ) async throws -> APIToken {
         guard let row = try await store.apiTokens.find(token), row.container == container.name,
             row.environment == environment.rawValue
@@ -167,8 +169,8 @@ package final class Authenticator: Sendable {
     }
 
     private func admit(
-        _ signature: ServerSignature, _ container: ContainerID, _ environment: Environment, _ target: String,
-        _ body: [UInt8]
+        _ signature: ServerSignature, container: ContainerID, environment: Environment, target: String,
+        body: [UInt8]
     ) async throws -> Admission {
         guard signature.isTimely(now: store.serverEnvironment.now(), tolerance: dateTolerance) else {
             throw Self.dateRefused

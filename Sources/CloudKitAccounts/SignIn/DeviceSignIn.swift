@@ -17,8 +17,11 @@ package final class DeviceSignIn: Sendable {
 
     /// The place where a session is opened, by an app that showed this API token.
     package struct Place: Sendable {
+        /// The container whose user signs in.
         package var container: ContainerID
+        /// The container's environment.
         package var environment: Environment
+        /// The token that the app showed.
         package var apiToken: APIToken
 
         package init(container: ContainerID, environment: Environment, apiToken: APIToken) {

@@ -6,7 +6,9 @@ import Crypto
 package struct APIToken: RevocableRow, Hashable {
     /// SHA-256 of the token, in hexadecimal.
     package var hash: String
+    /// The identifier of the container that it belongs to.
     package var container: String
+    /// `development` or `production`.
     package var environment: String
     /// For the operator.
     package var name: String
@@ -16,6 +18,7 @@ package struct APIToken: RevocableRow, Hashable {
     package var callback: String?
     /// Milliseconds since 1970.
     package var created: Int64
+    /// Whether it gives no access any more.
     package var isRevoked: Bool
 
     /// The operator's name for it: the first digits of the hash.

@@ -11,7 +11,7 @@ struct ISO8601Time: Hashable {
             let hour = Int64(match.4), let minute = Int64(match.5), let second = Int64(match.6),
             (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        var seconds = Self.days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+        var seconds = Self.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second
         if let sign = match.8, let hours = match.9.flatMap({ Int64($0) }), let minutes = match.10.flatMap({ Int64($0) })
         {
             seconds -= (sign == "-" ? -1 : 1) * (hours * 3600 + minutes * 60)
@@ -21,7 +21,7 @@ struct ISO8601Time: Hashable {
     }
 
     /// Returns the days since 1970 of a day of the Gregorian calendar, by counting years from March.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let era = marchYear / 400
         let yearOfEra = marchYear - era * 400

@@ -8,6 +8,7 @@ package struct OperatorToken: RevocableRow, Hashable {
     package var name: String
     /// Milliseconds since 1970.
     package var created: Int64
+    /// Whether it gives no access any more.
     package var isRevoked: Bool
 
     /// Its name in lists and the log: the first digits of the hash.

@@ -25,7 +25,7 @@ package struct OperatorTokens: Sendable {
             let inUse = try await OperatorToken.table.rows(in: transaction).filter { !$0.isRevoked }
             guard inUse.count < Self.inUseMax else {
                 throw RequestFailure(
-                    .badRequest, "\(Self.inUseMax) operator's tokens are in use", remedy: "Revoke one first.")
+                    .badRequest, "\(Self.inUseMax) operator tokens are in use", remedy: "Revoke one first.")
             }
             try OperatorToken.table.set(row.key, to: row, in: &transaction)
         }

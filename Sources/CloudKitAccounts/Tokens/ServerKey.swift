@@ -4,7 +4,9 @@ import CloudKitRecordLayer
 package struct ServerKey: RevocableRow, Hashable {
     /// 64 hexadecimal digits.
     package var id: String
+    /// The identifier of the container that it belongs to.
     package var container: String
+    /// `development` or `production`.
     package var environment: String
     /// For the operator.
     package var name: String
@@ -14,6 +16,7 @@ package struct ServerKey: RevocableRow, Hashable {
     package var userRecordName: String
     /// Milliseconds since 1970.
     package var created: Int64
+    /// Whether it gives no access any more.
     package var isRevoked: Bool
 
     /// id → `ServerKey`

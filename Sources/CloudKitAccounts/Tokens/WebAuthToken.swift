@@ -39,7 +39,7 @@ package struct WebAuthTokens: Sendable {
     package func seal(
         _ token: WebAuthToken, container: ContainerID, environment: Environment, apiToken: APIToken
     ) throws -> String {
-        try codec.sealText(token.encoded, context: Self.context(container, environment, apiToken))
+        try codec.sealText(token.encoded, context: Self.context(container, environment, of: apiToken))
     }
 
     /// Returns the token, or nil for a text that was not sealed here for this container, environment and API token.
@@ -47,12 +47,12 @@ package struct WebAuthTokens: Sendable {
         _ text: String, container: ContainerID, environment: Environment, apiToken: APIToken
     ) -> WebAuthToken? {
         codec.openText(
-            text, context: Self.context(container, environment, apiToken), bytesMax: Self.textBytesMax
+            text, context: Self.context(container, environment, of: apiToken), bytesMax: Self.textBytesMax
         ).flatMap(WebAuthToken.init(decoding:))
     }
 
     private static func context(
-        _ container: ContainerID, _ environment: Environment, _ apiToken: APIToken
+        _ container: ContainerID, _ environment: Environment, of apiToken: APIToken
     ) -> [UInt8] {
         Array("\(container.name)\u{0}\(environment.rawValue)\u{0}\(apiToken.hash)".utf8)
     }

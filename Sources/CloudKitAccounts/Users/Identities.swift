@@ -7,6 +7,7 @@ package struct Identities: Sendable {
 
     /// A user's public identity.
     package struct Entry: Hashable, Sendable {
+        /// The user within the container.
         package var user: UserID
         /// The public half of the user's keys.
         package var identity: [UInt8]

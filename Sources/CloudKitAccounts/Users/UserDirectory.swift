@@ -8,7 +8,9 @@ package struct UserDirectory: Sendable {
     package struct Person: Hashable, Sendable {
         /// Normalised.
         package var email: String
+        /// The first word of the account's name.
         package var givenName: String?
+        /// The rest of the account's name.
         package var familyName: String?
         /// What others need to give the account keys (B-TM-08); nil for an account without a keychain.
         package var publicIdentity: [UInt8]?

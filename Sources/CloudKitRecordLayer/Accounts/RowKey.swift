@@ -12,7 +12,7 @@ extension String: RowKey {
 package struct OwnedRowKey: RowKey {
     /// Holds no slash, because owners are identifiers of fixed length.
     package var owner: String
-    /// Tells the owner's rows apart.
+    /// Differs between the rows of one owner.
     package var name: String
 
     package init(owner: String, name: String) {

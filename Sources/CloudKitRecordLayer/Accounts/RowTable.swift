@@ -4,6 +4,7 @@ import OrderedStore
 ///
 /// A row lies under the UTF-8 text `name/key`. Names and keys are stored: they never change.
 package struct RowTable<Key: RowKey, Row: RowValue>: Hashable, Sendable {
+    /// The beginning of every key of the table.
     package let name: String
 
     /// - Parameter name: Not the beginning of another table's name followed by a slash.
