@@ -164,7 +164,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             fetchRecordZoneChangesCompletionBlock?(error)
             fetchRecordZoneChangesResultBlock?(.failure(error))
         } else {
-            fetchRecordZoneChangesCompletionBlock?(CKError.partial(errors, deed: "fetch some record zone changes"))
+            fetchRecordZoneChangesCompletionBlock?(CKError.partial(errors, operation: "fetch some record zone changes"))
             fetchRecordZoneChangesResultBlock?(.success(()))
         }
     }

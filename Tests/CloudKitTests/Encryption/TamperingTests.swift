@@ -2,6 +2,7 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import ScriptedCloud
 import Testing
 
 @testable import CloudKit

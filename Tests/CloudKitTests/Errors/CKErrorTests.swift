@@ -80,7 +80,7 @@ import Testing
                 }>
                 """)
         #expect(
-            shown(CKError.partialFailure([zoneID: CKError(.zoneNotFound)], deed: "fetch some record zones")).contains(
+            shown(CKError.partialFailure([zoneID: CKError(.zoneNotFound)], operation: "fetch some record zones")).contains(
                 "\tNotes:__defaultOwner__ = <CKError: \"Zone Not Found\" (26)>"))
     }
 
@@ -127,7 +127,7 @@ import Testing
 
     @Test func `B-ERR-21 the underlying error tells the server's sub-code and words, too`() throws {
         let error = CKError(
-            RequestFailure(.itemNotFound, "Record not found"), deed: .fetchingRecord(.init(recordName: "r")))
+            RequestFailure(.itemNotFound, "Record not found"), operation: .fetchingRecord(.init(recordName: "r")))
         #expect(error.userInfo[NSDebugDescriptionErrorKey] as? String == "CKInternalErrorDomain: 2003")
         let underlying = try #require(error.userInfo[NSUnderlyingErrorKey] as? NSError)
         #expect(underlying.domain == "CKInternalErrorDomain")

@@ -2,7 +2,6 @@ import CloudKitEncryption
 import Foundation
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
 
 struct EpochBookTests {

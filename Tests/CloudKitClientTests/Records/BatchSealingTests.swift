@@ -1,7 +1,7 @@
 import CloudKitModel
+import ScriptedCloud
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
 
 /// What is sent, and sent again, when keys change under a batch.

@@ -1,8 +1,8 @@
 import CloudKitEncryption
 import CloudKitModel
+import ScriptedCloud
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
 
 /// What two devices of one account know without speaking to each other.

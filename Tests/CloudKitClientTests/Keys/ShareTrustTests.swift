@@ -1,8 +1,8 @@
 import CloudKitEncryption
 import CloudKitModel
+import ScriptedCloud
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
 
 /// What a device believes of the keys that a cloud offers for a share, and what it does for one.
