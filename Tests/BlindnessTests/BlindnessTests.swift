@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 @testable import CloudKitEncryption
 
 /// A real cloud process on a real disk, with somebody listening on the wire: whatever people encrypt is found nowhere.

@@ -54,6 +54,8 @@ package final class ScriptedAccount: DeviceAccount {
 package final class ScriptedClock: Sendable {
     private let state = Mutex((now: Duration.zero, slept: [Duration]()))
 
+    package init() {}
+
     package var slept: [Duration] { state.withLock { $0.slept } }
 
     package func advance(by duration: Duration) { state.withLock { $0.now += duration } }

@@ -81,7 +81,9 @@ extension TransportRequest {
 }
 
 extension Record {
-    package static func stored(_ name: String, in zone: ZoneID = .default, tag: String = "1", type: String = "Note") -> Record {
+    package static func stored(_ name: String, in zone: ZoneID = .default, tag: String = "1", type: String = "Note")
+        -> Record
+    {
         let stamp = Stamp(timestamp: 1_000, user: UserID("_me"))
         return Record(
             id: RecordID(recordName: name, zoneID: zone), recordType: type, fields: [], changeTag: ChangeTag(tag),

@@ -34,7 +34,8 @@ extension CKError {
                 remedy: "Try again when a device of the share's owner was online.", retryAfter: 30)
         case .tampered(let reason):
             self = .failure(
-                .internalError, reason: reason, description: operation.describe(reason), remedy: CallFailure.tamperingRemedy)
+                .internalError, reason: reason, description: operation.describe(reason),
+                remedy: CallFailure.tamperingRemedy)
         case .accountToBeVerified(let reason):
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason,

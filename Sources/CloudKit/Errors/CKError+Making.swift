@@ -42,9 +42,11 @@ extension CKError {
     /// Some items failed (B-BAT-03).
     ///
     /// - Parameter operation: What was tried: "modify some records", "fetch some record zones"…
-    static func partialFailure(_ errors: [AnyHashable: any Error], operation: String = "modify some records") -> CKError {
+    static func partialFailure(_ errors: [AnyHashable: any Error], operation: String = "modify some records") -> CKError
+    {
         failure(
-            .partialFailure, reason: "Failed to \(operation)", subcode: 1011, details: [CKPartialErrorsByItemIDKey: errors])
+            .partialFailure, reason: "Failed to \(operation)", subcode: 1011,
+            details: [CKPartialErrorsByItemIDKey: errors])
     }
 
     /// What was being done to an item when it failed; it leads the description (B-ERR-21).
@@ -86,7 +88,8 @@ extension CKError {
         }
         self = Self.failure(
             // Every native code is one of the 37; a test goes through all.
-            Code(rawValue: code) ?? .internalError, reason: failure.reason, description: operation.describe(failure.reason),
+            Code(rawValue: code) ?? .internalError, reason: failure.reason,
+            description: operation.describe(failure.reason),
             subcode: subcode, remedy: failure.remedy, retryAfter: failure.retryAfter, details: details)
     }
 

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CloudKitClient
+@testable import ScriptedCloud
 
 struct EpochBookTests {
     private let zone = SampleKeys.zone().place

@@ -2,11 +2,11 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
 import Foundation
-import ScriptedCloud
 import Testing
 
 @testable import CloudKit
 @testable import CloudKitClient
+@testable import ScriptedCloud
 
 /// A cloud that serves something else than was saved: whatever it does within a record is found out and told.
 struct TamperingTests {

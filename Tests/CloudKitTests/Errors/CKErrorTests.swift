@@ -80,8 +80,9 @@ import Testing
                 }>
                 """)
         #expect(
-            shown(CKError.partialFailure([zoneID: CKError(.zoneNotFound)], operation: "fetch some record zones")).contains(
-                "\tNotes:__defaultOwner__ = <CKError: \"Zone Not Found\" (26)>"))
+            shown(CKError.partialFailure([zoneID: CKError(.zoneNotFound)], operation: "fetch some record zones"))
+                .contains(
+                    "\tNotes:__defaultOwner__ = <CKError: \"Zone Not Found\" (26)>"))
     }
 
     @Test func `there are 37 codes`() {
