@@ -218,10 +218,23 @@ let package = Package(
         .testTarget(
             name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice", "CloudKitEncryption"], swiftSettings: strict),
         .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),
+        // A cloud that answers what its test tells it to, for the client engine and the framework over it.
+        .target(
+            name: "ScriptedCloud",
+            dependencies: ["CloudKitClient", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel", "CloudKitWire"],
+            path: "Tests/ScriptedCloud", swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitClientTests",
+            dependencies: [
+                "ScriptedCloud", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
+                "CloudKitWire",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "CloudKitTests",
             dependencies: [
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption",
+                "SeededChance", "FaultyNetwork", "ScriptedCloud", "CloudKit", "CloudKitClient", "CloudKitDevice",
+                "CloudKitEncryption",
                 "CloudKitModel",
                 "CloudKitWire", "CoreLocation", "JSONBytes",
             ],

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 @testable import CloudKitEncryption
 
 /// Searches the disk of a cloud process and its recorded traffic for encrypted values and keys.

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Accounts, devices and their keys: real devices against a running cloud.
 @Suite struct AccountsTests {

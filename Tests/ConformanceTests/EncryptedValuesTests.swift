@@ -3,6 +3,7 @@ import CloudKitServer
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Set a value on one device, read it on another, and the server never could.
 @Suite struct EncryptedValuesTests {

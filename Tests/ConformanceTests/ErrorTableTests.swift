@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// The errors that apps meet, as an app meets them: code, the code beneath it, and what it says.
 @Suite struct ErrorTableTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Subscriptions and what comes of them, from one device to another.
 @Suite struct NotificationsTests {

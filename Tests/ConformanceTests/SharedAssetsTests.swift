@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Files in shares: they open for members, on each of their devices, and for nobody else.
 @Suite struct SharedAssetsTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// What participants' devices hear of what is shared with them, by themselves.
 @Suite struct SharedNotificationsTests {

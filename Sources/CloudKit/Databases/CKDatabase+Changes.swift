@@ -17,7 +17,7 @@ extension CKDatabase {
         try await failing {
             try scope.checkHasFeed()
             let page = try await requests().databaseChanges(
-                DatabaseChangesRequest(syncToken: changeToken?.token, resultsLimit: resultsLimit?.asLimit))
+                DatabaseChangesRequest(syncToken: changeToken?.token, resultsLimit: resultsLimit?.positiveOrNil))
             var modifications: [DatabaseChange.Modification] = []
             var deletions: [DatabaseChange.Deletion] = []
             for event in page.events {
@@ -51,7 +51,7 @@ extension CKDatabase {
             let requests = requests()
             let page = try await requests.zoneChanges(
                 ZoneChangesRequest(
-                    zoneID: zoneID.model, syncToken: changeToken?.token, resultsLimit: resultsLimit?.asLimit,
+                    zoneID: zoneID.model, syncToken: changeToken?.token, resultsLimit: resultsLimit?.positiveOrNil,
                     desiredKeys: desiredKeys))
             var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
             var deletions: [RecordZoneChange.Deletion] = []

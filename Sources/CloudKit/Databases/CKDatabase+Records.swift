@@ -59,7 +59,7 @@ extension CKDatabase {
         try await failing {
             let requests = requests()
             let modification = try RecordModification(
-                saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy, isAtomic: atomically,
+                saving: recordsToSave, deleting: recordIDsToDelete, rule: savePolicy.rule, isAtomic: atomically,
                 scope: scope, address: requests.address)
             let outcomes = try await requests.modify(modification.plan)
             var saveResults: [CKRecord.ID: Result<CKRecord, any Error>] = [:]

@@ -38,8 +38,8 @@ extension CKError: CustomStringConvertible {
 
     private static func name(of item: AnyHashable) -> String {
         switch item.base {
-        case let id as CKRecord.ID: "\(id.recordName):(\(id.zoneID.zoneName):\(id.zoneID.ownerName))"
-        case let id as CKRecordZone.ID: "\(id.zoneName):\(id.ownerName)"
+        case let id as CKRecordID: "\(id.recordName):(\(id.zoneID.zoneName):\(id.zoneID.ownerName))"
+        case let id as CKRecordZoneID: "\(id.zoneName):\(id.ownerName)"
         default: "\(item)"
         }
     }

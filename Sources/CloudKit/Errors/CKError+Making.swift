@@ -41,23 +41,25 @@ extension CKError {
 
     /// Some items failed (B-BAT-03).
     ///
-    /// - Parameter deed: What was tried: "modify some records", "fetch some record zones"…
-    static func partialFailure(_ errors: [AnyHashable: any Error], deed: String = "modify some records") -> CKError {
+    /// - Parameter operation: What was tried: "modify some records", "fetch some record zones"…
+    static func partialFailure(_ errors: [AnyHashable: any Error], operation: String = "modify some records") -> CKError
+    {
         failure(
-            .partialFailure, reason: "Failed to \(deed)", subcode: 1011, details: [CKPartialErrorsByItemIDKey: errors])
+            .partialFailure, reason: "Failed to \(operation)", subcode: 1011,
+            details: [CKPartialErrorsByItemIDKey: errors])
     }
 
     /// What was being done to an item when it failed; it leads the description (B-ERR-21).
-    enum Deed {
-        case savingRecord(CKRecord.ID)
-        case fetchingRecord(CKRecord.ID)
-        case deletingRecord(CKRecord.ID)
-        case savingZone(CKRecordZone.ID)
-        case fetchingZone(CKRecordZone.ID)
-        case deletingZone(CKRecordZone.ID)
-        case savingSubscription(CKSubscription.ID)
-        case fetchingSubscription(CKSubscription.ID)
-        case deletingSubscription(CKSubscription.ID)
+    enum FailedOperation {
+        case savingRecord(CKRecordID)
+        case fetchingRecord(CKRecordID)
+        case deletingRecord(CKRecordID)
+        case savingZone(CKRecordZoneID)
+        case fetchingZone(CKRecordZoneID)
+        case deletingZone(CKRecordZoneID)
+        case savingSubscription(String)
+        case fetchingSubscription(String)
+        case deletingSubscription(String)
         case other
 
         func describe(_ reason: String) -> String {
@@ -77,7 +79,7 @@ extension CKError {
     }
 
     /// The server's refusal as the app sees it.
-    init(_ failure: RequestFailure, deed: Deed = .other, details: [String: Any] = [:]) {
+    init(_ failure: RequestFailure, operation: FailedOperation = .other, details: [String: Any] = [:]) {
         let (code, subcode) = failure.code.native
         var details = details
         details[Self.serverDescriptionKey] = failure.reason
@@ -86,31 +88,9 @@ extension CKError {
         }
         self = Self.failure(
             // Every native code is one of the 37; a test goes through all.
-            Code(rawValue: code) ?? .internalError, reason: failure.reason, description: deed.describe(failure.reason),
+            Code(rawValue: code) ?? .internalError, reason: failure.reason,
+            description: operation.describe(failure.reason),
             subcode: subcode, remedy: failure.remedy, retryAfter: failure.retryAfter, details: details)
-    }
-
-    /// The refusal to save a record; a conflict carries its three records (B-SAV-07).
-    ///
-    /// - Parameters:
-    ///   - record: As it was sent.
-    ///   - server: As the server holds it. If it does not open, that is the error: nobody can merge into what they cannot
-    ///     read.
-    init(_ failure: RequestFailure, saving record: CKRecord, server: OpenedRecord? = nil) {
-        var details: [String: Any] = [:]
-        if failure.code.native.code == Code.serverRecordChanged.rawValue {
-            details[CKRecordChangedErrorClientRecordKey] = record.copy()
-            details[CKRecordChangedErrorAncestorRecordKey] = record.ancestor
-            if let server {
-                do throws(CKError) {
-                    details[CKRecordChangedErrorServerRecordKey] = try CKRecord.answered(server)
-                } catch {
-                    self = error
-                    return
-                }
-            }
-        }
-        self.init(failure, deed: .savingRecord(record.recordID), details: details)
     }
 
     /// The server's sub-code (docs/rules/ERR.md); nil where there is none.

@@ -209,21 +209,6 @@ extension CKError {
         _nsError.userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }
 
-    /// The record as it was fetched; fields may lack where the app knew only a part (B-SAV-08).
-    public var ancestorRecord: CKRecord? {
-        _nsError.userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord
-    }
-
-    /// The record as the server holds it: the one to merge into and save (B-SAV-07).
-    public var serverRecord: CKRecord? {
-        _nsError.userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord
-    }
-
-    /// The record that was sent.
-    public var clientRecord: CKRecord? {
-        _nsError.userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord
-    }
-
     /// Seconds after which a retry makes sense (B-THR-04).
     public var retryAfterSeconds: Double? {
         (_nsError.userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue

@@ -47,7 +47,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 
     override func conclude(_ failure: CallFailure?) {
         acceptSharesCompletionBlock?(
-            failure.map { CKError($0) } ?? CKError.partial(errors, deed: "accept some shares"))
+            failure.map { CKError($0) } ?? CKError.partial(errors, operation: "accept some shares"))
         acceptSharesResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
     }
 }

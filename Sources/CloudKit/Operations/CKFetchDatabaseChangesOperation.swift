@@ -43,7 +43,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         let requests = requests()
         try requests.scope.checkHasFeed()
         let request = DatabaseChangesRequest(
-            syncToken: previousServerChangeToken?.token, resultsLimit: resultsLimit.asLimit)
+            syncToken: previousServerChangeToken?.token, resultsLimit: resultsLimit.positiveOrNil)
         let fetchAllChanges = fetchAllChanges
         return {
             var request = request

@@ -38,7 +38,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         guard let recordZoneID else { throw .invalidArguments("The operation has no recordZoneID") }
         let request = ZoneChangesRequest(
             zoneID: recordZoneID.model, syncToken: previousServerChangeToken?.token,
-            resultsLimit: resultsLimit.asLimit, desiredKeys: desiredKeys)
+            resultsLimit: resultsLimit.positiveOrNil, desiredKeys: desiredKeys)
         return {
             let page = try await requests.zoneChanges(request)
             let events = try await requests.withFiles(page.events)

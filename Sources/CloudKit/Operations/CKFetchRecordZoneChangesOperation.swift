@@ -109,7 +109,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             let configuration = configurations[zoneID]
             return ZoneChangesRequest(
                 zoneID: zoneID.model, syncToken: configuration?.previousServerChangeToken?.token,
-                resultsLimit: configuration?.resultsLimit.asLimit, desiredKeys: configuration?.desiredKeys)
+                resultsLimit: configuration?.resultsLimit.positiveOrNil, desiredKeys: configuration?.desiredKeys)
         }
     }
 
@@ -164,7 +164,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             fetchRecordZoneChangesCompletionBlock?(error)
             fetchRecordZoneChangesResultBlock?(.failure(error))
         } else {
-            fetchRecordZoneChangesCompletionBlock?(CKError.partial(errors, deed: "fetch some record zone changes"))
+            fetchRecordZoneChangesCompletionBlock?(CKError.partial(errors, operation: "fetch some record zone changes"))
             fetchRecordZoneChangesResultBlock?(.success(()))
         }
     }

@@ -62,7 +62,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
             fetchRecordZonesCompletionBlock?(fetched, error)
             fetchRecordZonesResultBlock?(.failure(error))
         } else {
-            fetchRecordZonesCompletionBlock?(fetched, CKError.partial(errors, deed: "fetch some record zones"))
+            fetchRecordZonesCompletionBlock?(fetched, CKError.partial(errors, operation: "fetch some record zones"))
             fetchRecordZonesResultBlock?(.success(()))
         }
     }

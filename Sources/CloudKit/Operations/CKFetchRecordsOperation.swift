@@ -92,7 +92,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             fetchRecordsCompletionBlock?(fetched, error)
             fetchRecordsResultBlock?(.failure(error))
         } else {
-            fetchRecordsCompletionBlock?(fetched, CKError.partial(errors, deed: "fetch some records"))
+            fetchRecordsCompletionBlock?(fetched, CKError.partial(errors, operation: "fetch some records"))
             fetchRecordsResultBlock?(.success(()))
         }
     }

@@ -48,7 +48,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     override func conclude(_ failure: CallFailure?) {
         fetchShareMetadataCompletionBlock?(
-            failure.map { CKError($0) } ?? CKError.partial(errors, deed: "fetch some share metadata"))
+            failure.map { CKError($0) } ?? CKError.partial(errors, operation: "fetch some share metadata"))
         fetchShareMetadataResultBlock?(failure.map { .failure(CKError($0)) } ?? .success(()))
     }
 }

@@ -63,7 +63,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
             fetchSubscriptionCompletionBlock?(fetched, error)
             fetchSubscriptionsResultBlock?(.failure(error))
         } else {
-            fetchSubscriptionCompletionBlock?(fetched, CKError.partial(errors, deed: "fetch some subscriptions"))
+            fetchSubscriptionCompletionBlock?(fetched, CKError.partial(errors, operation: "fetch some subscriptions"))
             fetchSubscriptionsResultBlock?(.success(()))
         }
     }

@@ -75,7 +75,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
             modifyRecordZonesCompletionBlock?(saved, deleted, error)
             modifyRecordZonesResultBlock?(.failure(error))
         } else {
-            modifyRecordZonesCompletionBlock?(saved, deleted, CKError.partial(errors, deed: "modify some zones"))
+            modifyRecordZonesCompletionBlock?(saved, deleted, CKError.partial(errors, operation: "modify some zones"))
             modifyRecordZonesResultBlock?(.success(()))
         }
     }

@@ -61,7 +61,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = requests()
         let modification = try RecordModification(
-            saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], savePolicy: savePolicy, isAtomic: isAtomic,
+            saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], rule: savePolicy.rule, isAtomic: isAtomic,
             scope: requests.scope, clientChangeToken: clientChangeTokenData.map(Array.init), address: requests.address)
         self.modification = modification
         let plan = modification.plan
@@ -118,8 +118,12 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             modifyRecordsCompletionBlock?(saved, deleted, error)
             modifyRecordsResultBlock?(.failure(error))
         } else {
-            modifyRecordsCompletionBlock?(saved, deleted, CKError.partial(errors, deed: "modify some records"))
+            modifyRecordsCompletionBlock?(saved, deleted, CKError.partial(errors, operation: "modify some records"))
             modifyRecordsResultBlock?(.success(()))
         }
     }
+}
+
+extension CKModifyRecordsOperation.RecordSavePolicy {
+    var rule: SaveRule { SaveRule(checksTag: self == .ifServerRecordUnchanged, sendsAllKeys: self == .allKeys) }
 }

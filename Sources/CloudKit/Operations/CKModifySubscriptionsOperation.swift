@@ -76,7 +76,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
             modifySubscriptionsResultBlock?(.failure(error))
         } else {
             modifySubscriptionsCompletionBlock?(
-                saved, deleted, CKError.partial(errors, deed: "modify some subscriptions"))
+                saved, deleted, CKError.partial(errors, operation: "modify some subscriptions"))
             modifySubscriptionsResultBlock?(.success(()))
         }
     }

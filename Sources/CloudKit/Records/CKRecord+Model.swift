@@ -118,16 +118,6 @@ extension CKRecord {
         return keys.sorted().compactMap { key in fields.values[key].flatMap { AssetField(key, $0) } }
     }
 
-    /// A record as the server answered it; a share as a `CKShare`.
-    ///
-    /// - Throws: As `init(_:asset:)`.
-    static func answered(
-        _ opened: OpenedRecord, asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil
-    ) throws(CKError) -> CKRecord {
-        guard let share = opened.record.sharing else { return try CKRecord(opened, asset: asset) }
-        return CKShare(state: try state(of: opened, asset: asset), sharing: SharingState(share, link: opened.link))
-    }
-
     /// A record as the server answered it.
     ///
     /// - Parameter asset: The object for an asset; by default one without a file.
@@ -138,7 +128,7 @@ extension CKRecord {
         self.init(state: try Self.state(of: opened, asset: asset))
     }
 
-    private static func state(
+    static func state(
         of opened: OpenedRecord, asset: ((AssetSlot, AssetValue) -> CKAsset)?
     ) throws(CKError) -> RecordState {
         let record = opened.record
@@ -161,7 +151,7 @@ extension CKRecord {
             }
             return values
         } catch {
-            throw CKError(error, deed: .fetchingRecord(CKRecordID(opened.record.id)))
+            throw CKError(error, operation: .fetchingRecord(CKRecordID(opened.record.id)))
         }
     }
 
@@ -200,7 +190,7 @@ extension CKRecord {
     }
 
     private static func objects(
-        of fields: [Field], in zoneID: CKRecordZone.ID, _ asset: @escaping (AssetSlot, AssetValue) -> CKAsset
+        of fields: [Field], in zoneID: CKRecordZoneID, _ asset: @escaping (AssetSlot, AssetValue) -> CKAsset
     ) throws(CKError) -> [String: any StoredValue] {
         let conversion = FieldConversion(zoneID: zoneID, asset: asset)
         var values: [String: any StoredValue] = [:]

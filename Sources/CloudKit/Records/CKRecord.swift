@@ -45,7 +45,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     }
 
     @available(*, deprecated, message: "Use init(recordType:recordID:) with a record ID of the zone")
-    public convenience init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
+    public convenience init(recordType: CKRecord.RecordType, zoneID: CKRecordZoneID) {
         self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
     }
 
@@ -110,7 +110,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     }
 
     /// The caller's own zones have two spellings of their owner (B-ZN-03).
-    private static func mayBeOneZone(_ left: CKRecordZone.ID, _ right: CKRecordZone.ID) -> Bool {
+    private static func mayBeOneZone(_ left: CKRecordZoneID, _ right: CKRecordZoneID) -> Bool {
         left.zoneName == right.zoneName
             && (left.ownerName == right.ownerName || left.ownerName == CKCurrentUserDefaultName
                 || right.ownerName == CKCurrentUserDefaultName)

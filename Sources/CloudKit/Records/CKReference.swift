@@ -88,17 +88,17 @@ public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
 
 extension CKReference {
     /// - Parameter zoneID: The zone of the record that holds the reference, where the reference names none.
-    convenience init(_ reference: ReferenceValue, in zoneID: CKRecordZone.ID) {
+    convenience init(_ reference: ReferenceValue, in zoneID: CKRecordZoneID) {
         self.init(
             recordID: CKRecordID(
-                named: reference.recordName, in: reference.zoneID.map { CKRecordZone.ID($0) } ?? zoneID),
+                named: reference.recordName, in: reference.zoneID.map { CKRecordZoneID($0) } ?? zoneID),
             action: reference.action == .deleteSelf ? .deleteSelf : .none)
     }
 
     /// The reference as the other rooms write it.
     ///
     /// - Parameter zoneID: The zone of the record that holds the reference; it is left out when it is the target's too.
-    func model(in zoneID: CKRecordZone.ID?) -> ReferenceValue {
+    func model(in zoneID: CKRecordZoneID?) -> ReferenceValue {
         ReferenceValue(
             recordName: recordID.recordName,
             zoneID: zoneID.map(recordID.zoneID.isEqual) == true ? nil : recordID.zoneID.model,

@@ -6,13 +6,13 @@ import Foundation
 /// Turns what a record keeps into what is sent, and back.
 struct FieldConversion {
     /// The zone of the record: references into it are sent without their zone.
-    let zoneID: CKRecordZone.ID
+    let zoneID: CKRecordZoneID
     /// The object for a received asset.
     let asset: (AssetSlot, AssetValue) -> CKAsset
 
     /// - Parameter asset: Not called on the way to the server.
     init(
-        zoneID: CKRecordZone.ID,
+        zoneID: CKRecordZoneID,
         asset: @escaping (AssetSlot, AssetValue) -> CKAsset = { _, _ in CKAsset(nil, archivedAt: nil) }
     ) {
         self.zoneID = zoneID

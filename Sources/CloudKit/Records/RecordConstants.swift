@@ -3,7 +3,7 @@
 
 /// The older names of constants, which published code still spells.
 
-@available(*, deprecated, renamed: "CKRecordZone.ID.defaultZoneName")
+@available(*, deprecated, renamed: "CKRecordZoneID.defaultZoneName")
 public let CKRecordZoneDefaultName: String = "_defaultZone"
 
 @available(*, deprecated, renamed: "CKRecord.SystemFieldKey.parent")

@@ -16,9 +16,9 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
 
     struct Content: Codable, Hashable, Sendable {
         var participant: ShareParticipant
-        /// A seat for whoever opens its link first.
+        /// A slot for whoever opens its link first.
         var isOneTime = false
-        /// The link of such a seat.
+        /// The link of such a slot.
         var oneTimeLink: String?
     }
 
@@ -34,7 +34,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
     var content: Content { state.withLock { $0 } }
 
     /// A participant without an identity: after the share was saved, ``CKShare/oneTimeURL(for:)`` gives a link, and who opens it
-    /// first takes the seat (B-SHN-01).
+    /// first takes the slot (B-SHN-01).
     public class func oneTimeURLParticipant() -> CKShareParticipant {
         let participant = ShareParticipant(
             id: UUID().uuidString, role: .privateUser, permission: .readOnly, acceptance: .pending)

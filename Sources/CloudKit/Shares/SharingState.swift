@@ -43,10 +43,10 @@ struct SharingState {
         publicPermission = share.publicPermission
         allowsAccessRequests = share.allowsAccessRequests
         participants = share.participants.map { participant in
-            let seat = participant.oneTimeGUID.flatMap {
-                link?.url(to: $0, link?.seats[participant.id])?.absoluteString
+            let slot = participant.oneTimeGUID.flatMap {
+                link?.url(to: $0, link?.slots[participant.id])?.absoluteString
             }
-            return CKShareParticipant(.init(participant: participant, oneTimeLink: seat))
+            return CKShareParticipant(.init(participant: participant, oneTimeLink: slot))
         }
         currentParticipantID = share.currentParticipantID
         requesters = share.requesters

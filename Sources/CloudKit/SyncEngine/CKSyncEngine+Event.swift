@@ -149,7 +149,7 @@ extension CKSyncEngine.Event {
     /// What became of a batch of records; one event for each batch (B-SYN-03).
     public struct SentRecordZoneChanges: CustomStringConvertible, Sendable {
         /// A record that was not saved. What the engine retries by itself is still pending (B-SYN-08); everything else is
-        /// not, and is the app's to mend and add again (B-SYN-09).
+        /// not, and is the app's to rekey and add again (B-SYN-09).
         public struct FailedRecordSave: CustomStringConvertible, Sendable {
             /// As it was sent.
             public let record: CKRecord

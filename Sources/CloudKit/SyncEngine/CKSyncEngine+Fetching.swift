@@ -74,7 +74,7 @@ extension CKSyncEngine {
             if error.endsSync { throw error }
             errors[zone] = error
         }
-        if !errors.isEmpty { throw CKError.partialFailure(errors, deed: "fetch some record zone changes") }
+        if !errors.isEmpty { throw CKError.partialFailure(errors, operation: "fetch some record zone changes") }
     }
 
     /// Fetches one zone, twice if its token has expired.
@@ -93,7 +93,7 @@ extension CKSyncEngine {
             }
             let isExpired = failure?.code == .changeTokenExpired && hadToken
             let isGone = failure?.code == .zoneNotFound || failure?.code == .userDeletedZone
-            let told = failure ?? CKError.partial(undelivered, deed: "fetch some records")
+            let told = failure ?? CKError.partial(undelivered, operation: "fetch some records")
             await post(
                 .didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zone, error: told)),
                 then: { state in

@@ -242,7 +242,7 @@ private struct ZonesOutcome {
         var errors: [AnyHashable: any Error] = [:]
         for failed in failedSaves { errors[failed.zone.zoneID] = failed.error }
         for (id, error) in failedDeletes { errors[id] = error }
-        return CKError.partial(errors, deed: "modify some record zones")
+        return CKError.partial(errors, operation: "modify some record zones")
     }
 }
 
@@ -305,6 +305,6 @@ private struct RecordsOutcome {
         var errors: [AnyHashable: any Error] = [:]
         for failed in failedSaves { errors[failed.record.recordID] = failed.error }
         for (id, error) in failedDeletes { errors[id] = error }
-        return CKError.partial(errors, deed: "modify some records")
+        return CKError.partial(errors, operation: "modify some records")
     }
 }

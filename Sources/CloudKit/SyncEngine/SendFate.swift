@@ -28,7 +28,7 @@ enum SyncOutcome: Hashable, Sendable {
     case failed(after: Duration?)
     /// Somebody else changed the same records: their version has to come first.
     case conflicted
-    /// What is wrong is the app's to mend; what it has added meanwhile is worth an attempt.
+    /// What is wrong is the app's to rekey; what it has added meanwhile is worth an attempt.
     case refused
 
     init(_ error: CKError) {

@@ -33,7 +33,7 @@ package struct DatabaseRequests: Sendable {
     // MARK: Records
 
     /// Saves and deletes records of one zone as the request says: what has to be sealed is sealed.
-    package func modify(_ request: ModifyRecordsRequest) async throws -> [RecordOutcome] {
+    func send(_ request: ModifyRecordsRequest) async throws -> [RecordOutcome] {
         // What checks no tag comes to the same the second time.
         let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
         let outcomes = try await call(

@@ -14,37 +14,7 @@ final class KeyRing: Sendable {
     let identities: PinFile<IdentityPins>
     /// The fragments of links by which the account came to shares, by the places of those.
     private let links: PinFile<[String: String]>
-    private let root = Mutex<Root?>(nil)
-    /// What came through shares, of the account that `root` is of.
-    private let zones = Mutex<[ZonePlace: SharedKeys]>([:])
-    /// When the trees of zones to be written to were looked at.
-    private let looks = Mutex<[ZonePlace: Look]>([:])
-    /// Shares whose keys this device is bringing up to date.
-    private let tending = Mutex<Set<RecordPlace>>([])
-    /// The epochs of shares that the profile's pins are known to have.
-    private let pinned = Mutex<[RecordPlace: UInt32]>([:])
-    /// Zones with very many records.
-    private let vast = Mutex<Set<ZonePlace>>([])
-    /// What was remembered of the administrators of shares.
-    private let noted = Mutex<[RecordPlace: NotedAdministrators]>([:])
-    private let user = Mutex<(account: AccountState, name: String)?>(nil)
-
-    /// Another account's secret gives another root.
-    private struct Root {
-        var secret: AccountSecret
-        var root: ContainerRoot
-    }
-
-    private struct NotedAdministrators {
-        var epoch: Int
-        var identities: Set<Fingerprint>
-        var isOwnRightEnded: Bool
-    }
-
-    private struct Look {
-        var epoch: UInt32
-        var taken: Duration
-    }
+    private let state = Mutex(KeyRingState())
 
     /// - Parameter folder: The profile's; nil: nothing is written.
     init(account: any DeviceAccount, place: ContainerPlace?, epochs: EpochBook, folder: String? = nil) {
@@ -69,7 +39,7 @@ final class KeyRing: Sendable {
         let root = try accountRoot()
         let user = try await userName(askUser)
         let place = self.place(of: zone, owner: user)
-        let shared = zones.withLock { $0[place] } ?? SharedKeys(place)
+        let shared = state.withLock { $0.sharedKeys(of: place) } ?? SharedKeys(place)
         return ZoneKeys(
             ShareKeyAccess(root: root.root, secret: root.secret, user: user), place: place,
             epoch: try epochs.epoch(of: place), shared: shared)
@@ -79,42 +49,38 @@ final class KeyRing: Sendable {
     func keep(_ keys: ZoneKeys) {
         var shared = keys.shared
         shared.trim()
-        zones.withLock { $0[keys.place] = shared }
+        state.withLock { $0.keep(shared, of: keys.access.secret) }
     }
 
     // MARK: Shares
 
-    /// Whether the trees of a zone were looked at not long ago, in the same key epoch.
-    func looks(areFresh place: ZonePlace, epoch: UInt32, now: Duration) -> Bool {
-        looks.withLock { looks in looks[place].map { $0.epoch == epoch && now - $0.taken < Self.lookLifetime } ?? false
-        }
-    }
-
-    func noteLook(at place: ZonePlace, epoch: UInt32, now: Duration) {
-        looks.withLock { looks in
-            if let look = looks[place], look.epoch == epoch, now - look.taken < Self.lookLifetime { return }
-            looks[place] = Look(epoch: epoch, taken: now)
-        }
-    }
-
-    /// After a share of the zone was saved, or ended.
-    func forgetLooks(at zone: ZoneID) {
-        guard let owner = zone.owner.isCaller ? knownUserName : zone.owner.recordName else { return }
-        looks.withLock { $0[place(of: zone, owner: owner)] = nil }
-    }
-
+    /// Whether the trees of a zone were checked not long ago, in the same key epoch.
+    ///
     /// Another device may share a tree, or move one; this one takes note a little later.
-    private static let lookLifetime = Duration.seconds(30)
+    func hasTreeCheck(of place: ZonePlace, epoch: UInt32, now: Duration) -> Bool {
+        state.withLock { $0.hasTreeCheck(of: place, epoch: epoch, now: now) }
+    }
 
-    /// Whether a zone is known to hold so many records that nobody looks for what lies below one that moves.
-    func exceedsScanLimit(_ zone: ZonePlace) -> Bool { vast.withLock { $0.contains(zone) } }
+    func noteTreeCheck(of place: ZonePlace, epoch: UInt32, now: Duration) {
+        state.withLock { $0.noteTreeCheck(of: place, epoch: epoch, now: now) }
+    }
 
-    func noteExceedsScanLimit(_ zone: ZonePlace) { vast.withLock { _ = $0.insert(zone) } }
+    /// Makes the next save check the trees again, after a share of the zone was saved, or ended.
+    func forgetTreeCheck(of zone: ZoneID) {
+        guard let owner = zone.owner.isCaller ? knownUserName : zone.owner.recordName else { return }
+        let place = place(of: zone, owner: owner)
+        state.withLock { $0.forgetTreeCheck(of: place) }
+    }
 
-    /// - Returns: false: it is being done already.
-    func beginTending(_ share: RecordPlace) -> Bool { tending.withLock { $0.insert(share).inserted } }
+    /// Whether a zone is known to hold so many records that a move is not followed to the records below.
+    func exceedsScanLimit(_ zone: ZonePlace) -> Bool { state.withLock { $0.exceedsScanLimit(zone) } }
 
-    func endTending(_ share: RecordPlace) { tending.withLock { _ = $0.remove(share) } }
+    func noteExceedsScanLimit(_ zone: ZonePlace) { state.withLock { $0.noteExceedsScanLimit(zone) } }
+
+    /// - Returns: false: the share's keys are being maintained already.
+    func beginMaintenance(of share: RecordPlace) -> Bool { state.withLock { $0.beginMaintenance(of: share) } }
+
+    func endMaintenance(of share: RecordPlace) { state.withLock { $0.endMaintenance(of: share) } }
 
     /// Whether an identity is the one that this device knows of a zone's owner.
     func isOwner(_ identity: PublicIdentity, of zone: ZonePlace) -> Bool {
@@ -127,7 +93,7 @@ final class KeyRing: Sendable {
     /// - Parameter isOwn: Whether the account began it, as the share's owner.
     /// - Throws: `CallFailure.tampered` when it is lower than one seen before: those who are gone have its key.
     func see(_ epoch: UInt32, of share: RecordPlace, isOwn: Bool) throws(CallFailure) {
-        if pinned.withLock({ $0[share] == epoch }) { return }
+        if state.withLock({ $0.isPinned(epoch, of: share) }) { return }
         do {
             try epochs.change { pins in
                 if isOwn { try pins.began(epoch, ofShare: share) } else { try pins.see(epoch, ofShare: share) }
@@ -137,7 +103,7 @@ final class KeyRing: Sendable {
         } catch {
             throw .accountUnusable("The files of the profile cannot be written")
         }
-        pinned.withLock { $0[share] = epoch }
+        state.withLock { $0.notePinned(epoch, of: share) }
     }
 
     /// Opens an invitation, and remembers whose keys it is signed with (B-TM-08).
@@ -145,7 +111,7 @@ final class KeyRing: Sendable {
     /// - Throws: `CallFailure.tampered` where somebody's keys are not the ones known, a signature is not theirs, or an epoch lies
     ///   back.
     func open(
-        _ invitation: SealedShareInvitation, seat: String, as access: ShareKeyAccess
+        _ invitation: SealedShareInvitation, slot: String, as access: ShareKeyAccess
     ) throws(CallFailure) -> ShareKey {
         do {
             let own = try access.secret.identity()
@@ -154,7 +120,7 @@ final class KeyRing: Sendable {
                 pins.replace(
                     with: own.publicIdentity, of: IdentityPins.name(of: access.user, in: invitation.share.zone))
                 return try epochs.change { epochs in
-                    try invitation.open(as: seat, with: own, pins: &pins, epochs: &epochs)
+                    try invitation.open(as: slot, with: own, pins: &pins, epochs: &epochs)
                 }
             }
         } catch let error as EncryptionError {
@@ -174,15 +140,14 @@ final class KeyRing: Sendable {
     func note(
         administrators: Set<Fingerprint>, of share: RecordPlace, epoch: Int, own: PublicIdentity
     ) throws(CallFailure) -> Bool {
-        let known = noted.withLock { $0[share] }
-        if let known, known.epoch == epoch, known.identities == administrators { return known.isOwnRightEnded }
+        let known = state.withLock { $0.isOwnRightEnded(in: share, epoch: epoch, administrators: administrators) }
+        if let known { return known }
         let isEnded = try pins { pins in
             pins.note(administrators: administrators, ofShare: share)
             return pins.endedRights(ofShare: share).contains(own.fingerprint)
         }
-        noted.withLock {
-            $0[share] = NotedAdministrators(
-                epoch: epoch, identities: administrators, isOwnRightEnded: isEnded)
+        state.withLock {
+            $0.note(administrators: administrators, of: share, epoch: epoch, isOwnRightEnded: isEnded)
         }
         return isEnded
     }
@@ -235,35 +200,31 @@ final class KeyRing: Sendable {
         return ZonePlace(container: container, environment: environment, owner: name, zone: zone.zoneName)
     }
 
-    private func accountRoot() throws -> Root {
+    private func accountRoot() throws -> KeyRingState.Root {
         let secret: AccountSecret
         do {
             secret = try account.secret()
         } catch {
             throw CallFailure(keychain: error)
         }
-        return root.withLock { root in
-            if let root, root.secret == secret { return root }
-            let made = Root(secret: secret, root: secret.root(container: container, environment: environment))
-            root = made
-            zones.withLock { $0 = [:] }
-            return made
+        return state.withLock { state in
+            state.root(of: secret) { $0.root(container: container, environment: environment) }
         }
     }
 
     private func userName(_ askUser: () async throws -> UserID) async throws -> String {
         if let name = knownUserName { return name }
-        let state = account.state
+        let asked = account.state
         let name = try await askUser().recordName
-        user.withLock { $0 = (state, name) }
+        state.withLock { $0.noteUserName(name, in: asked) }
         return name
     }
 
     /// What the profile knows, or was asked before for the same account.
     private var knownUserName: String? {
         if let name = account.userRecordName { return name }
-        let state = account.state
-        return user.withLock { user in user?.account == state ? user?.name : nil }
+        let current = account.state
+        return state.withLock { $0.userName(in: current) }
     }
 }
 

@@ -12,7 +12,7 @@ struct ShareKeyMaintenance: Hashable, Sendable {
     /// the right to invite in the newest epoch.
     var unserved: [ShareParticipant] = []
     /// One-time links without the newest key, by participant.
-    var seats: [String] = []
+    var slots: [String] = []
     /// Whether the link that anyone may use does not open the newest epoch.
     var isLinkMissing = false
     /// Whether members of the whole zone are not given the zone's newest key.
@@ -47,12 +47,12 @@ struct ShareKeyMaintenance: Hashable, Sendable {
             isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && !without.contains($0)
         }
         unserved = (without + ungranted).filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
-        seats = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
+        slots = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
         isLinkMissing = isOwner && sharing.isOpen && newest?.link == nil
         let ring = newest?.blob.flatMap { try? ShareKeyring(bytes: $0, share: share) }
         isRingBehind =
             isOwner && share.name == Share.zoneWideName && ring.map { !$0.holdsZoneKey(zoneKeys.epoch) } ?? false
-        if !isNewEpochDue && unserved.isEmpty && seats.isEmpty && !isLinkMissing && !isRingBehind { return nil }
+        if !isNewEpochDue && unserved.isEmpty && slots.isEmpty && !isLinkMissing && !isRingBehind { return nil }
     }
 }
 
@@ -118,17 +118,17 @@ struct ShareKeyMaking {
         let known = others.filter { $0.identity.publicIdentity != nil }
         if isOwner {
             if sharing.isOpen { change.link = try link.wrap(key) }
-            change.wraps = wraps(known, seats: others.filter { $0.oneTimeGUID != nil }.map(\.id))
+            change.wraps = wraps(known, slots: others.filter { $0.oneTimeGUID != nil }.map(\.id))
         } else {
-            change.wraps = [try invitationOfOwner(sharing)] + wraps(known, seats: [])
+            change.wraps = [try invitationOfOwner(sharing)] + wraps(known, slots: [])
         }
         return change
     }
 
     /// The key of an administrator's epoch for the owner, who is whom the administrator's right is from.
     private func invitationOfOwner(_ sharing: Share) throws(EncryptionError) -> ShareKeyChange.Wrap {
-        guard let authority, let seat = sharing.owner?.id else { throw .noKey(.shareKey(share: key.place.name)) }
-        return try invitation(to: seat, authority.owner, isAdministrator: false)
+        guard let authority, let slot = sharing.owner?.id else { throw .noKey(.shareKey(share: key.place.name)) }
+        return try invitation(to: slot, authority.owner, isAdministrator: false)
     }
 
     /// What a share of which this device has the newest key still needs.
@@ -137,14 +137,14 @@ struct ShareKeyMaking {
     ///   - held: The ring of that epoch.
     ///   - zoneKeys: For a ring that is behind.
     func serving(
-        _ duty: ShareKeyMaintenance, _ sharing: Share, ring held: ShareKeyring?, zoneKeys: [ZoneKey]
+        _ maintenance: ShareKeyMaintenance, _ sharing: Share, ring held: ShareKeyring?, zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
         var change = ShareKeyChange(
-            epoch: Int(key.epoch), begins: false, wraps: wraps(duty.unserved, seats: duty.seats))
-        guard duty.isLinkMissing || duty.isRingBehind else { return change }
+            epoch: Int(key.epoch), begins: false, wraps: wraps(maintenance.unserved, slots: maintenance.slots))
+        guard maintenance.isLinkMissing || maintenance.isRingBehind else { return change }
         var ring = held ?? ShareKeyring(of: key)
         for zoneKey in zoneKeys where !ring.holdsZoneKey(zoneKey.epoch) { try ring.add(zoneKey, under: key) }
-        if duty.isLinkMissing {
+        if maintenance.isLinkMissing {
             change.link = try link.wrap(key)
             try ring.add(link, under: key)
         }
@@ -162,9 +162,9 @@ struct ShareKeyMaking {
         return ring
     }
 
-    private func wraps(_ participants: [ShareParticipant], seats: [String]) -> [ShareKeyChange.Wrap] {
+    private func wraps(_ participants: [ShareParticipant], slots: [String]) -> [ShareKeyChange.Wrap] {
         // Who cannot be served now, because their identity is damaged or another one, waits; the others do not wait for them.
-        participants.compactMap { try? invitation($0) } + seats.compactMap { try? seat($0) }
+        participants.compactMap { try? invitation($0) } + slots.compactMap { try? slot($0) }
     }
 
     private func invitation(_ participant: ShareParticipant) throws -> ShareKeyChange.Wrap? {
@@ -187,7 +187,7 @@ struct ShareKeyMaking {
     }
 
     /// The key for a one-time link.
-    private func seat(_ id: String) throws(EncryptionError) -> ShareKeyChange.Wrap {
+    private func slot(_ id: String) throws(EncryptionError) -> ShareKeyChange.Wrap {
         let secret = access.root.linkSecret(of: key.place, participant: id)
         return ShareKeyChange.Wrap(participantID: id, bytes: try secret.wrap(key, participant: id))
     }

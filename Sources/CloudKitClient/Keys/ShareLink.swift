@@ -10,7 +10,12 @@ package struct ShareLink: Hashable, Codable, Sendable {
     /// The secret that stands behind the `#`; nil: there is none, or this device does not know it (B-TM-07).
     var fragment: String?
     /// The same for one-time links, by participant; on devices of the owner.
-    package var seats: [String: String] = [:]
+    package var slots: [String: String] = [:]
+
+    private enum CodingKeys: String, CodingKey {
+        case endpoint, shortGUID, fragment
+        case slots = "seats"
+    }
 
     package var url: URL? { url(to: shortGUID, fragment) }
 

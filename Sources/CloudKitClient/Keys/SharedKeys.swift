@@ -209,8 +209,8 @@ extension SharedKeys {
         for epoch in keys.epochs {
             // Below a key at hand only its ring leads: an older invitation is worth nothing any more.
             if shareKeys[share.name]?.keys.contains(where: { $0 >= epoch.epoch }) != true {
-                let seat = isOutdated ? nil : sharing.currentParticipantID
-                guard let key = try Self.openedKey(epoch, of: share, seat: seat, as: access, link: link, trust) else {
+                let slot = isOutdated ? nil : sharing.currentParticipantID
+                guard let key = try Self.openedKey(epoch, of: share, slot: slot, as: access, link: link, trust) else {
                     continue
                 }
                 add(key)
@@ -273,16 +273,16 @@ extension SharedKeys {
     }
 
     private static func openedKey(
-        _ epoch: ShareKeyEpoch, of share: RecordPlace, seat: String?, as access: ShareKeyAccess, link: ShareLinkSecret?,
+        _ epoch: ShareKeyEpoch, of share: RecordPlace, slot: String?, as access: ShareKeyAccess, link: ShareLinkSecret?,
         _ trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) -> ShareKey? {
         if share.zone.owner == access.user {
             return epoch.isAdministrators
                 ? nil : access.root.shareKey(of: share, epoch: UInt32(clamping: epoch.epoch))
         }
-        if let wrap = epoch.wrap, let seat {
+        if let wrap = epoch.wrap, let slot {
             if ShareLinkSecret.isLinkWrap(wrap) {
-                if let key = try? link?.open(wrap, share: share, participant: seat) { return key }
+                if let key = try? link?.open(wrap, share: share, participant: slot) { return key }
             } else {
                 let invitation: SealedShareInvitation
                 do throws(EncryptionError) {
@@ -290,7 +290,7 @@ extension SharedKeys {
                 } catch {
                     throw .tampered(error.description)
                 }
-                return try trust(invitation, seat)
+                return try trust(invitation, slot)
             }
         }
         guard let wrapped = epoch.link else { return nil }

@@ -6,7 +6,7 @@ extension DatabaseRequests {
     /// the others alone. Records without encrypted values cost nothing.
     package func opened(_ records: [Record]) async -> [OpenedRecord] {
         guard scope != .public else { return records.map { OpenedRecord($0) } }
-        let records = await tended(records)
+        let records = await maintained(records)
         var opening = RecordOpening()
         for zone in Set(records.lazy.filter { $0.isSealed || $0.sharing != nil }.map(\.id.zoneID)) {
             opening.take(

@@ -27,7 +27,7 @@ extension DatabaseRequests {
             do {
                 if let failure = series.end { throw failure }
                 try Task.checkCancellation()
-                let outcomes = try await modify(batch, progress)
+                let outcomes = try await uploadAndSend(batch, progress)
                 series.answered()
                 await deliver(outcomes)
             } catch {
@@ -38,13 +38,13 @@ extension DatabaseRequests {
     }
 
     /// Sends one zone's part of a plan, after the files of its records.
-    private func modify(
+    private func uploadAndSend(
         _ batch: ModifyPlan.Batch, _ progress: @escaping AssetProgress
     ) async throws -> [ModifyItemOutcome] {
-        let departure = BatchDeparture(batch, try await uploadAssets(of: batch, progress), scope: scope)
-        let outcomes = departure.batch.items.isEmpty ? [] : try await modify(departure.batch)
-        var answered = await opened(outcomes, of: departure.batch)[...]
-        return zip(batch.items, departure.refused).map { item, refusal in
+        let (sendable, refused) = batch.uploadableBatch(try await uploadAssets(of: batch, progress), scope: scope)
+        let outcomes = sendable.items.isEmpty ? [] : try await sealAndSend(sendable)
+        var answered = await opened(outcomes, of: sendable)[...]
+        return zip(batch.items, refused).map { item, refusal in
             if let refusal { return ModifyItemOutcome(item: item, result: .failure(refusal)) }
             return answered.popFirst() ?? ModifyItemOutcome(item: item, result: .failure(.answerMalformed(status: 200)))
         }

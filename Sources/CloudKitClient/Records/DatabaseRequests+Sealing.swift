@@ -6,23 +6,23 @@ extension DatabaseRequests {
     /// When the cloud says that keys have changed, the epoch of the zone is learned, the records concerned are fetched, all
     /// their values are sealed anew, and everything is sent again.
     ///
-    /// - Parameter mendsTrees: Whether what lies below records that enter a share's tree is sealed anew before, where that is
+    /// - Parameter rekeysTrees: Whether what lies below records that enter a share's tree is sealed anew before, where that is
     ///   due.
-    func modify(_ batch: ModifyPlan.Batch, mendsTrees: Bool = true) async throws -> [BatchSealing.Outcome] {
+    func sealAndSend(_ batch: ModifyPlan.Batch, rekeysTrees: Bool = true) async throws -> [BatchSealing.Outcome] {
         guard var keys = try await sealingKeys(batch) else {
-            return try await modify(batch.request).map { .success($0) }
+            return try await send(batch.request).map { .success($0) }
         }
         if keys.isOwn, batch.beginsShares {
             let zone = batch.request.zoneID
             keys = try await newestKeys(of: zone)
-            try await mend(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
+            try await rekey(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
         }
-        if keys.isOwn, mendsTrees { keys = try await mend(treesMovedBy: batch, keys) }
+        if keys.isOwn, rekeysTrees { keys = try await rekey(treesMovedBy: batch, keys) }
         let batch = try begun(batch, &keys)
         var sealing = BatchSealing(batch)
         do {
-            try await send(&sealing, with: keys, to: batch.request.zoneID)
-            if batch.savesShares { connection.keys.forgetLooks(at: batch.request.zoneID) }
+            try await sendSealed(&sealing, with: keys, to: batch.request.zoneID)
+            if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.request.zoneID) }
         } catch {
             // What the cloud has already saved must not be called a failure.
             guard sealing.hasSettled else { throw error }
@@ -31,7 +31,7 @@ extension DatabaseRequests {
         return sealing.outcomes
     }
 
-    private func send(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
+    private func sendSealed(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
         var keys = try await placed(keys, sealing.batch)
         for attempt in 0..<Self.sealingsMax {
             var next = sealing.request(keys)
@@ -40,7 +40,7 @@ extension DatabaseRequests {
                 next = sealing.request(keys)
             }
             guard let request = next else { return }
-            let stale = sealing.take(try await modify(request))
+            let stale = sealing.take(try await send(request))
             if stale.isEmpty { return }
             var newest = try await newestKeys(of: zone)
             if attempt > 0, sealing.wantsNewKeys, newest.isOwn, newest.epoch == keys.epoch {

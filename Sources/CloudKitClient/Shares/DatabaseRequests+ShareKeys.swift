@@ -6,13 +6,13 @@ import CloudKitWire
 extension DatabaseRequests {
     /// The records, with the keys of shares among them brought up to date where that falls to this device; what fails is left to
     /// the next device or time.
-    func tended(_ records: [Record]) async -> [Record] {
+    func maintained(_ records: [Record]) async -> [Record] {
         guard scope != .public, records.contains(where: { $0.sharing != nil }) else { return records }
         var records = records
         for index in records.indices where records[index].sharing != nil {
-            for _ in 0..<Self.tendingsMax {
+            for _ in 0..<Self.maintenanceAttemptsMax {
                 do {
-                    if let tended = try await tended(records[index]) { records[index] = tended }
+                    if let maintained = try await maintained(records[index]) { records[index] = maintained }
                     break
                 } catch CallFailure.refused(let failure) where failure.code == .staleShareKeyEpoch {
                     // Another device was faster: what it began is what counts.
@@ -27,40 +27,40 @@ extension DatabaseRequests {
         return records
     }
 
-    private static var tendingsMax: Int { 3 }
+    private static var maintenanceAttemptsMax: Int { 3 }
 
     /// nil: nothing was to be done.
-    private func tended(_ record: Record) async throws -> Record? {
+    private func maintained(_ record: Record) async throws -> Record? {
         let zone = record.id.zoneID
         var keys = try await zoneKeys(zone)
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
-        guard let sharing = record.sharing, let duty = ShareKeyMaintenance(sharing, of: share, by: keys) else {
+        guard let sharing = record.sharing, let maintenance = ShareKeyMaintenance(sharing, of: share, by: keys) else {
             return nil
         }
         // Saving a share looks at it, too.
-        guard connection.keys.beginTending(share) else { return nil }
-        defer { connection.keys.endTending(share) }
+        guard connection.keys.beginMaintenance(of: share) else { return nil }
+        defer { connection.keys.endMaintenance(of: share) }
         keys = try opened(record, with: keys)
-        if duty.isFirstDue {
+        if maintenance.isFirstDue {
             try await begin(record, sharing, keys)
             return try await looked(at: [share.name], in: zone).first
         }
         let change: ShareKeyChange
-        if duty.isNewEpochDue {
+        if maintenance.isNewEpochDue {
             change = try await nextEpoch(of: share, sharing, in: zone, &keys)
         } else {
             guard let key = keys.shared.newestKey(of: share.name) else { return nil }
             let blob = sharing.keys?.epochs.first { $0.epoch == Int(key.epoch) }?.blob
             change = try making(keys, key).serving(
-                duty, sharing,
+                maintenance, sharing,
                 ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) },
-                zoneKeys: duty.isRingBehind ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+                zoneKeys: maintenance.isRingBehind ? keys.ownZoneKeys(upTo: keys.epoch) : [])
             if change.wraps.isEmpty, change.link == nil, change.blob == nil { return nil }
         }
         let request = StoreShareKeysRequest(zoneID: zone, recordName: share.name, change: change)
         _ = try await call(.storeShareKeys, request.wire(), needsUser: true) { try ShareKeysAnswer(wireAnswer: $0) }
         connection.keys.keep(keys)
-        if duty.isNewEpochDue { _ = try await newestKeys(of: zone) }
+        if maintenance.isNewEpochDue { _ = try await newestKeys(of: zone) }
         return try await looked(at: [share.name], in: zone).first
     }
 
@@ -97,11 +97,11 @@ extension DatabaseRequests {
     /// written then.
     private func administratorsKey(of share: RecordPlace, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
         guard let newest = sharing.keys?.epochs.first, newest.epoch == sharing.keys?.epoch, let wrap = newest.wrap,
-            let seat = sharing.currentParticipantID,
+            let slot = sharing.currentParticipantID,
             let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
             invitation.authority != nil, Int(invitation.epoch) == newest.epoch
         else { return nil }
-        return try? connection.keys.open(invitation, seat: seat, as: keys.access)
+        return try? connection.keys.open(invitation, slot: slot, as: keys.access)
     }
 
     /// Gives keys to a share of one's own that a client without keys began, and puts its root within their reach, in one save:
@@ -109,7 +109,7 @@ extension DatabaseRequests {
     private func begin(_ record: Record, _ sharing: Share, _ known: ZoneKeys) async throws {
         let zone = record.id.zoneID
         var keys = try await newestKeys(of: zone)
-        try await mend(treesOf: Set(sharing.root.map { [$0] } ?? []), in: zone, sparing: [], keys)
+        try await rekey(treesOf: Set(sharing.root.map { [$0] } ?? []), in: zone, sparing: [], keys)
         let share = RecordPlace(zone: keys.place, name: record.id.recordName)
         let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
         let isWhole = share.name == Share.zoneWideName
@@ -126,9 +126,9 @@ extension DatabaseRequests {
         keys.shared.add(key)
         connection.keys.keep(keys)
         let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: true)
-        let outcomes = try? await modify(
+        let outcomes = try? await sealAndSend(
             ModifyPlan.Batch(items: operations.indices.map { .save($0) }, request: request, secrets: secrets),
-            mendsTrees: false)
+            rekeysTrees: false)
         // Where another device was faster, or the save failed, the share has other keys, or none.
         guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
     }
@@ -154,8 +154,8 @@ extension DatabaseRequests {
         let access = keys.access
         try keys.shared.open(
             record, as: access, link: link, isOwner: { connection.keys.isOwner($0, of: place.zone) },
-            trust: { invitation, seat throws(CallFailure) in
-                try connection.keys.open(invitation, seat: seat, as: access)
+            trust: { invitation, slot throws(CallFailure) in
+                try connection.keys.open(invitation, slot: slot, as: access)
             })
         if let key = keys.shared.newestKey(of: place.name) {
             try connection.keys.see(key.epoch, of: place, isOwn: keys.isOwn)
@@ -216,7 +216,7 @@ extension DatabaseRequests {
         }
         if keys.isOwn {
             for participant in sharing.participants where participant.oneTimeGUID != nil {
-                link.seats[participant.id] =
+                link.slots[participant.id] =
                     keys.access.root.linkSecret(of: share, participant: participant.id).fragment
             }
         }

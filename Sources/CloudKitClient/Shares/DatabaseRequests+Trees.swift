@@ -38,7 +38,7 @@ extension DatabaseRequests {
             batch.savesShares || batch.secrets.values.contains { $0.parent != nil || $0.share != nil }
         guard !keys.isOwn || hasTrees, !zone.isDefaultZone else { return keys }
         let now = connection.cloud.timekeeping.now()
-        let isFresh = connection.keys.looks(areFresh: keys.place, epoch: keys.epoch, now: now)
+        let isFresh = connection.keys.hasTreeCheck(of: keys.place, epoch: keys.epoch, now: now)
         if !isFresh { keys.shared.forgetStandings() }
         let begun = batch.begunShares
         keys.isShared = true
@@ -48,7 +48,7 @@ extension DatabaseRequests {
             !isFresh || keys.shared.newestKey(of: $0) == nil
         }
         if !shares.isEmpty {
-            let found = await tended(try await looked(at: shares.sorted(), in: zone, desiredKeys: []))
+            let found = await maintained(try await looked(at: shares.sorted(), in: zone, desiredKeys: []))
             take(found, into: &keys)
             // Who took part in a share that has ended has its key still.
             for name in shares.subtracting(found.map(\.id.recordName)) { keys.shared.learnAbsence(of: name) }
@@ -62,7 +62,7 @@ extension DatabaseRequests {
         }
         keys.isShared = !keys.isOwn || !keys.trees.isEmpty || keys.shared.newest[Share.zoneWideName] != nil
         connection.keys.keep(known.taking(shared: keys.shared))
-        connection.keys.noteLook(at: keys.place, epoch: keys.epoch, now: now)
+        connection.keys.noteTreeCheck(of: keys.place, epoch: keys.epoch, now: now)
         return keys
     }
 
@@ -74,7 +74,7 @@ extension DatabaseRequests {
         for _ in 0..<TreeKeys.depthMax {
             let unknown = frontier.filter { keys.shared.standings[$0] == nil }.sorted().prefix(RequestLimits.itemsMax)
             if !unknown.isEmpty {
-                take(await tended(try await looked(at: unknown, in: zone, desiredKeys: [])), into: &keys)
+                take(await maintained(try await looked(at: unknown, in: zone, desiredKeys: [])), into: &keys)
                 for name in unknown where keys.shared.standings[name] == nil { keys.shared.learnAbsence(of: name) }
             }
             frontier = Set(

@@ -73,13 +73,13 @@ struct TreeRekeying {
         let within = parentName == root ? sealed : parent.within
         switch node.wrapEpoch {
         case let wrapped? where within.contains(wrapped): break
-        case let wrapped? where sealed.contains(wrapped): mend(parentName)
-        default: mend(name)
+        case let wrapped? where sealed.contains(wrapped): rekey(parentName)
+        default: rekey(name)
         }
     }
 
     /// What is sealed in this epoch is wrapped under keys that its parents have in it, too.
-    private mutating func mend(_ name: String) {
+    private mutating func rekey(_ name: String) {
         var current: String? = name
         while let place = current, place != root, let node = nodes[place] {
             if place != name, node.protection?.epoch == epoch { return }
@@ -96,7 +96,7 @@ extension DatabaseRequests {
     /// lies below.
     ///
     /// - Returns: The keys, of the epoch that the zone has now.
-    func mend(treesMovedBy batch: ModifyPlan.Batch, _ known: ZoneKeys) async throws -> ZoneKeys {
+    func rekey(treesMovedBy batch: ModifyPlan.Batch, _ known: ZoneKeys) async throws -> ZoneKeys {
         let moved = batch.moved
         guard !moved.isEmpty else { return known }
         let zone = batch.request.zoneID
@@ -104,14 +104,14 @@ extension DatabaseRequests {
         let roots = batch.entering(placed.trees, of: moved)
         guard !roots.isEmpty, !connection.keys.exceedsScanLimit(placed.place) else { return placed }
         let keys = try await newestKeys(of: zone)
-        let isMended = try await mend(
-            treesOf: roots, in: zone, sparing: batch.savedNames, keys, recordsMax: Self.movedFromMax)
-        if !isMended { connection.keys.noteExceedsScanLimit(placed.place) }
+        let isRekeyed = try await rekey(
+            treesOf: roots, in: zone, sparing: batch.savedNames, keys, recordsMax: Self.rekeyScanMax)
+        if !isRekeyed { connection.keys.noteExceedsScanLimit(placed.place) }
         return try await zoneKeys(zone)
     }
 
     /// Records of a zone among which a device looks for what lies below one that moves.
-    private static var movedFromMax: Int { 2000 }
+    private static var rekeyScanMax: Int { 2000 }
 
     /// Seals anew what stands between the roots of trees that are about to be shared and the records below; what cannot be sealed
     /// is left as it is.
@@ -119,7 +119,7 @@ extension DatabaseRequests {
     /// - Parameter recordsMax: Nothing is done in a zone of more records.
     /// - Returns: false: the zone has more.
     @discardableResult
-    func mend(
+    func rekey(
         treesOf roots: Set<String>, in zone: ZoneID, sparing saved: Set<String>, _ keys: ZoneKeys,
         recordsMax: Int = .max
     ) async throws -> Bool {
@@ -128,9 +128,9 @@ extension DatabaseRequests {
         let stale = roots.reduce(into: Set<String>()) { names, root in
             names.formUnion(TreeRekeying(root: root, records: records, epoch: keys.epoch).stale)
         }
-        let mended = records.filter { stale.contains($0.id.recordName) && !saved.contains($0.id.recordName) }
-        for start in stride(from: 0, to: mended.count, by: RequestLimits.itemsMax) {
-            let part = Array(mended[start..<min(start + RequestLimits.itemsMax, mended.count)])
+        let rekeyed = records.filter { stale.contains($0.id.recordName) && !saved.contains($0.id.recordName) }
+        for start in stride(from: 0, to: rekeyed.count, by: RequestLimits.itemsMax) {
+            let part = Array(rekeyed[start..<min(start + RequestLimits.itemsMax, rekeyed.count)])
             let request = ModifyRecordsRequest(operations: part.map { $0.update() }, zoneID: zone, atomic: false)
             var secrets: [Int: RecordSecrets] = [:]
             for (index, record) in part.enumerated() {
@@ -139,9 +139,9 @@ extension DatabaseRequests {
                     isMoved: true,
                     held: record.protection)
             }
-            _ = try await modify(
+            _ = try await sealAndSend(
                 ModifyPlan.Batch(items: part.indices.map { .save($0) }, request: request, secrets: secrets),
-                mendsTrees: false)
+                rekeysTrees: false)
         }
         return true
     }

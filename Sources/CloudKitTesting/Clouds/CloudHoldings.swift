@@ -5,6 +5,7 @@ import FileStore
 import Foundation
 import OrderedStore
 import Synchronization
+import TextEncodings
 
 /// The state of a test cloud that outlives its server: the store, the secret, the devices' files and the address.
 package struct CloudHoldings: Sendable {

@@ -1,6 +1,7 @@
 import CloudKitDevice
 import CloudKitModel
 import Foundation
+import ScriptedCloud
 import Synchronization
 import Testing
 

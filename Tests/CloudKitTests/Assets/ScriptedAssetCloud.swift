@@ -3,6 +3,7 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import ScriptedCloud
 import Synchronization
 
 @testable import CloudKit

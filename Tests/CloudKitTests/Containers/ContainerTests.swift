@@ -1,6 +1,7 @@
 import CloudKitDevice
 import CloudKitEncryption
 import Foundation
+import ScriptedCloud
 import Testing
 
 @testable import CloudKit

@@ -6,6 +6,7 @@ import Testing
 
 @testable import CloudKit
 @testable import CloudKitClient
+@testable import ScriptedCloud
 
 /// A cloud that serves something else than was saved: whatever it does within a record is found out and told.
 struct TamperingTests {

@@ -80,8 +80,9 @@ import Testing
                 }>
                 """)
         #expect(
-            shown(CKError.partialFailure([zoneID: CKError(.zoneNotFound)], deed: "fetch some record zones")).contains(
-                "\tNotes:__defaultOwner__ = <CKError: \"Zone Not Found\" (26)>"))
+            shown(CKError.partialFailure([zoneID: CKError(.zoneNotFound)], operation: "fetch some record zones"))
+                .contains(
+                    "\tNotes:__defaultOwner__ = <CKError: \"Zone Not Found\" (26)>"))
     }
 
     @Test func `there are 37 codes`() {
@@ -127,7 +128,7 @@ import Testing
 
     @Test func `B-ERR-21 the underlying error tells the server's sub-code and words, too`() throws {
         let error = CKError(
-            RequestFailure(.itemNotFound, "Record not found"), deed: .fetchingRecord(.init(recordName: "r")))
+            RequestFailure(.itemNotFound, "Record not found"), operation: .fetchingRecord(.init(recordName: "r")))
         #expect(error.userInfo[NSDebugDescriptionErrorKey] as? String == "CKInternalErrorDomain: 2003")
         let underlying = try #require(error.userInfo[NSUnderlyingErrorKey] as? NSError)
         #expect(underlying.domain == "CKInternalErrorDomain")

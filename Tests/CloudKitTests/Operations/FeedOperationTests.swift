@@ -1,5 +1,6 @@
 import CloudKitModel
 import Foundation
+import ScriptedCloud
 import Synchronization
 import Testing
 

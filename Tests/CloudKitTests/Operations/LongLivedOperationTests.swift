@@ -1,5 +1,6 @@
 import FaultyNetwork
 import Foundation
+import ScriptedCloud
 import Synchronization
 import Testing
 

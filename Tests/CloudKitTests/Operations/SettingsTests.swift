@@ -1,4 +1,5 @@
 import Foundation
+import ScriptedCloud
 import Testing
 
 @testable import CloudKit

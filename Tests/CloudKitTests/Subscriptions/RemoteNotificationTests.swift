@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import ScriptedCloud
 import Synchronization
 import Testing
 

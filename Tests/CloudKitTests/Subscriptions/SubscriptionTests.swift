@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import ScriptedCloud
 import Testing
 
 @testable import CloudKit

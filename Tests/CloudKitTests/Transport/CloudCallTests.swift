@@ -1,6 +1,7 @@
 import CloudKitModel
 import FaultyNetwork
 import Foundation
+import ScriptedCloud
 import Testing
 
 @testable import CloudKit

@@ -300,22 +300,22 @@ import Testing
             let sharing = try await cat.requests().looked(
                 at: [theirShare.recordName], in: shared.theirs.model
             ).first?.sharing
-            let seat = try #require(sharing?.currentParticipantID)
+            let slot = try #require(sharing?.currentParticipantID)
             let place = RecordPlace(zone: doraKeys.place, name: theirShare.recordName)
             let cats = try await cat.requests().zoneKeys(shared.theirs.model).access
             let invitation = try SealedShareInvitation(
-                ShareKey(madeFor: place, epoch: 3), to: seat, identity: cats.secret.identity().publicIdentity,
+                ShareKey(madeFor: place, epoch: 3), to: slot, identity: cats.secret.identity().publicIdentity,
                 by: doraKeys.access.user, with: doraKeys.access.secret.identity(), authority: right)
             // Who has heard of the removal does not believe her, also after a restart.
             _ = try await cat.record(for: theirShare)
             let refusal = CallFailure.tampered(
                 EncryptionError.rightEnded(.invitation(share: place.name)).description)
             let keys = home.cat.connection.keys
-            #expect(throws: refusal) { try keys.open(invitation, seat: seat, as: cats) }
+            #expect(throws: refusal) { try keys.open(invitation, slot: slot, as: cats) }
             // Who is invited by an administrator from now on hears of it with the invitation.
             let again = try await home.device(of: "cat")
             _ = try await again.container.sharedCloudDatabase.record(for: theirShare)
-            #expect(throws: refusal) { try again.container.connection.keys.open(invitation, seat: seat, as: cats) }
+            #expect(throws: refusal) { try again.container.connection.keys.open(invitation, slot: slot, as: cats) }
 
             // The others go on, and the owner can give the right again.
             try await ben.save(note("Ben's", in: shared.theirs))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Leaving and stopping: a participant gives up a seat and never takes the owner's data along (B-ACP-06 to B-ACP-11).
+/// Leaving and stopping: a participant gives up a slot and never takes the owner's data along (B-ACP-06 to B-ACP-11).
 @Suite struct LeavingTests {
     private func withGuest(
         _ body: (SharingHousehold, CKRecordZone.ID, CKRecordZone.ID, CKShare) async throws -> Void
@@ -135,7 +135,7 @@ import Testing
             let share = try await home.share(folder, with: ["ben"])
             let url = try #require(share.url)
             #expect(await code { _ = try await home.cat.shareMetadata(for: url) } == .unknownItem)
-            // Metadata that somebody else fetched is no seat.
+            // Metadata that somebody else fetched is no slot.
             let bens = try await home.ben.shareMetadata(for: url)
             #expect(await code { try await home.cat.accept(bens) } == .permissionFailure)
             // While an invitation waits for an address, others are sent to prove theirs.

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Records that leave a share's tree: members keep what they could read, and open nothing that is written from then on.
 @Suite struct MovingOutTests {

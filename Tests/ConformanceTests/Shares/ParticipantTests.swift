@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Seats of a share: how many there are, seats for whoever comes first, and how they are given up.
+/// Seats of a share: how many there are, slots for whoever comes first, and how they are given up.
 @Suite struct ParticipantTests {
     @Test func `B-LIM-08 a share has room for 100 beside its owner`() async throws {
         try await SharingHousehold.run { home in
@@ -27,35 +27,35 @@ import Testing
         }
     }
 
-    @Test func `B-SHN-01 one-time seats have links of their own, from every device of the owner, until they are taken`()
+    @Test func `B-SHN-01 one-time slots have links of their own, from every device of the owner, until they are taken`()
         async throws
     {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = CKShare(rootRecord: folder)
-            let seats = [CKShare.Participant.oneTimeURLParticipant(), .oneTimeURLParticipant()]
-            for seat in seats {
-                seat.permission = .readWrite
-                share.addParticipant(seat)
-                #expect(seat.userIdentity.lookupInfo == nil)
-                #expect(seat.userIdentity.nameComponents == nil)
+            let slots = [CKShare.Participant.oneTimeURLParticipant(), .oneTimeURLParticipant()]
+            for slot in slots {
+                slot.permission = .readWrite
+                share.addParticipant(slot)
+                #expect(slot.userIdentity.lookupInfo == nil)
+                #expect(slot.userIdentity.nameComponents == nil)
             }
-            #expect(share.oneTimeURL(for: seats[0].participantID) == nil)
+            #expect(share.oneTimeURL(for: slots[0].participantID) == nil)
             let saved = try await home.save(share, with: folder)
-            let links = try seats.map { try #require(saved.oneTimeURL(for: $0.participantID)) }
+            let links = try slots.map { try #require(saved.oneTimeURL(for: $0.participantID)) }
             #expect(Set(links + [try #require(saved.url)]).count == 3)
             saved[CKShare.SystemFieldKey.title] = "Renamed"
             let again = try asShare(try await home.ada.privateCloudDatabase.save(saved))
-            #expect(seats.map { again.oneTimeURL(for: $0.participantID) } == links)
+            #expect(slots.map { again.oneTimeURL(for: $0.participantID) } == links)
 
             let metadata = try await home.ben.shareMetadata(for: links[0])
             #expect(metadata.participantStatus == .pending)
             #expect(metadata.participantPermission == .readWrite)
             try await home.ben.accept(metadata)
             let current = try asShare(try await home.ada.privateCloudDatabase.record(for: share.recordID))
-            #expect(current.oneTimeURL(for: seats[0].participantID) == current.url)
-            #expect(current.oneTimeURL(for: seats[1].participantID) == links[1])
-            let taken = try #require(current.participants.first { $0.participantID == seats[0].participantID })
+            #expect(current.oneTimeURL(for: slots[0].participantID) == current.url)
+            #expect(current.oneTimeURL(for: slots[1].participantID) == links[1])
+            let taken = try #require(current.participants.first { $0.participantID == slots[0].participantID })
             #expect(taken.acceptanceStatus == .accepted)
             #expect(taken.userIdentity.userRecordID == (try await home.ben.userRecordID()))
             // The first link is spent; the second still works, also for another.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Participants whose account keys were reset: what was sealed to them is sealed to an identity that they have no more.
 @Suite struct ReplacedIdentityTests {

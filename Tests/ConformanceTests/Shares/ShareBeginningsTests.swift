@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Shares that begin on clients without keys, and shares that end.
 @Suite struct ShareBeginningsTests {

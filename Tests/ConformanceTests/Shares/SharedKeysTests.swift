@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Encrypted values in shares: they open for members, on each of their devices, and for nobody else.
 @Suite struct SharedKeysTests {
@@ -217,10 +218,10 @@ import Testing
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = CKShare(rootRecord: folder)
-            let seat = CKShare.Participant.oneTimeURLParticipant()
-            share.addParticipant(seat)
+            let slot = CKShare.Participant.oneTimeURLParticipant()
+            share.addParticipant(slot)
             let saved = try await home.save(share, with: folder)
-            let url = try #require(saved.oneTimeURL(for: seat.participantID))
+            let url = try #require(saved.oneTimeURL(for: slot.participantID))
             try await home.accept(url, on: home.ben)
             let theirs = try await home.shared(zone)
             #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")

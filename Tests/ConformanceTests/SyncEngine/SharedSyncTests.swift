@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// A sync engine on the shared database: what owners change arrives without anybody asking.
 @Suite struct SharedSyncTests {

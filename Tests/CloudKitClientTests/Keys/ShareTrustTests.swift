@@ -1,8 +1,8 @@
 import CloudKitEncryption
 import CloudKitModel
+import ScriptedCloud
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
 
 /// What a device believes of the keys that a cloud offers for a share, and what it does for one.
@@ -37,8 +37,8 @@ struct ShareTrustTests {
         let access = access
         try keys.open(
             record, as: access, link: nil, isOwner: { ring.isOwner($0, of: place) },
-            trust: { invitation, seat throws(CallFailure) in
-                try ring.open(invitation, seat: seat, as: access)
+            trust: { invitation, slot throws(CallFailure) in
+                try ring.open(invitation, slot: slot, as: access)
             })
     }
 
@@ -60,7 +60,7 @@ struct ShareTrustTests {
         try open(record([ShareKeyEpoch(epoch: 3), ShareKeyEpoch(epoch: 2, wrap: wrap.bytes)], newest: 3), &keys)
         #expect(keys.newestKey(of: "S") == root.shareKey(of: share, epoch: 3))
         // Opened by itself it is refused: one's own identity is not a matter of what the cloud says.
-        #expect(throws: CallFailure.self) { try ring(of: owner).open(wrap, seat: "p-me", as: access) }
+        #expect(throws: CallFailure.self) { try ring(of: owner).open(wrap, slot: "p-me", as: access) }
     }
 
     @Test func `B-TM-05 a share's epoch does not go back, on a running device and after a restart`() throws {
@@ -90,29 +90,29 @@ struct ShareTrustTests {
             root.shareKey(of: share, epoch: 2), to: "p-bob", identity: bobs.publicIdentity, by: "_me",
             with: owner.identity(), administrator: true)
         let authority = toBob.authority(for: bobs.publicIdentity)
-        func byBob(_ epoch: UInt32, to seat: String, _ secret: AccountSecret) throws
+        func byBob(_ epoch: UInt32, to slot: String, _ secret: AccountSecret) throws
             -> SealedShareInvitation
         {
             try .init(
-                ShareKey(madeFor: share, epoch: epoch), to: seat, identity: secret.identity().publicIdentity,
+                ShareKey(madeFor: share, epoch: epoch), to: slot, identity: secret.identity().publicIdentity,
                 by: "_bob", with: bobs, authority: authority)
         }
         let cats = ShareKeyAccess(
             root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
         let catsRing = ring(of: cat)
         // As long as Bob has the right, Cat and the owner believe in his epoch.
-        #expect(try catsRing.open(byBob(3, to: "p-cat", cat), seat: "p-cat", as: cats).epoch == 3)
+        #expect(try catsRing.open(byBob(3, to: "p-cat", cat), slot: "p-cat", as: cats).epoch == 3)
         let ownersRing = ring(of: owner)
         try ownersRing.see(2, of: share, isOwn: true)
-        #expect(try ownersRing.open(byBob(3, to: "p-me", owner), seat: "p-me", as: access).epoch == 3)
+        #expect(try ownersRing.open(byBob(3, to: "p-me", owner), slot: "p-me", as: access).epoch == 3)
         // The owner begins one, without Bob: his right has ended.
         let toCat = try SealedShareInvitation(
             root.shareKey(of: share, epoch: 4), to: "p-cat", identity: cat.identity().publicIdentity, by: "_me",
             with: owner.identity())
-        #expect(try catsRing.open(toCat, seat: "p-cat", as: cats).epoch == 4)
+        #expect(try catsRing.open(toCat, slot: "p-cat", as: cats).epoch == 4)
         try ownersRing.see(4, of: share, isOwn: true)
-        #expect(throws: CallFailure.self) { try catsRing.open(byBob(5, to: "p-cat", cat), seat: "p-cat", as: cats) }
-        #expect(throws: CallFailure.self) { try ownersRing.open(byBob(5, to: "p-me", owner), seat: "p-me", as: access) }
+        #expect(throws: CallFailure.self) { try catsRing.open(byBob(5, to: "p-cat", cat), slot: "p-cat", as: cats) }
+        #expect(throws: CallFailure.self) { try ownersRing.open(byBob(5, to: "p-me", owner), slot: "p-me", as: access) }
     }
 
     @Test(arguments: ["S", Share.zoneWideName])
@@ -139,7 +139,7 @@ struct ShareTrustTests {
         shown.sharing?.currentParticipantID = "p-cat"
         try shared.open(
             shown, as: cats, link: nil, isOwner: { catsRing.isOwner($0, of: place) },
-            trust: { invitation, seat throws(CallFailure) in try catsRing.open(invitation, seat: seat, as: cats) })
+            trust: { invitation, slot throws(CallFailure) in try catsRing.open(invitation, slot: slot, as: cats) })
         var keys = ZoneKeys(cats, place: place, epoch: 1, shared: shared)
         if name == "S" { keys.trees = ["note": name] }
         let sealing = try keys.cipher(sealing: "note", recordType: "Note", parent: nil, isMoved: true, held: nil)
@@ -161,7 +161,7 @@ struct ShareTrustTests {
     }
 
     @Test func `B-TM-05, B-TM-06 who has to do what for a share`() throws {
-        func duty(_ role: ParticipantRole, _ change: (inout Share) -> Void = { _ in }) -> ShareKeyMaintenance? {
+        func maintenance(_ role: ParticipantRole, _ change: (inout Share) -> Void = { _ in }) -> ShareKeyMaintenance? {
             var sharing = Share(root: "R")
             sharing.participants = [
                 ShareParticipant(id: "o", role: .owner, permission: .readWrite, acceptance: .accepted),
@@ -175,35 +175,36 @@ struct ShareTrustTests {
             change(&sharing)
             let user = role == .owner ? "_me" : "_a"
             let zone = ZoneKeys(
-                ShareKeyAccess(root: root, secret: owner, user: user), place: place, epoch: 2, shared: SharedKeys(place))
+                ShareKeyAccess(root: root, secret: owner, user: user), place: place, epoch: 2, shared: SharedKeys(place)
+            )
             return ShareKeyMaintenance(sharing, of: share, by: zone)
         }
-        for role in [ParticipantRole.owner, .administrator, .privateUser] { #expect(duty(role) == nil) }
+        for role in [ParticipantRole.owner, .administrator, .privateUser] { #expect(maintenance(role) == nil) }
         let gone: (inout Share) -> Void = { share in share.keys?.needsNewEpoch = true }
-        #expect(duty(.owner, gone)?.isNewEpochDue == true)
-        #expect(duty(.administrator, gone)?.isNewEpochDue == true)
-        #expect(duty(.privateUser, gone) == nil)
+        #expect(maintenance(.owner, gone)?.isNewEpochDue == true)
+        #expect(maintenance(.administrator, gone)?.isNewEpochDue == true)
+        #expect(maintenance(.privateUser, gone) == nil)
         // Whoever has the link opens each epoch of an open share, and the owner alone makes the wrap for it.
         #expect(
-            duty(.administrator) { share in
+            maintenance(.administrator) { share in
                 gone(&share)
                 share.publicPermission = .readOnly
             } == nil)
         let administrators: (inout Share) -> Void = { share in
             share.keys?.epochs = [ShareKeyEpoch(epoch: 3, wrap: [1])]
         }
-        #expect(duty(.owner, administrators)?.isNewEpochDue == true)
-        #expect(duty(.administrator, administrators) == nil)
+        #expect(maintenance(.owner, administrators)?.isNewEpochDue == true)
+        #expect(maintenance(.administrator, administrators) == nil)
         let keyless: (inout Share) -> Void = { share in share.keys = nil }
-        #expect(duty(.owner, keyless)?.isFirstDue == true)
-        #expect(duty(.administrator, keyless) == nil)
+        #expect(maintenance(.owner, keyless)?.isFirstDue == true)
+        #expect(maintenance(.administrator, keyless) == nil)
         let newcomer = ShareParticipant(
             id: "n", role: .privateUser, permission: .readOnly, acceptance: .accepted,
             identity: PersonIdentity(user: UserID("_n"), publicIdentity: [1]))
         let wanting: (inout Share) -> Void = { share in share.participants.append(newcomer) }
-        #expect(duty(.owner, wanting)?.unserved == [newcomer])
-        #expect(duty(.administrator, wanting)?.unserved == [newcomer])
-        #expect(duty(.privateUser, wanting) == nil)
+        #expect(maintenance(.owner, wanting)?.unserved == [newcomer])
+        #expect(maintenance(.administrator, wanting)?.unserved == [newcomer])
+        #expect(maintenance(.privateUser, wanting) == nil)
         // Who has another identity than the one that got the key is without it, and the key in wrong hands.
         let bobs = try bob.identity().publicIdentity
         let replaced: (inout Share) -> Void = { share in
@@ -212,21 +213,21 @@ struct ShareTrustTests {
             share.participants[2].keyEpoch = 3
             share.participants[2].keyIdentity = bobs.fingerprint.hex
         }
-        #expect(duty(.owner, replaced) == nil)
+        #expect(maintenance(.owner, replaced) == nil)
         let reset: (inout Share) -> Void = { share in
             replaced(&share)
             share.participants[2].keyIdentity = String(repeating: "0", count: 64)
         }
-        #expect(duty(.owner, reset)?.unserved.map(\.id) == ["n"])
-        #expect(duty(.owner, reset)?.isNewEpochDue == true)
-        #expect(duty(.administrator, reset)?.unserved.map(\.id) == ["n"])
+        #expect(maintenance(.owner, reset)?.unserved.map(\.id) == ["n"])
+        #expect(maintenance(.owner, reset)?.isNewEpochDue == true)
+        #expect(maintenance(.administrator, reset)?.unserved.map(\.id) == ["n"])
         // Whose device had the key from a one-time link needs it for the others.
         let seated: (inout Share) -> Void = { share in
             replaced(&share)
             share.participants[2].keyIdentity = nil
         }
-        #expect(duty(.owner, seated)?.unserved.map(\.id) == ["n"])
-        #expect(duty(.owner, seated)?.isNewEpochDue == false)
+        #expect(maintenance(.owner, seated)?.unserved.map(\.id) == ["n"])
+        #expect(maintenance(.owner, seated)?.isNewEpochDue == false)
         // The right to invite is the owner's to give.
         let ungranted: (inout Share) -> Void = { share in
             share.participants[1].grantEpoch = 2
@@ -234,7 +235,7 @@ struct ShareTrustTests {
             share.participants[1].identity.publicIdentity = bobs.bytes
             share.participants[1].keyIdentity = bobs.fingerprint.hex
         }
-        #expect(duty(.owner, ungranted)?.unserved.map(\.id) == ["a"])
-        #expect(duty(.administrator, ungranted) == nil)
+        #expect(maintenance(.owner, ungranted)?.unserved.map(\.id) == ["a"])
+        #expect(maintenance(.administrator, ungranted) == nil)
     }
 }

@@ -26,7 +26,7 @@ extension QueryRecordsRequest {
         // The public database has one zone; naming none means the same there.
         self.init(
             query: model, zoneID: zoneID?.model, zoneWide: zoneID == nil && scope != .public,
-            resultsLimit: resultsLimit.asLimit, continuationMarker: cursor?.marker, desiredKeys: desiredKeys)
+            resultsLimit: resultsLimit.positiveOrNil, continuationMarker: cursor?.marker, desiredKeys: desiredKeys)
     }
 }
 
@@ -41,5 +41,5 @@ extension QueryPage {
 
 extension Int {
     /// 0 and below: no limit of the app's own.
-    var asLimit: Int? { self > 0 ? self : nil }
+    var positiveOrNil: Int? { self > 0 ? self : nil }
 }

@@ -1,7 +1,6 @@
 import CloudKitModel
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
 
 @Suite struct ModifyPlanTests {

@@ -2,6 +2,14 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
+/// The way in which a save treats the copy that the server holds.
+struct SaveRule: Hashable, Sendable {
+    /// Whether the save is refused when the server holds another version (B-SAV-02).
+    var checksTag: Bool
+    /// Whether unchanged fields are sent too (B-SAV-06).
+    var sendsAllKeys: Bool
+}
+
 /// A record as it was when it was sent: what the plan needs of it, and what its outcome is measured against.
 struct SentRecord {
     let save: ModifyPlan.Save
@@ -13,15 +21,15 @@ struct SentRecord {
 
     /// - Throws: `CallFailure.invalidArguments` for a value that cannot be sent, or not to this database.
     init(
-        _ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy, scope: DatabaseScope
+        _ record: CKRecord, _ rule: SaveRule, scope: DatabaseScope
     ) throws(CallFailure) {
         var operation: RecordOperation
         var secrets: RecordSecrets?
         do throws(CKError) {
             // A share is always saved with the tag check (B-SAV-09).
-            let checksTag = policy == .ifServerRecordUnchanged || record.recordType == CKRecord.SystemType.share
-            operation = try record.saveOperation(checksTag: checksTag, allKeys: policy == .allKeys)
-            secrets = try record.secrets(allKeys: policy == .allKeys)
+            let checksTag = rule.checksTag || record.recordType == CKRecord.SystemType.share
+            operation = try record.saveOperation(checksTag: checksTag, allKeys: rule.sendsAllKeys)
+            secrets = try record.secrets(allKeys: rule.sendsAllKeys)
             operation.change.share = try (record as? CKShare)?.sharing.change()
         } catch {
             throw .invalidArguments(error.localizedDescription)
@@ -34,7 +42,7 @@ struct SentRecord {
             }
             secrets = nil
         }
-        let assets = RecordAssets(record, allKeys: policy == .allKeys)
+        let assets = RecordAssets(record, allKeys: rule.sendsAllKeys)
         isKnownWhole = operation.kind == .create && assets.fields.isEmpty && !(record is CKShare)
         if isKnownWhole { operation.change.desiredKeys = [] }
         save = ModifyPlan.Save(

@@ -6,11 +6,11 @@ import Foundation
 extension CKError {
     /// What an app sees of a failed call.
     ///
-    /// - Parameter deed: What was being done to which item.
-    init(_ failure: CallFailure, deed: Deed = .other) {
+    /// - Parameter operation: What was being done to which item.
+    init(_ failure: CallFailure, operation: FailedOperation = .other) {
         switch failure {
         case .refused(let refusal):
-            self.init(refusal, deed: deed)
+            self.init(refusal, operation: operation)
         case .limitExceeded(let reason):
             self = .failure(
                 .limitExceeded, reason: reason, subcode: 1020, remedy: "Send the halves one after the other.")
@@ -26,15 +26,16 @@ extension CKError {
             self = .failure(.notAuthenticated, reason: reason, remedy: "Sign in again with: welkin login")
         case .keysMissing(let reason):
             self = .failure(
-                .accountTemporarilyUnavailable, reason: reason, description: deed.describe(reason),
+                .accountTemporarilyUnavailable, reason: reason, description: operation.describe(reason),
                 remedy: "Sign in again with: welkin login")
         case .waitingForKey(let reason):
             self = .failure(
-                .zoneBusy, reason: reason, description: deed.describe(reason),
+                .zoneBusy, reason: reason, description: operation.describe(reason),
                 remedy: "Try again when a device of the share's owner was online.", retryAfter: 30)
         case .tampered(let reason):
             self = .failure(
-                .internalError, reason: reason, description: deed.describe(reason), remedy: CallFailure.tamperingRemedy)
+                .internalError, reason: reason, description: operation.describe(reason),
+                remedy: CallFailure.tamperingRemedy)
         case .accountToBeVerified(let reason):
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason,
@@ -105,14 +106,14 @@ extension CKError {
     }
 
     /// The errors of single items summed up for the older completion blocks (B-BAT-03); nil when there are none.
-    static func partial(_ errors: [AnyHashable: any Error], deed: String) -> CKError? {
-        errors.isEmpty ? nil : partialFailure(errors, deed: deed)
+    static func partial(_ errors: [AnyHashable: any Error], operation: String) -> CKError? {
+        errors.isEmpty ? nil : partialFailure(errors, operation: operation)
     }
 }
 
 extension Result where Failure == CallFailure {
     /// The result with the error that an app sees.
-    func asError(_ deed: CKError.Deed) -> Result<Success, any Error> {
-        mapError { CKError($0, deed: deed) }
+    func asError(_ operation: CKError.FailedOperation) -> Result<Success, any Error> {
+        mapError { CKError($0, operation: operation) }
     }
 }

@@ -2,8 +2,8 @@ import CloudKitEncryption
 import Foundation
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
+@testable import ScriptedCloud
 
 struct EpochBookTests {
     private let zone = SampleKeys.zone().place

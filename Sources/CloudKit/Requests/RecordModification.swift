@@ -23,14 +23,14 @@ struct RecordModification {
     /// - Throws: `CallFailure.limitExceeded`, `.invalidArguments` (B-LIM-01, B-BAT-07, B-BAT-08).
     init(
         saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
-        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool, scope: DatabaseScope,
+        rule: SaveRule, isAtomic: Bool, scope: DatabaseScope,
         clientChangeToken: [UInt8]? = nil, address: DatabaseAddress? = nil
     ) throws(CallFailure) {
         self.address = address
         self.records = records
         self.recordIDs = recordIDs
         var sent: [SentRecord] = []
-        for record in records { sent.append(try SentRecord(record, savePolicy, scope: scope)) }
+        for record in records { sent.append(try SentRecord(record, rule, scope: scope)) }
         self.sent = sent
         plan = try ModifyPlan(
             saves: sent.map(\.save), deletes: recordIDs.map(\.model), isAtomic: isAtomic, scope: scope,

@@ -1,14 +1,12 @@
+import CloudKitClient
 import CloudKitModel
 import CloudKitWire
 import Foundation
 import Synchronization
 
-@testable import CloudKit
-@testable import CloudKitClient
-
 /// A cloud that says what its test tells it to.
-final class ScriptedTransport: Transport {
-    typealias Answer = @Sendable (TransportRequest) async throws -> TransportResponse
+package final class ScriptedTransport: Transport {
+    package typealias Answer = @Sendable (TransportRequest) async throws -> TransportResponse
 
     private struct State {
         var answers: [Answer] = []
@@ -18,11 +16,11 @@ final class ScriptedTransport: Transport {
     private let state: Mutex<State>
 
     /// One answer after the other; the last one is given again and again.
-    init(_ answers: Answer...) { state = Mutex(State(answers: answers)) }
+    package init(_ answers: Answer...) { state = Mutex(State(answers: answers)) }
 
-    var requests: [TransportRequest] { state.withLock { $0.requests } }
+    package var requests: [TransportRequest] { state.withLock { $0.requests } }
 
-    func send(_ request: TransportRequest) async throws -> TransportResponse {
+    package func send(_ request: TransportRequest) async throws -> TransportResponse {
         let answer = state.withLock { state in
             state.requests.append(request)
             return state.answers.count > 1 ? state.answers.removeFirst() : state.answers.first
@@ -33,37 +31,37 @@ final class ScriptedTransport: Transport {
 }
 
 extension TransportResponse {
-    static let style = WireStyle(surface: .native, caller: UserID("_me"), requestUUID: "request")
+    package static let style = WireStyle(surface: .native, caller: UserID("_me"), requestUUID: "request")
 
-    static func records(_ outcomes: [RecordOutcome]) -> TransportResponse {
+    package static func records(_ outcomes: [RecordOutcome]) -> TransportResponse {
         TransportResponse(status: 200, body: outcomes.wireAnswer(style: style))
     }
 
-    static func zones(_ outcomes: [ZoneOutcome]) -> TransportResponse {
+    package static func zones(_ outcomes: [ZoneOutcome]) -> TransportResponse {
         TransportResponse(status: 200, body: outcomes.wireAnswer(style: style))
     }
 
-    static func subscriptions(_ outcomes: [SubscriptionOutcome]) -> TransportResponse {
+    package static func subscriptions(_ outcomes: [SubscriptionOutcome]) -> TransportResponse {
         TransportResponse(status: 200, body: outcomes.wireAnswer(style: style))
     }
 
-    static func query(_ page: QueryPage) -> TransportResponse {
+    package static func query(_ page: QueryPage) -> TransportResponse {
         TransportResponse(status: 200, body: page.wireAnswer(style: style))
     }
 
-    static func changes(_ outcomes: ZoneChangesOutcome...) -> TransportResponse {
+    package static func changes(_ outcomes: ZoneChangesOutcome...) -> TransportResponse {
         TransportResponse(status: 200, body: outcomes.wireAnswer(style: style))
     }
 
-    static func changes(_ page: DatabaseChangesPage) -> TransportResponse {
+    package static func changes(_ page: DatabaseChangesPage) -> TransportResponse {
         TransportResponse(status: 200, body: page.wireAnswer(style: style))
     }
 
-    static func user(_ name: String) -> TransportResponse {
+    package static func user(_ name: String) -> TransportResponse {
         TransportResponse(status: 200, body: UserIdentity(user: UserID(name)).wireAnswer())
     }
 
-    static func refusal(_ failure: RequestFailure, headers: [String: String] = [:]) -> TransportResponse {
+    package static func refusal(_ failure: RequestFailure, headers: [String: String] = [:]) -> TransportResponse {
         TransportResponse(
             status: failure.code.httpStatus, headers: headers,
             body: WireError(failure: failure).wireAnswer(style: style))
@@ -72,18 +70,20 @@ extension TransportResponse {
 
 extension TransportRequest {
     /// The value of a query item, unescaped.
-    func item(_ name: String) -> String? {
+    package func item(_ name: String) -> String? {
         URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems?.first { $0.name == name }?.value
     }
 
-    func modification() throws -> ModifyRecordsRequest { try ModifyRecordsRequest(wire: body, limits: .native) }
-    func lookup() throws -> LookupRecordsRequest { try LookupRecordsRequest(wire: body, limits: .native) }
-    func search() throws -> QueryRecordsRequest { try QueryRecordsRequest(wire: body, limits: .native) }
-    func zoneChanges() throws -> [ZoneChangesRequest] { try [ZoneChangesRequest](wire: body, limits: .native) }
+    package func modification() throws -> ModifyRecordsRequest { try ModifyRecordsRequest(wire: body, limits: .native) }
+    package func lookup() throws -> LookupRecordsRequest { try LookupRecordsRequest(wire: body, limits: .native) }
+    package func search() throws -> QueryRecordsRequest { try QueryRecordsRequest(wire: body, limits: .native) }
+    package func zoneChanges() throws -> [ZoneChangesRequest] { try [ZoneChangesRequest](wire: body, limits: .native) }
 }
 
 extension Record {
-    static func stored(_ name: String, in zone: ZoneID = .default, tag: String = "1", type: String = "Note") -> Record {
+    package static func stored(_ name: String, in zone: ZoneID = .default, tag: String = "1", type: String = "Note")
+        -> Record
+    {
         let stamp = Stamp(timestamp: 1_000, user: UserID("_me"))
         return Record(
             id: RecordID(recordName: name, zoneID: zone), recordType: type, fields: [], changeTag: ChangeTag(tag),
@@ -93,7 +93,7 @@ extension Record {
 
 extension ScriptedTransport {
     /// Saves and deletes whatever comes.
-    static let savesAll: Answer = { request in
+    package static let savesAll: Answer = { request in
         let modification = try request.modification()
         return .records(
             modification.operations.map { operation in
@@ -106,7 +106,7 @@ extension ScriptedTransport {
     }
 
     /// Finds every record but those whose name begins with "missing".
-    static let findsAll: Answer = { request in
+    package static let findsAll: Answer = { request in
         let lookup = try request.lookup()
         return .records(
             lookup.records.map { item in
@@ -116,5 +116,5 @@ extension ScriptedTransport {
             })
     }
 
-    static let isNotThere: Answer = { _ in throw TransportFailure.unreachable }
+    package static let isNotThere: Answer = { _ in throw TransportFailure.unreachable }
 }

@@ -25,7 +25,7 @@ extension Result where Success == Subscription?, Failure == CallFailure {
         switch self {
         case .success(let subscription?): .success(CKSubscription.from(subscription))
         case .success(nil): .failure(CKError(.answerMalformed(status: 200)))
-        case .failure(let failure): .failure(CKError(failure, deed: .savingSubscription(id)))
+        case .failure(let failure): .failure(CKError(failure, operation: .savingSubscription(id)))
         }
     }
 }

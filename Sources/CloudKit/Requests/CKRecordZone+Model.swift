@@ -11,11 +11,11 @@ extension ZoneModification {
 
 extension Result where Success == Zone?, Failure == CallFailure {
     /// The zone as the app sees it, under the identifier by which the app named it.
-    func asZone(_ id: CKRecordZone.ID, _ deed: CKError.Deed) -> Result<CKRecordZone, any Error> {
+    func asZone(_ id: CKRecordZone.ID, _ operation: CKError.FailedOperation) -> Result<CKRecordZone, any Error> {
         switch self {
         case .success(let zone?): .success(CKRecordZone(zone))
         case .success(nil): .success(CKRecordZone(zoneID: id))
-        case .failure(let failure): .failure(CKError(failure, deed: deed))
+        case .failure(let failure): .failure(CKError(failure, operation: operation))
         }
     }
 }

@@ -1,8 +1,8 @@
 import CloudKitModel
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
+@testable import ScriptedCloud
 
 /// What is sent, and sent again, when keys change under a batch.
 struct BatchSealingTests {

@@ -2,7 +2,6 @@ import CloudKitDevice
 import Foundation
 import Testing
 
-@testable import CloudKit
 @testable import CloudKitClient
 
 @Suite struct AssetCacheTests {

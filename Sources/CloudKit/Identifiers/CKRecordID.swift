@@ -6,7 +6,7 @@ import Foundation
 /// Apps write `CKRecord.ID`; the class stands at top level because a nested one cannot be archived.
 public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let recordName: String
-    public let zoneID: CKRecordZone.ID
+    public let zoneID: CKRecordZoneID
 
     /// A record of the default zone.
     public convenience init(recordName: String) {
@@ -17,7 +17,7 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
     ///   - recordName: 1 to 255 ASCII characters (B-LIM-11); a random UUID by default (B-REC-09). An empty name is a
     ///     bug of the caller and ends the process, where Apple's framework raises.
     ///   - zoneID: The default zone by default.
-    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = CKRecordZone.ID.default) {
+    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZoneID = CKRecordZoneID.default) {
         // Apple's framework raises NSInvalidArgumentException here; Swift on Linux cannot raise.
         precondition(!recordName.isEmpty, "recordName can't be an empty string")
         self.recordName = recordName
@@ -48,11 +48,11 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
     // MARK: Model
 
     convenience init(_ id: RecordID) {
-        self.init(named: id.recordName, in: CKRecordZone.ID(id.zoneID))
+        self.init(named: id.recordName, in: CKRecordZoneID(id.zoneID))
     }
 
     /// A name that came from a server: an empty one must not end the process.
-    convenience init(named name: String, in zoneID: CKRecordZone.ID) {
+    convenience init(named name: String, in zoneID: CKRecordZoneID) {
         self.init(recordName: name.isEmpty ? "?" : name, zoneID: zoneID)
     }
 

@@ -1,0 +1,111 @@
+import CloudKitDevice
+import CloudKitEncryption
+
+/// Everything that a key ring remembers in memory, behind one lock.
+///
+/// Invariants:
+/// 1. Keys that came through shares belong to the account of `root`: another account's root empties them, and keys of an account
+///    that is not the present one are not taken in.
+/// 2. A check of a zone's trees counts for 30 seconds, in the key epoch in which it was made; while it counts, a later one does
+///    not replace it, so that a device that writes all the time checks again, too.
+/// 3. The keys of a share are maintained by one task at a time.
+/// 4. A share's epoch, and its administrators, are remembered here only after the profile's file has them: what is in memory saves
+///    writing the file again and never stands for it.
+/// 5. The user's name counts only in the state of the account in which the cloud was asked for it.
+struct KeyRingState {
+    /// The root of the keys of one container, and the secret that it was derived from.
+    struct Root {
+        var secret: AccountSecret
+        var root: ContainerRoot
+    }
+
+    private struct TreeCheck {
+        var epoch: UInt32
+        var time: Duration
+    }
+
+    private struct NotedAdministrators {
+        var epoch: Int
+        var identities: Set<Fingerprint>
+        var isOwnRightEnded: Bool
+    }
+
+    private var root: Root?
+    private var shared: [ZonePlace: SharedKeys] = [:]
+    private var treeChecks: [ZonePlace: TreeCheck] = [:]
+    private var maintained: Set<RecordPlace> = []
+    private var pinnedEpochs: [RecordPlace: UInt32] = [:]
+    private var zonesOverScanLimit: Set<ZonePlace> = []
+    private var administrators: [RecordPlace: NotedAdministrators] = [:]
+    private var user: (account: AccountState, name: String)?
+
+    // MARK: The account
+
+    /// Returns the root of an account's keys, which is derived once for each account that signs in.
+    mutating func root(of secret: AccountSecret, derive: (AccountSecret) -> ContainerRoot) -> Root {
+        if let root, root.secret == secret { return root }
+        let derived = Root(secret: secret, root: derive(secret))
+        root = derived
+        shared = [:]
+        return derived
+    }
+
+    /// Returns the name that the user had when the cloud was asked in this state of the account; nil: it was not.
+    func userName(in account: AccountState) -> String? { user?.account == account ? user?.name : nil }
+
+    mutating func noteUserName(_ name: String, in account: AccountState) { user = (account, name) }
+
+    // MARK: Keys through shares
+
+    func sharedKeys(of zone: ZonePlace) -> SharedKeys? { shared[zone] }
+
+    mutating func keep(_ keys: SharedKeys, of secret: AccountSecret) {
+        guard root?.secret == secret else { return }
+        shared[keys.place] = keys
+    }
+
+    // MARK: Checks of trees
+
+    private static let treeCheckLifetime = Duration.seconds(30)
+
+    func hasTreeCheck(of zone: ZonePlace, epoch: UInt32, now: Duration) -> Bool {
+        treeChecks[zone].map { $0.epoch == epoch && now - $0.time < Self.treeCheckLifetime } ?? false
+    }
+
+    mutating func noteTreeCheck(of zone: ZonePlace, epoch: UInt32, now: Duration) {
+        guard !hasTreeCheck(of: zone, epoch: epoch, now: now) else { return }
+        treeChecks[zone] = TreeCheck(epoch: epoch, time: now)
+    }
+
+    mutating func forgetTreeCheck(of zone: ZonePlace) { treeChecks[zone] = nil }
+
+    func exceedsScanLimit(_ zone: ZonePlace) -> Bool { zonesOverScanLimit.contains(zone) }
+
+    mutating func noteExceedsScanLimit(_ zone: ZonePlace) { zonesOverScanLimit.insert(zone) }
+
+    // MARK: Shares
+
+    /// - Returns: false: another task maintains the share.
+    mutating func beginMaintenance(of share: RecordPlace) -> Bool { maintained.insert(share).inserted }
+
+    mutating func endMaintenance(of share: RecordPlace) { maintained.remove(share) }
+
+    func isPinned(_ epoch: UInt32, of share: RecordPlace) -> Bool { pinnedEpochs[share] == epoch }
+
+    mutating func notePinned(_ epoch: UInt32, of share: RecordPlace) { pinnedEpochs[share] = epoch }
+
+    /// Returns whether the account's own right had ended when these administrators were noted in this epoch; nil: they were not.
+    func isOwnRightEnded(in share: RecordPlace, epoch: Int, administrators identities: Set<Fingerprint>) -> Bool? {
+        guard let noted = administrators[share], noted.epoch == epoch, noted.identities == identities else {
+            return nil
+        }
+        return noted.isOwnRightEnded
+    }
+
+    mutating func note(
+        administrators identities: Set<Fingerprint>, of share: RecordPlace, epoch: Int, isOwnRightEnded: Bool
+    ) {
+        administrators[share] = NotedAdministrators(
+            epoch: epoch, identities: identities, isOwnRightEnded: isOwnRightEnded)
+    }
+}
