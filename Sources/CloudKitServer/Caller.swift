@@ -39,6 +39,17 @@ package struct Caller: Hashable, Sendable {
         self.keychain = keychain
     }
 
+    /// Refuses more items than a request of this caller may have (B-LIM-01, B-LIM-03).
+    func checkItemCount(_ count: Int) throws(RequestFailure) {
+        let max = surface.itemsMax
+        guard count <= max else {
+            throw RequestFailure(
+                .itemLimitExceeded,
+                "Your request contains \(count) items which is more than the maximum number of items in a single "
+                    + "request (\(max))", remedy: "Send the halves.")
+        }
+    }
+
     /// Somebody without an account: reads of the public database (B-DB-03).
     package static let anonymous = Caller(user: nil)
 }

@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitRecordLayer
+import CloudKitSchema
 
 /// The cloud: what every request comes down to, whatever carried it here.
 ///
@@ -42,6 +43,11 @@ package final class Cloud: Sendable {
         tokens = SyncTokenSeal(secret: surroundings.secret, epoch: store.epoch)
         assetSeal = AssetSeal(surroundings: surroundings)
         assetPartitions = AssetPartitions(store: store)
+    }
+
+    /// The record types of a container and environment.
+    package func schema(_ container: ContainerID, _ environment: Environment) async throws -> Schema {
+        try await schemas.current(.schema(container, environment))
     }
 
     /// The limits that hold for what is written into a place.

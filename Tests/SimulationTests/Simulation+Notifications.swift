@@ -53,12 +53,12 @@ extension Simulation {
         let user = people.users[person]
         for scope in [DatabaseScope.private, .shared] {
             let subscription = Subscription(id: scope.subscription, interest: .database(recordType: nil))
-            let outcome = try await world.cloud.modifySubscriptions(
+            let outcome = try await ModifySubscriptions(world.cloud).run(
                 [.create(subscription)], in: world.address(scope), by: Caller(user: user))[0]
             if case .failed(_, let failure) = outcome { throw failure }
         }
         for name in devices.filter({ $0.person == person }).map(\.name) + [Self.watcher(person)] {
-            let registration = try await world.cloud.createPushToken(
+            let registration = try await PushTokens(world.cloud).create(
                 clientID: name, service: "development", in: SimulatedCloud.container, .development,
                 by: Caller(user: user, deviceID: name, surface: .native))
             guard let path = registration.courierPath else { throw Violation("\(name) cannot listen") }
@@ -78,7 +78,7 @@ extension Simulation {
     /// Asks every device what it was told since it was last asked, and compares that with the feeds: all that has changed for
     /// somebody is told to each of their devices but the one that did it, and nothing else is.
     func listen() async throws {
-        while try await world.cloud.runOutbox() {}
+        while try await RunOutbox(world.cloud).run() {}
         var news: [Watch: Bool] = [:]
         for person in Set(listeners.map(\.person)).sorted() {
             for scope in [DatabaseScope.private, .shared] {
@@ -124,7 +124,7 @@ extension Simulation {
 
     /// Lets everybody hear what there is, and compares nothing: feeds that forget things name zones once more, of which nobody is told.
     func hearOnly() async throws {
-        while try await world.cloud.runOutbox() {}
+        while try await RunOutbox(world.cloud).run() {}
         try await forgetNews()
         for position in listeners.indices { _ = try await told(position) }
         writers.forget()

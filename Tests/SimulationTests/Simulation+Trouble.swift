@@ -55,25 +55,25 @@ extension Simulation {
         case 0 where isLive:
             note("  the operator purges \(place)")
             writers.addOperator(in: user)
-            try await world.cloud.purgeZone(place.zone, of: user, in: container, .development)
+            try await EndZone(world.cloud).purge(place.zone, of: user, in: container, .development)
             model[place].end(.purged)
         case 1 where isLive:
             note("  the keys of \(place) are lost")
             writers.addOperator(in: user)
-            try await world.cloud.resetKeys(ofZone: place.zone, of: user, in: container, .development)
+            try await EndZone(world.cloud).resetKeys(ofZone: place.zone, of: user, in: container, .development)
             model[place].end(.reset)
         case 2 where isLive:
             note("  tokens of \(place) expire")
             try await listen()
-            try await world.cloud.expireTokens(ofZone: place.zone, of: user, in: container, .development)
+            try await ExpireTokens(world.cloud).run(ofZone: place.zone, of: user, in: container, .development)
             // Feeds say again what they said; that is nothing new.
             try await forgetNews()
         case 3:
             note("  tokens of \(People.names[place.owner])'s database expire")
-            try await world.cloud.expireDatabaseTokens(of: user, in: container, .development)
+            try await ExpireTokens(world.cloud).run(ofDatabaseOf: user, in: container, .development)
         case 4, 5:
             note("  deleted zones of \(People.names[place.owner]) are forgotten")
-            try await world.cloud.forgetDeletedZones(before: now, of: user, in: container, .development)
+            try await CompactFeeds(world.cloud).forgetDeletedZones(before: now, of: user, in: container, .development)
         case 6:
             note("  old deletions are forgotten everywhere")
             try await compact(before: now - Int64(roll(2)) * 3_600_000)
@@ -88,7 +88,7 @@ extension Simulation {
     /// The database in which a zone is may not grow any more; its owner tries.
     private func takeRoom(of place: Place) async throws {
         note("  there is no room for \(People.names[place.owner])")
-        _ = try await world.cloud.carryOut(
+        _ = try await RunFaultOrder(world.cloud).run(
             .fault(.quota, for: .user(people.users[place.owner]), seconds: nil, bytes: 1, tellsWait: false),
             in: SimulatedCloud.container, .development)
         withoutRoom.insert(place.owner)
@@ -138,7 +138,7 @@ extension Simulation {
 
     private func forgetDeletions(before cutoff: Int64, in place: Place) async throws {
         note("  deletions in \(place) are forgotten")
-        try await world.cloud.forgetDeletions(
+        try await CompactFeeds(world.cloud).forgetDeletions(
             before: cutoff, inZone: place.zone, of: people.users[place.owner], in: SimulatedCloud.container,
             .development)
         try await hearOnly()
@@ -148,7 +148,7 @@ extension Simulation {
     func giveRoom() async throws {
         if withoutRoom.isEmpty { return }
         note("  there is room again")
-        _ = try await world.cloud.carryOut(.removeAllFaults, in: SimulatedCloud.container, .development)
+        _ = try await RunFaultOrder(world.cloud).run(.removeAllFaults, in: SimulatedCloud.container, .development)
         withoutRoom = []
     }
 
@@ -158,8 +158,8 @@ extension Simulation {
 
     /// What the cloud does once a day.
     private func compact(before cutoff: Int64) async throws {
-        for database in try await world.cloud.databasesToCompact(after: nil, limit: 1_000) {
-            _ = try await world.cloud.compactFeeds(of: database, before: cutoff)
+        for database in try await CompactFeeds(world.cloud).databases(after: nil, limit: 1_000) {
+            _ = try await CompactFeeds(world.cloud).run(of: database, before: cutoff)
         }
         try await hearOnly()
     }

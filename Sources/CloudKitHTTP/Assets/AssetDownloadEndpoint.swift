@@ -32,7 +32,7 @@ struct AssetDownloadEndpoint {
     private static let chunkBytes = 262_144
 
     func outcome(_ token: String, _ request: Request) async throws -> Outcome {
-        let file = try await cloud.assetDownload(token)
+        let file = try await OpenAssetDownload(cloud).run(token)
         let tag = "\"\(file.fileChecksum)\""
         let headers: HTTPFields = [
             .eTag: tag, .acceptRanges: "bytes", .contentType: "application/octet-stream",

@@ -33,7 +33,7 @@ struct AssetUploadEndpoint {
     func answer(
         _ token: String, _ exchange: Exchange, _ request: Request, _ channel: any Channel, _ report: inout RequestReport
     ) async throws -> Answer {
-        let upload = try cloud.assetUpload(token)
+        let upload = try OpenAssetUpload(cloud).run(token)
         try await cloud.faults.check(upload.bearer)
         switch exchange.method {
         case .head:

@@ -12,7 +12,7 @@ struct DatabaseEndpoints {
         let bearer = AssetBearer(
             container: call.place.container, environment: call.place.environment, user: call.admission.user)
         style.downloadURL = { [cloud, base = call.baseURL] asset in
-            cloud.downloadToken(for: asset, bearer: bearer).map { AssetRoute.downloadURL($0, base: base) }
+            IssueDownloadToken(cloud).run(for: asset, bearer: bearer).map { AssetRoute.downloadURL($0, base: base) }
         }
         return style
     }
@@ -48,7 +48,7 @@ struct DatabaseEndpoints {
 
     private func modifyRecords(_ call: Call) async throws -> Answer {
         let request = try ModifyRecordsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.modifyRecords(request, in: call.database, by: call.caller)
+        let outcomes = try await ModifyRecords(cloud).run(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, call)
         return Answer(
             body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -57,7 +57,7 @@ struct DatabaseEndpoints {
 
     private func lookupRecords(_ call: Call) async throws -> Answer {
         let request = try LookupRecordsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.lookupRecords(request, in: call.database, by: call.caller)
+        let outcomes = try await LookupRecords(cloud).run(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, call)
         return Answer(
             body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -66,7 +66,7 @@ struct DatabaseEndpoints {
 
     private func queryRecords(_ call: Call) async throws -> Answer {
         let request = try QueryRecordsRequest(wire: call.body, limits: call.limits)
-        let page = try await cloud.queryRecords(request, in: call.database, by: call.caller)
+        let page = try await QueryRecords(cloud).run(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, call)
         return Answer(
             body: page.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -76,7 +76,7 @@ struct DatabaseEndpoints {
     /// The token of a zone, for those who asked for it with `getCurrentSyncToken=true`; nil where a zone has none.
     private func syncToken(of zoneID: ZoneID?, _ call: Call) async throws -> String? {
         guard call.query.wantsSyncToken, let zoneID else { return nil }
-        let outcomes = try await cloud.lookupZones([zoneID], in: call.database, by: call.caller)
+        let outcomes = try await LookupZones(cloud).run([zoneID], in: call.database, by: call.caller)
         guard case .zone(let zone)? = outcomes.first else { return nil }
         return zone.syncToken
     }
@@ -85,7 +85,7 @@ struct DatabaseEndpoints {
 
     private func uploadAssets(_ call: Call) async throws -> Answer {
         let request = try AssetUploadRequest(wire: call.body, limits: call.limits)
-        var tickets = try await cloud.assetUploadTickets(request, in: call.database, by: call.caller)
+        var tickets = try await PermitAssetUploads(cloud).run(request, in: call.database, by: call.caller)
         for index in tickets.indices {
             tickets[index].url = AssetRoute.uploadURL(tickets[index].url, base: call.baseURL)
         }
@@ -94,7 +94,7 @@ struct DatabaseEndpoints {
 
     private func rereferenceAssets(_ call: Call) async throws -> Answer {
         let request = try RereferenceAssetsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.rereferenceAssets(request, in: call.database, by: call.caller)
+        let outcomes = try await RereferenceAssets(cloud).run(request, in: call.database, by: call.caller)
         let failed = outcomes.count { if case .failed = $0 { true } else { false } }
         return Answer(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: request.items.count, itemsOut: outcomes.count,
@@ -104,13 +104,13 @@ struct DatabaseEndpoints {
     // MARK: Zones
 
     private func listZones(_ call: Call) async throws -> Answer {
-        let zones = try await cloud.listZones(in: call.database, by: call.caller)
+        let zones = try await ListZones(cloud).run(in: call.database, by: call.caller)
         return Answer(body: zones.map { .zone($0) }.wireAnswer(style: style(call)), itemsOut: zones.count)
     }
 
     private func lookupZones(_ call: Call) async throws -> Answer {
         let zones = try [ZoneID](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.lookupZones(zones, in: call.database, by: call.caller)
+        let outcomes = try await LookupZones(cloud).run(zones, in: call.database, by: call.caller)
         return Answer(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: zones.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -118,7 +118,7 @@ struct DatabaseEndpoints {
 
     private func modifyZones(_ call: Call) async throws -> Answer {
         let operations = try [ZoneOperation](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.modifyZones(operations, in: call.database, by: call.caller)
+        let outcomes = try await ModifyZones(cloud).run(operations, in: call.database, by: call.caller)
         return Answer(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -128,7 +128,7 @@ struct DatabaseEndpoints {
 
     private func zoneChanges(_ call: Call) async throws -> Answer {
         let requests = try [ZoneChangesRequest](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.zoneChanges(requests, in: call.database, by: call.caller)
+        let outcomes = try await FetchZoneChanges(cloud).run(requests, in: call.database, by: call.caller)
         return Answer(
             body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
@@ -137,7 +137,7 @@ struct DatabaseEndpoints {
     /// The old form of one zone's feed: here a bad zone or token fails the whole request (web-services.md §8.5).
     private func recordChanges(_ call: Call) async throws -> Answer {
         let request = try ZoneChangesRequest(legacyWire: call.body, limits: call.limits)
-        switch try await cloud.zoneChanges([request], in: call.database, by: call.caller).first {
+        switch try await FetchZoneChanges(cloud).run([request], in: call.database, by: call.caller).first {
         case .page(let page)?:
             return Answer(
                 body: page.legacyWireAnswer(style: style(call), answering: request), itemsIn: 1,
@@ -149,28 +149,28 @@ struct DatabaseEndpoints {
 
     private func databaseChanges(_ call: Call) async throws -> Answer {
         let request = try DatabaseChangesRequest(wire: call.body, limits: call.limits)
-        let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
+        let page = try await FetchDatabaseChanges(cloud).run(request, in: call.database, by: call.caller)
         return Answer(body: page.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
 
     /// The old form of a database's feed.
     private func zoneListChanges(_ call: Call) async throws -> Answer {
         let request = try DatabaseChangesRequest(legacyWire: call.body, limits: call.limits)
-        let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
+        let page = try await FetchDatabaseChanges(cloud).run(request, in: call.database, by: call.caller)
         return Answer(body: page.legacyWireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
 
     // MARK: Subscriptions
 
     private func listSubscriptions(_ call: Call) async throws -> Answer {
-        let found = try await cloud.listSubscriptions(in: call.database, by: call.caller)
+        let found = try await ListSubscriptions(cloud).run(in: call.database, by: call.caller)
         return Answer(
             body: found.map { .subscription($0) }.wireAnswer(style: style(call)), itemsOut: found.count)
     }
 
     private func lookupSubscriptions(_ call: Call) async throws -> Answer {
         let ids = try SubscriptionLookup.ids(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.lookupSubscriptions(ids, in: call.database, by: call.caller)
+        let outcomes = try await LookupSubscriptions(cloud).run(ids, in: call.database, by: call.caller)
         return Answer(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: ids.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -178,7 +178,7 @@ struct DatabaseEndpoints {
 
     private func modifySubscriptions(_ call: Call) async throws -> Answer {
         let operations = try [SubscriptionOperation](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.modifySubscriptions(operations, in: call.database, by: call.caller)
+        let outcomes = try await ModifySubscriptions(cloud).run(operations, in: call.database, by: call.caller)
         return Answer(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)

@@ -36,10 +36,10 @@ final class OperatorEndpoints: Sendable {
         switch endpoint {
         case .adminFaultsList:
             return try answer(
-                FaultList(faults: try await cloud.orderedFaults(in: place.container).map { FaultLine($0) }))
+                FaultList(faults: try await ListFaults(cloud).run(in: place.container).map { FaultLine($0) }))
         case .adminDevicesList:
             let person = try FaultBody(body, allowing: []).somebody()
-            let (account, sessions) = try await cloud.devices(of: person, in: place.container)
+            let (account, sessions) = try await ListDevices(cloud).run(of: person, in: place.container)
             return try answer(DeviceList(devices: sessions.map { SessionLine($0, of: account) }))
         default:
             let order = try FaultBody(body, of: endpoint).order(endpoint)
@@ -63,7 +63,7 @@ final class OperatorEndpoints: Sendable {
             "container": .string(place.container.name), "environment": .string(place.environment.rawValue),
         ]
         do {
-            let receipt = try await cloud.carryOut(order, in: place.container, place.environment)
+            let receipt = try await RunFaultOrder(cloud).run(order, in: place.container, place.environment)
             if let account = receipt.account { authenticator.forget(account: account) }
             metadata["user"] = receipt.user.map { .string($0.recordName) }
             metadata["fault"] = receipt.fault.map { .string($0.id) }

@@ -24,15 +24,15 @@ struct TokenEndpoints {
         let registration: PushRegistration
         switch endpoint {
         case .tokensDelete:
-            try await cloud.removePushToken(
+            try await PushTokens(cloud).remove(
                 try token(of: request), in: place.container, place.environment, by: caller)
             return Answer(body: Array("{}".utf8), itemsIn: 1)
         case .tokensRegister:
-            registration = try await cloud.registerPushToken(
+            registration = try await PushTokens(cloud).register(
                 try token(of: request), clientID: request.clientID, service: service, in: place.container,
                 place.environment, by: caller, sessionID: sessionID, push: try order(request.push))
         default:
-            registration = try await cloud.createPushToken(
+            registration = try await PushTokens(cloud).create(
                 clientID: request.clientID, service: service, in: place.container, place.environment, by: caller,
                 sessionID: sessionID, push: try order(request.push))
         }

@@ -8,7 +8,7 @@ extension DatabaseEndpoints {
     /// The page of a public share shows its title and owner; of any other it does not tell more than its holder knows
     /// (B-ACP-02).
     func sharePage(ofLink guid: String, _ exchange: Exchange) async throws -> Answer {
-        guard let (container, environment) = try await cloud.sharePlace(ofLink: guid) else {
+        guard let (container, environment) = try await LocateShareLink(cloud).run(guid) else {
             if exchange.wantsJSON { throw RequestFailure.noSuchShare }
             return Pages.shareNotFound()
         }
@@ -20,7 +20,7 @@ extension DatabaseEndpoints {
         let address = DatabaseAddress(container: container, environment: environment, scope: .public)
         let request = ShareInvitationRequest(shortGUID: guid)
         // Nobody is signed in here: only a public share answers.
-        let outcome = try? await cloud.resolveShares([request], in: address, by: .anonymous).first
+        let outcome = try? await ResolveShares(cloud).run([request], in: address, by: .anonymous).first
         guard case .invitation(let invitation)? = outcome else {
             return Pages.share(container: container, title: nil, owner: nil, thumbnail: nil)
         }

@@ -6,12 +6,12 @@ import CloudKitWire
 extension DatabaseEndpoints {
     func resolveShares(_ call: Call) async throws -> Answer {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        return answer(try await cloud.resolveShares(requests, in: call.database, by: call.caller), requests, call)
+        return answer(try await ResolveShares(cloud).run(requests, in: call.database, by: call.caller), requests, call)
     }
 
     func acceptShares(_ call: Call) async throws -> Answer {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        return answer(try await cloud.acceptShares(requests, in: call.database, by: call.caller), requests, call)
+        return answer(try await AcceptShares(cloud).run(requests, in: call.database, by: call.caller), requests, call)
     }
 
     private func answer(
@@ -25,7 +25,7 @@ extension DatabaseEndpoints {
 
     func requestAccess(_ call: Call) async throws -> Answer {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        let failures = try await cloud.requestAccess(requests, in: call.database, by: call.caller)
+        let failures = try await RequestShareAccess(cloud).run(requests, in: call.database, by: call.caller)
         return Answer(
             body: failures.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: failures.count, itemsFailed: failures.count { $0 != nil })
@@ -33,19 +33,19 @@ extension DatabaseEndpoints {
 
     func lookupShareKeys(_ call: Call) async throws -> Answer {
         let request = try ShareKeysRequest(wire: call.body, limits: call.limits)
-        let answer = try await cloud.shareKeys(request, in: call.database, by: call.caller)
+        let answer = try await FetchShareKeys(cloud).run(request, in: call.database, by: call.caller)
         return Answer(body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
 
     func storeShareKeys(_ call: Call) async throws -> Answer {
         let request = try StoreShareKeysRequest(wire: call.body, limits: call.limits)
-        let answer = try await cloud.storeShareKeys(request, in: call.database, by: call.caller)
+        let answer = try await StoreShareKeys(cloud).run(request, in: call.database, by: call.caller)
         return Answer(body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
 
     func lookupParticipants(_ call: Call) async throws -> Answer {
         let request = try LookupParticipantsRequest(wire: call.body, limits: call.limits)
-        let participants = try await cloud.lookupParticipants(
+        let participants = try await LookupParticipants(cloud).run(
             request.lookupInfos, in: call.database, by: call.caller)
         return Answer(
             body: participants.wireAnswer(style: style(call)), itemsIn: request.lookupInfos.count,

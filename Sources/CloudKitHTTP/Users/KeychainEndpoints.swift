@@ -64,7 +64,7 @@ struct KeychainEndpoints {
                 address: call.address)
         }
         // The reset stands; what is not marked now the cloud's outbox marks later, and nobody uses the zones before.
-        try? await cloud.finishKeyResets()
+        try? await FinishKeyResets(cloud).run()
         return try call.answer(["generation": generation])
     }
 

@@ -81,12 +81,14 @@ package struct AssetReception: Sendable {
     private mutating func complete() async throws -> StoredAsset {
         let partition = token.purpose.partition
         let keptUntil = cloud.surroundings.now() + cloud.limits.assetTimes.receipt + cloud.limits.assetTimes.grace
-        if let known = try await cloud.keep(token.id, in: partition, until: keptUntil) { return known }
+        if let known = try await AssetRegistration(cloud).keep(token.id, in: partition, until: keptUntil) {
+            return known
+        }
         if checksum.count != held { try await takeUpChecksum() }
         try await cloud.files.seal(token.id)
         let asset = StoredAsset(id: token.id, size: held, fileChecksum: checksum.text, keptUntil: keptUntil)
         do {
-            try await cloud.register(asset, in: partition)
+            try await AssetRegistration(cloud).register(asset, in: partition)
         } catch let failure as RequestFailure {
             // One that came in pieces may be about to be completed by somebody else; it is swept if not.
             if isWhole { try await cloud.files.delete(token.id) }
@@ -114,37 +116,4 @@ package struct AssetReception: Sendable {
             checksum.update(bytes)
         }
     }
-}
-
-extension Cloud {
-    /// Keeps a file that is known for the time of another receipt; nil if it is not known.
-    fileprivate func keep(
-        _ id: AssetFileID, in partition: StoragePartition, until time: Int64
-    ) async throws -> StoredAsset? {
-        guard try await store.read(partition, { try await $0.assets([id])[0] }) != nil else { return nil }
-        return try await store.write(partition) { transaction in
-            guard var asset = try await transaction.assets([id])[0] else { return nil }
-            asset.keptUntil = max(asset.keptUntil, time)
-            transaction.set(asset)
-            return asset
-        }
-    }
-
-    /// Makes a file known to the database it is for; from now on it is kept as long as `StoredAsset` says.
-    fileprivate func register(_ asset: StoredAsset, in partition: StoragePartition) async throws {
-        try await registry.enter(partition)
-        let quota = partition.isPrivate ? limits.quotaBytes : nil
-        try await store.write(partition) { transaction in
-            if let quota {
-                let records = try await transaction.databaseHeader().recordBytes
-                let assets = try await transaction.assetBytes()
-                guard records + assets + UInt64(asset.size) <= quota else { throw RequestFailure.quotaExceeded }
-            }
-            transaction.set(asset)
-        }
-    }
-}
-
-extension StoragePartition {
-    fileprivate var isPrivate: Bool { name.hasPrefix("private/") }
 }

@@ -1,28 +1,14 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-extension Cloud {
-    /// Opens the upload that a ticket permits.
-    ///
-    /// - Throws: `accessDenied` for a token that is not this cloud's, or whose time is over.
-    package func assetUpload(_ token: String) throws(RequestFailure) -> AssetUpload {
-        guard let token = AssetUploadToken(token, by: assetSeal) else {
-            throw RequestFailure(
-                .accessDenied, "not an upload URL of this cloud", remedy: "Ask for one with assets/upload.")
-        }
-        guard surroundings.now() < token.issued + limits.assetTimes.upload else { throw .uploadExpired }
-        return AssetUpload(cloud: self, token: token)
-    }
-}
-
 /// One permitted upload.
 ///
 /// A file comes as a whole, or in pieces: each piece says where it belongs and how long the file will be, and what is there
 /// already is passed over, so that a piece may be repeated. An upload has to begin within 15 minutes; in pieces it may
 /// go on for a day.
 package struct AssetUpload: Sendable {
-    fileprivate let cloud: Cloud
-    fileprivate let token: AssetUploadToken
+    let cloud: Cloud
+    let token: AssetUploadToken
 
     /// To whom its URL was given.
     package var bearer: AssetBearer { token.bearer }

@@ -46,14 +46,14 @@ package struct FeedCompactor: Sendable {
         while true {
             let databases: [StoragePartition]
             do {
-                databases = try await cloud.databasesToCompact(after: last, limit: Self.databasesAtOnce)
+                databases = try await CompactFeeds(cloud).databases(after: last, limit: Self.databasesAtOnce)
             } catch {
                 failed(error)
                 return total
             }
             for database in databases {
                 do {
-                    total.add(try await cloud.compactFeeds(of: database, before: cutoff))
+                    total.add(try await CompactFeeds(cloud).run(of: database, before: cutoff))
                 } catch {
                     failed(error)
                 }

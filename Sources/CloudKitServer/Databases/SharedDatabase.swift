@@ -106,115 +106,18 @@ struct SharedDatabase: Sendable {
     }
 }
 
-extension Cloud {
-    /// What changed in the shared database since a token: zones that came, changed, and went (B-SHF-01, B-SHF-04).
-    func sharedDatabaseChanges(
-        _ request: DatabaseChangesRequest, in place: DatabasePlace
-    ) async throws -> DatabaseChangesPage {
-        let shared = try SharedDatabase(self, in: place)
-        let feed = place.sharedFeed
-        var token: SyncToken?
-        if let text = request.syncToken, !text.isEmpty { token = try tokens.open(text, for: feed, kinds: [.database]) }
-        try await shared.catchUp()
-        let max = place.caller.surface.itemsMax
-        let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
-        let isCaughtUp = request.syncToken == ""
-        let (entries, position, isLast) = try await store.read(place.partition) { [token] view in
-            let header = try await view.joinedHeader()
-            var database = DatabaseHeader()
-            database.version = header.version
-            database.horizon = header.horizon
-            let position = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: database)
-            // One more than fits tells whether there is more.
-            let zones = try await view.joinedFeed(after: position.version, limit: limit + 1)
-            return (Array(zones.prefix(limit)), position, zones.count <= limit)
-        }
-        var events: [ZoneChangeEvent] = []
-        for zone in entries {
-            let id = ZoneID(zoneName: zone.zoneName, owner: zone.owner)
-            if let reason = zone.gone {
-                if zone.feedVersion > position.baseline { events.append(.deleted(id, reason)) }
-            } else {
-                let token = SyncToken(.member, zone: zone.zone, version: zone.noted)
-                let place = try place.reaching(id)
-                events.append(.changed(id, syncToken: tokens.seal(token, for: place.tokenPartition)))
-            }
-        }
-        let last = entries.last?.feedVersion ?? position.version
-        let next = SyncToken(
-            .database, version: isLast ? Swift.max(last, position.baseline) : last, baseline: position.baseline)
-        return DatabaseChangesPage(events: events, syncToken: tokens.seal(next, for: feed), moreComing: !isLast)
-    }
-
-    /// The zones of others that the caller reaches.
-    func listSharedZones(in place: DatabasePlace) async throws -> [Zone] {
-        try await SharedDatabase(self, in: place).zones().map { sharedZone($0) }
-    }
-
-    private func sharedZone(_ reached: SharedDatabase.Reached) -> Zone {
-        let token = SyncToken(.member, zone: reached.zone.number, version: reached.databaseVersion)
-        return Zone(
-            id: reached.place.zoneID(reached.zone.name), capabilities: .custom(reached.zone.encryptionScope),
-            encryptionScope: reached.zone.encryptionScope,
-            syncToken: tokens.seal(token, for: reached.place.tokenPartition), keyEpoch: reached.zone.keyEpoch,
-            share: reached.zone.zoneWideShare)
-    }
-
-    /// Some of them, each found or not on its own.
-    func lookupSharedZones(_ ids: [ZoneID], in place: DatabasePlace) async throws -> [ZoneOutcome] {
-        let shared = try SharedDatabase(self, in: place)
-        var outcomes: [ZoneOutcome] = []
-        for id in ids {
-            do {
-                let place = try place.reaching(id)
-                let number = try await store.read(place.partition) { view in
-                    try await ShareReach(try await view.zone(named: id.zoneName), in: place, view).zone.number
-                }
-                let joined = JoinedZone(owner: id.owner, zoneName: id.zoneName, zone: number, noted: 0)
-                guard case .reached(let reached)? = try await shared.findings([joined]).first?.finding else {
-                    throw RequestFailure.zoneNotFound
-                }
-                outcomes.append(.zone(sharedZone(reached)))
-            } catch let failure as RequestFailure {
-                outcomes.append(.failed(id, failure))
-            }
-        }
-        return outcomes
-    }
-
-    /// Deleting somebody else's zone is leaving all that is shared in it; creating one is refused (B-DB-12, B-ACP-06).
-    func modifySharedZones(_ operations: [ZoneOperation], in place: DatabasePlace) async throws -> [ZoneOutcome] {
-        let ids = operations.compactMap { if case .delete(let id) = $0 { id } else { nil } }
-        guard ids.count == operations.count else { throw RequestFailure.onlySharedZones }
-        var outcomes: [ZoneOutcome] = []
-        for id in ids {
-            do {
-                let place = try place.reaching(id)
-                try await leaveZone(id.zoneName, in: place)
-                outcomes.append(.deleted(place.zoneID(id.zoneName)))
-            } catch let failure as RequestFailure {
-                outcomes.append(.failed(id, failure))
-            }
-        }
-        return outcomes
-    }
-
-    private func leaveZone(_ name: String, in place: DatabasePlace) async throws {
-        guard let user = place.member else { throw RequestFailure.onlySharedZones }
-        _ = try await changeShares(inZone: name, of: place) { view, reach in
-            let names = reach.member?.seats.map(\.shareName) ?? []
-            let shares = try await view.shares(zone: reach.zone.number, names: names).compactMap { $0 }
-            return (
-                shares,
-                { writing, transaction in
-                    for share in shares { try await writing.leave(share, user, &transaction) }
-                }
-            )
-        }
-    }
-}
-
 extension ZoneHeader {
     /// The record name of the zone's zone-wide share (B-ZN-15).
     var zoneWideShare: String? { sharing.wholeShare == nil ? nil : Share.zoneWideName }
+}
+
+extension SharedDatabase.Reached {
+    /// The zone as answers carry it.
+    func zone(sealedBy tokens: SyncTokenSeal) -> Zone {
+        let token = SyncToken(.member, zone: zone.number, version: databaseVersion)
+        return Zone(
+            id: place.zoneID(zone.name), capabilities: .custom(zone.encryptionScope),
+            encryptionScope: zone.encryptionScope, syncToken: tokens.seal(token, for: place.tokenPartition),
+            keyEpoch: zone.keyEpoch, share: zone.zoneWideShare)
+    }
 }

@@ -63,7 +63,7 @@ package struct NotificationDelivery: Sendable {
         do {
             while true {
                 let began = surroundings.uptime()
-                if let count = try await cloud.carryNotifications(from: partition) {
+                if let count = try await DeliverAcrossPartitions(cloud).run(from: partition) {
                     try await surroundings.rest(CarryingPace.rest(after: surroundings.uptime() - began, queued: count))
                 } else if pace.end(partition) {
                     return

@@ -48,7 +48,9 @@ package final class WebCourier: Courier {
     package func next(
         _ path: some StringProtocol, confirmed: String?, max: Int, isConnected: @Sendable () -> Bool = { true }
     ) async throws -> Delivery {
-        guard let address = cloud.courierSeal.open(path) else { throw Self.unknownAddress }
+        guard let address = CourierAddressSeal(surroundings: cloud.surroundings).open(path) else {
+            throw Self.unknownAddress
+        }
         var stamp = waiting.enter(address.partition)
         defer { waiting.leave(address.partition) }
         let ends = cloud.surroundings.uptime() + hold

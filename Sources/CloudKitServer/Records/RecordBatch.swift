@@ -15,8 +15,6 @@ struct RecordBatch: Sendable {
     let limits: Limits
     /// Milliseconds since 1970.
     let now: Int64
-    /// Learns who will be notified.
-    var sink: NoticeSink?
 
     /// The partitions it writes to: the database's, and the directory of links where a share may begin.
     var partitions: [StoragePartition] {
@@ -33,8 +31,9 @@ struct RecordBatch: Sendable {
         case mustPromiseWork
     }
 
-    func run(_ schema: Schema, isWorkPromised: Bool, _ transaction: inout StorageWriter) async throws -> Result {
-        sink?.begin()
+    func run(
+        _ schema: Schema, isWorkPromised: Bool, _ notices: NoticeSink, _ transaction: inout StorageWriter
+    ) async throws -> Result {
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
         let reach = try await ShareReach(headers.zone, in: place, transaction)
@@ -63,7 +62,8 @@ struct RecordBatch: Sendable {
         if !verdict.deferred.isEmpty || mayNotify, !isWorkPromised { return .mustPromiseWork }
 
         var writing = RecordWriting(
-            batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil)
+            batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil,
+            notices: notices)
         let outcomes = try await writing.write(drafts, verdict, held, &transaction)
         return .outcomes(try await outcomes.attachingShares(transaction, zone: zone.number, in: place))
     }

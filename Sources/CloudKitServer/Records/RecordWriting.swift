@@ -10,6 +10,8 @@ struct RecordWriting {
     var zone: ZoneHeader
     /// What to do about shares; nil where nothing is shared.
     private(set) var shares: ShareBatch?
+    /// Collects who will be notified; nil: nobody asks.
+    private let notices: NoticeSink?
     /// Change of the number of deleteSelf references to each target.
     private var owners: [String: Int] = [:]
     /// Records that got a new parent's child or a new owner's reference, and so get another tag (B-SAV-10).
@@ -24,13 +26,15 @@ struct RecordWriting {
     var sharedChange: SharedZoneChange
 
     init(
-        batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema, shares: ShareBatch? = nil
+        batch: RecordBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema, shares: ShareBatch? = nil,
+        notices: NoticeSink? = nil
     ) {
         self.batch = batch
         self.database = database
         self.zone = zone
         self.schema = schema
         self.shares = shares
+        self.notices = notices
         sharedChange = SharedZoneChange(zone: zone.number)
     }
 
@@ -230,7 +234,7 @@ struct RecordWriting {
         sharedChange = SharedZoneChange(zone: zone.number)
         if observed.isEmpty { return }
         let notices = NoticeWriting(
-            place: batch.place, schema: schema, limits: batch.limits, now: batch.now, sink: batch.sink)
+            place: batch.place, schema: schema, limits: batch.limits, now: batch.now, sink: self.notices)
         let commit = NoticeDecision.Commit(
             zoneName: zone.name, isCustomZone: zone.isCustom, changes: observed, version: database.version)
         try await notices.write(commit, database: &database, &transaction)

@@ -82,7 +82,7 @@ extension TestCloud {
 
     @discardableResult
     private func order(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
-        try await running.cloud.carryOut(order, in: ContainerID(container), .development)
+        try await RunFaultOrder(running.cloud).run(order, in: ContainerID(container), .development)
     }
 }
 

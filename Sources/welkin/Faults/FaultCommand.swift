@@ -104,7 +104,7 @@ extension DataOptions {
     /// Carries an order out in development, as the admin API does.
     func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
         try await DataFolder.with(data) { folder in
-            try await folder.cloud.carryOut(order, in: ContainerID(container), .development)
+            try await RunFaultOrder(folder.cloud).run(order, in: ContainerID(container), .development)
         }
     }
 }

@@ -26,7 +26,7 @@ struct ResetKeysCommand: AsyncParsableCommand {
         }
         try await DataFolder.with(folder.data) { folder in
             try await folder.keychains.reset(email: email)
-            try await folder.cloud.finishKeyResets()
+            try await FinishKeyResets(folder.cloud).run()
         }
         Output.result("The keychain of \(email) is gone; its devices have to sign in again.")
     }

@@ -55,7 +55,7 @@ struct SetIndexCommand: AsyncParsableCommand {
         do {
             try await DataFolder.with(folder.data) { folder in
                 let schema = try await folder.cloud.schema(place.containerID, place.environment)
-                try await folder.cloud.setIndex(
+                try await SetIndex(folder.cloud).run(
                     chosen, on: key(in: schema[recordType]), ofType: recordType, in: place.containerID,
                     place.environment)
             }

@@ -13,14 +13,14 @@ struct OutboxWorker: Service {
     func run() async {
         await cancelWhenGracefulShutdown {
             do {
-                try await cloud.finishIndexBuilds()
+                try await FinishIndexBuilds(cloud).run()
             } catch {
                 logger.warning("index builds", metadata: ["error": .string(String(describing: error))])
             }
             while !Task.isCancelled {
                 var mayBeMore = false
                 do {
-                    mayBeMore = try await cloud.runOutbox()
+                    mayBeMore = try await RunOutbox(cloud).run()
                 } catch {
                     logger.warning("outbox", metadata: ["error": .string(String(describing: error))])
                 }

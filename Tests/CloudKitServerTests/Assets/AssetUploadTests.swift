@@ -18,7 +18,7 @@ import Testing
             await expect(.badRequest) { _ = try await test.ticket("R", type: "Other") }
             let made = try await test.ticket(nil)
             #expect(made.recordName.utf8.count == 36)
-            try await test.cloud.purgeZone("Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(test.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development)
             await expect(.zonePurged) { _ = try await test.ticket() }
         }
     }
@@ -44,7 +44,7 @@ import Testing
         try await withCloud { test in
             try await test.makeZone()
             await expect(.itemLimitExceeded) {
-                _ = try await test.cloud.assetUploadTickets(
+                _ = try await PermitAssetUploads(test.cloud).run(
                     AssetUploadRequest(
                         items: (0..<201).map { .init(recordType: "Note", recordName: "R\($0)", fieldName: "photo") },
                         zoneID: ZoneID(zoneName: "Z")), in: TestCloud.address(.private),
@@ -58,21 +58,23 @@ import Testing
             try await test.makeZone()
             let ticket = try await test.ticket()
             let other = try await test.ticket()
-            var begun = try await test.cloud.assetUpload(other.url).receivePiece(at: 0, of: 2)
+            var begun = try await OpenAssetUpload(test.cloud).run(other.url).receivePiece(at: 0, of: 2)
             try await begun.receive([1])
             try await begun.pause()
             test.time.advance(15 * 60_000)
-            await expect(.accessDenied) { _ = try await test.cloud.assetUpload(ticket.url).receiveWhole(announced: 1) }
             await expect(.accessDenied) {
-                _ = try await test.cloud.assetUpload(ticket.url).receivePiece(at: 0, of: 2)
+                _ = try await OpenAssetUpload(test.cloud).run(ticket.url).receiveWhole(announced: 1)
+            }
+            await expect(.accessDenied) {
+                _ = try await OpenAssetUpload(test.cloud).run(ticket.url).receivePiece(at: 0, of: 2)
             }
             // What has begun may go on for a day.
-            var rest = try await test.cloud.assetUpload(other.url).receivePiece(at: 1, of: 2)
+            var rest = try await OpenAssetUpload(test.cloud).run(other.url).receivePiece(at: 1, of: 2)
             try await rest.receive([2])
             #expect(try await rest.finish().size == 2)
             test.time.advance(24 * 3_600_000)
-            await expect(.accessDenied) { _ = try test.cloud.assetUpload(other.url) }
-            await expect(.accessDenied) { _ = try test.cloud.assetUpload("AAAA") }
+            await expect(.accessDenied) { _ = try OpenAssetUpload(test.cloud).run(other.url) }
+            await expect(.accessDenied) { _ = try OpenAssetUpload(test.cloud).run("AAAA") }
         }
     }
 
@@ -81,7 +83,7 @@ import Testing
         try await withCloud(engine) { test in
             try await test.makeZone()
             let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 / 3) }
-            let upload = try test.cloud.assetUpload(try await test.ticket().url)
+            let upload = try OpenAssetUpload(test.cloud).run(try await test.ticket().url)
             func send(_ range: Range<Int>) async throws -> AssetReception {
                 var reception = try await upload.receivePiece(at: Int64(range.lowerBound), of: 1000)
                 try await reception.receive(Array(bytes[range]))
@@ -123,15 +125,15 @@ import Testing
         try await withCloud(engine) { test in
             try await test.makeZone()
             let token = try await test.ticket().url
-            var first = try await test.cloud.assetUpload(token).receivePiece(at: 0, of: 11)
+            var first = try await OpenAssetUpload(test.cloud).run(token).receivePiece(at: 0, of: 11)
             try await first.receive(Array("hello ".utf8))
             try await first.pause()
             let restarted = test.restarted()
-            var second = try await restarted.assetUpload(token).receivePiece(at: 6, of: 11)
+            var second = try await OpenAssetUpload(restarted).run(token).receivePiece(at: 6, of: 11)
             try await second.receive(Array("world".utf8))
             // Dies after the file is sealed and before anybody knows: the client asks again.
             #expect(try await second.finish().fileChecksum == "AfmD7UtOGIItmXHUm5CO1yik4vxv")
-            var third = try await test.restarted().assetUpload(token).receivePiece(at: 11, of: 11)
+            var third = try await OpenAssetUpload(test.restarted()).run(token).receivePiece(at: 11, of: 11)
             #expect(try await third.finish().fileChecksum == "AfmD7UtOGIItmXHUm5CO1yik4vxv")
         }
     }
@@ -140,11 +142,11 @@ import Testing
         try await withCloud { test in
             try await test.makeZone()
             let token = try await test.ticket().url
-            var first = try await test.cloud.assetUpload(token).receivePiece(at: 0, of: 11)
+            var first = try await OpenAssetUpload(test.cloud).run(token).receivePiece(at: 0, of: 11)
             try await first.receive(Array("hello world".utf8))
             let draft = try #require(try await test.files.drafts().first)
             try await test.files.seal(draft.id)
-            var again = try await test.restarted().assetUpload(token).receivePiece(at: 11, of: 11)
+            var again = try await OpenAssetUpload(test.restarted()).run(token).receivePiece(at: 11, of: 11)
             let value = try await again.finish()
             #expect(value.fileChecksum == "AfmD7UtOGIItmXHUm5CO1yik4vxv")
             #expect(try await test.modify([create("R", "Note", try asset("photo", value))])[0].record != nil)
@@ -154,7 +156,7 @@ import Testing
     @Test func `of two that write to one file only one gets on`() async throws {
         try await withCloud { test in
             try await test.makeZone()
-            let upload = try test.cloud.assetUpload(try await test.ticket().url)
+            let upload = try OpenAssetUpload(test.cloud).run(try await test.ticket().url)
             var one = try await upload.receivePiece(at: 0, of: 4)
             var two = try await upload.receivePiece(at: 0, of: 4)
             try await one.receive([1, 2])
@@ -167,7 +169,7 @@ import Testing
     @Test func `files that come as a whole are different files`() async throws {
         try await withCloud { test in
             try await test.makeZone()
-            let upload = try test.cloud.assetUpload(try await test.ticket().url)
+            let upload = try OpenAssetUpload(test.cloud).run(try await test.ticket().url)
             var one = try await upload.receiveWhole(announced: 2)
             var two = try await upload.receiveWhole(announced: nil)
             try await one.receive([1, 1])
@@ -189,10 +191,10 @@ import Testing
             await expect(.sizeLimitExceeded) { _ = try await test.upload([UInt8](repeating: 0, count: 11)) }
             #expect(try await test.files.drafts() == [])
             await expect(.sizeLimitExceeded) {
-                _ = try await test.cloud.assetUpload(try await test.ticket().url).receiveWhole(announced: 11)
+                _ = try await OpenAssetUpload(test.cloud).run(try await test.ticket().url).receiveWhole(announced: 11)
             }
             await expect(.sizeLimitExceeded) {
-                _ = try await test.cloud.assetUpload(try await test.ticket().url).receivePiece(at: 0, of: 11)
+                _ = try await OpenAssetUpload(test.cloud).run(try await test.ticket().url).receivePiece(at: 0, of: 11)
             }
             let native = Caller(user: TestCloud.ada, surface: .native)
             _ = try await test.upload([UInt8](repeating: 0, count: 20), by: native)
@@ -206,7 +208,7 @@ import Testing
         let files = MemoryFileStore(bytesMax: 2000, now: { time.now })
         let test = TestCloud(store: MemoryStore(epoch: 7), files: files, time: time, limits: limits)
         try await test.makeZone()
-        let upload = try test.cloud.assetUpload(try await test.ticket().url)
+        let upload = try OpenAssetUpload(test.cloud).run(try await test.ticket().url)
         await expect(.tryAgainLater) { _ = try await upload.receiveWhole(announced: 1001) }
         await expect(.tryAgainLater) { _ = try await upload.receivePiece(at: 0, of: 1001) }
         // One that does not say its size meets the end of the disk.

@@ -148,20 +148,20 @@ struct CourierTests {
     @Test func `a token that is kept is confirmed, one that is gone is replaced`() async throws {
         try await withCloud { cloud in
             let caller = Caller(user: TestCloud.ada, deviceID: "a", surface: .native)
-            let made = try await cloud.cloud.createPushToken(
+            let made = try await PushTokens(cloud.cloud).create(
                 clientID: "a", service: "development", in: TestCloud.container, .development, by: caller)
-            let kept = try await cloud.cloud.registerPushToken(
+            let kept = try await PushTokens(cloud.cloud).register(
                 made.token, clientID: "a", service: "development", in: TestCloud.container, .development, by: caller)
             #expect(kept.token == made.token)
-            let other = try await cloud.cloud.registerPushToken(
+            let other = try await PushTokens(cloud.cloud).register(
                 [1, 2, 3], clientID: "b", service: "production", in: TestCloud.container, .development, by: caller)
             #expect(other.token != made.token && other.token.count == 32)
             await expect(.authenticationRequired) {
-                _ = try await cloud.cloud.createPushToken(
+                _ = try await PushTokens(cloud.cloud).create(
                     clientID: nil, service: "development", in: TestCloud.container, .development, by: .anonymous)
             }
             await expect(.badRequest) {
-                _ = try await cloud.cloud.createPushToken(
+                _ = try await PushTokens(cloud.cloud).create(
                     clientID: nil, service: "moon", in: TestCloud.container, .development, by: caller)
             }
         }

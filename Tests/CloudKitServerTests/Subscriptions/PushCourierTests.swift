@@ -243,7 +243,7 @@ struct PushCourierTests {
             let made = try await cloud.pushTo("a", client: "second")
             try await cloud.modify([create("R1")])
             // What waits is not lost on the way from one address to the other.
-            let moved = try await cloud.cloud.registerPushToken(
+            let moved = try await PushTokens(cloud.cloud).register(
                 made.token, clientID: "second", service: "development", in: TestCloud.container, .development,
                 by: caller,
                 push: PushOrder(
@@ -252,20 +252,21 @@ struct PushCourierTests {
             try await courier.lookOnce(in: Self.partition)
             #expect(service.taken() == ["b Q +R1"])
             // Confirmed without an address, it keeps the one it has.
-            let kept = try await cloud.cloud.registerPushToken(
+            let kept = try await PushTokens(cloud.cloud).register(
                 made.token, clientID: "second", service: "development", in: TestCloud.container, .development,
                 by: caller)
             #expect(kept.courierPath == nil)
             try await cloud.modify([create("R2")])
             try await courier.lookOnce(in: Self.partition)
             #expect(service.taken() == ["b Q +R2"])
-            try await cloud.cloud.removePushToken(made.token, in: TestCloud.container, .development, by: caller)
-            try await cloud.cloud.removePushToken(made.token, in: TestCloud.container, .development, by: caller)
+            try await PushTokens(cloud.cloud).remove(made.token, in: TestCloud.container, .development, by: caller)
+            try await PushTokens(cloud.cloud).remove(made.token, in: TestCloud.container, .development, by: caller)
             try await cloud.modify([create("R3")])
             try await courier.lookOnce(in: Self.partition)
             #expect(service.taken() == [])
             await expect(.authenticationRequired) {
-                try await cloud.cloud.removePushToken(made.token, in: TestCloud.container, .development, by: .anonymous)
+                try await PushTokens(cloud.cloud).remove(
+                    made.token, in: TestCloud.container, .development, by: .anonymous)
             }
         }
     }
@@ -274,10 +275,10 @@ struct PushCourierTests {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             let device = try await TestDevice(cloud, "laptop")
-            let made = try await cloud.cloud.createPushToken(
+            let made = try await PushTokens(cloud.cloud).create(
                 clientID: "laptop", service: "development", in: TestCloud.container, .development, by: device.caller)
             let polled = try #require(made.courierPath)
-            _ = try await cloud.cloud.registerPushToken(
+            _ = try await PushTokens(cloud.cloud).register(
                 made.token, clientID: "laptop", service: "development", in: TestCloud.container, .development,
                 by: device.caller,
                 push: PushOrder(
@@ -303,7 +304,7 @@ struct PushCourierTests {
             #expect(service.taken().sorted() == ["b Q +R1", "c Q +R1"])
             #expect(try await asking.received() == ["Q +R1"])
             await expect(.badRequest) {
-                _ = try await cloud.cloud.createPushToken(
+                _ = try await PushTokens(cloud.cloud).create(
                     clientID: "d", service: "development", in: TestCloud.container, .development,
                     by: Caller(user: TestCloud.ada),
                     push: PushOrder(

@@ -1,0 +1,22 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Issues the token of which the download URL of a stored asset is made.
+package struct IssueDownloadToken: Sendable {
+    private let cloud: Cloud
+
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// What a download URL of a stored asset is made of; nil for an asset that has no file.
+    ///
+    /// It is good for some hours, for whoever holds it.
+    ///
+    /// - Parameter bearer: Whose answer it goes into.
+    package func run(for asset: AssetValue, bearer: AssetBearer) -> String? {
+        guard let id = asset.fileID.flatMap({ AssetFileID(name: $0) }) else { return nil }
+        let token = AssetDownloadToken(
+            bearer: bearer, id: id, size: asset.size, fileChecksum: asset.fileChecksum,
+            expires: cloud.surroundings.now() + cloud.limits.assetTimes.download)
+        return try? token.sealed(by: cloud.assetSeal)
+    }
+}

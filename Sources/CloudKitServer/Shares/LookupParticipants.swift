@@ -1,0 +1,36 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Finds participants for shares.
+package struct LookupParticipants: Sendable {
+    private let cloud: Cloud
+
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Participants for shares, by address, number or user record name (B-PRT-05, B-ACC-05): also for addresses that no
+    /// account has yet.
+    ///
+    /// - Throws: `authenticationRequired`: who has an account is told to users only.
+    package func run(
+        _ infos: [LookupInfo], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ShareParticipant] {
+        guard address.scope == .public else { throw RequestFailure.notApplicable(in: address.scope) }
+        guard caller.user != nil, !caller.isServerKey else { throw RequestFailure.notSignedIn }
+        try caller.checkItemCount(infos.count)
+        var participants: [ShareParticipant] = []
+        for info in infos {
+            var user: UserID?
+            if let name = info.user {
+                user = try await cloud.people.person(name) == nil ? nil : name
+            } else if let email = info.emailAddress {
+                user = try await cloud.people.user(email: email, in: address.container)
+            }
+            let identity = try await cloud.people.dressed(PersonIdentity(user: user, lookup: info), withName: false)
+            participants.append(
+                ShareParticipant(
+                    id: RecordName.random(cloud.surroundings), role: .privateUser, permission: .readOnly,
+                    acceptance: .pending, identity: identity))
+        }
+        return participants
+    }
+}

@@ -1,0 +1,40 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Creates and deletes zones.
+package struct ModifyZones: Sendable {
+    private let cloud: Cloud
+
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Creates and deletes zones, one after the other; each operation succeeds or fails on its own.
+    ///
+    /// Rules B-ZN-05 to B-ZN-12, B-LIM-06, B-LIM-11.
+    ///
+    /// - Returns: An outcome for each operation, in their order.
+    package func run(
+        _ operations: [ZoneOperation], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneOutcome] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .writeZones)
+        try caller.checkItemCount(operations.count)
+        if place.scope == .shared { return try await LeaveSharedZones(cloud).run(operations, in: place) }
+        try await cloud.registry.enter(place.partition)
+        let now = cloud.surroundings.now()
+        if operations.contains(where: \.isDeletion) {
+            try await cloud.registry.promiseWorkAnew(in: place.partition, now: now)
+        }
+        return try await cloud.writeNotifying([place.partition]) { transaction, sink in
+            var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
+            var outcomes: [ZoneOutcome] = []
+            for operation in operations {
+                let outcome = try await writing.apply(operation, in: place, cloud.limits, &transaction)
+                outcomes.append(outcome.sealed(by: cloud.tokens, in: place))
+            }
+            let notices = NoticeWriting(place: place, schema: Schema(), limits: cloud.limits, now: now, sink: sink)
+            try await writing.writeNotices(notices, &transaction)
+            if writing.isChanged { transaction.set(writing.header) }
+            return outcomes
+        }
+    }
+}
