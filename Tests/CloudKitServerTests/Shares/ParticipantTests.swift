@@ -262,7 +262,7 @@ import Testing
                 { try await $0.modify([delete("Share-Root")], of: TestCloud.ada, by: TestCloud.bob) },
                 { try await $0.modify([delete("Root")], of: TestCloud.ada, by: TestCloud.bob) },
                 {
-                    _ = try await $0.ModifyZones(cloud).run(
+                    _ = try await ModifyZones($0.cloud).run(
                         [.delete(ZoneID(zoneName: "Z", owner: TestCloud.ada))], in: TestCloud.address(.shared),
                         by: Caller(user: TestCloud.bob))
                 },

@@ -113,13 +113,13 @@ import Testing
             (
                 .purged,
                 {
-                    try await $0.EndZone(cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development)
+                    try await EndZone($0.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development)
                 }
             ),
             (
                 .encryptedDataReset,
                 {
-                    try await $0.EndZone(cloud).resetKeys(
+                    try await EndZone($0.cloud).resetKeys(
                         ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
                 }
             ),

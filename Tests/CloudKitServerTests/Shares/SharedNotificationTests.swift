@@ -172,9 +172,9 @@ struct SharedNotificationTests {
                     [.delete(ZoneID(zoneName: "Z"))], in: TestCloud.address(.private),
                     by: Caller(user: TestCloud.ada, deviceID: "ada's"))
             },
-            { try await $0.EndZone(cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development) },
+            { try await EndZone($0.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development) },
             {
-                try await $0.EndZone(cloud).resetKeys(
+                try await EndZone($0.cloud).resetKeys(
                     ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
             },
         ]
