@@ -166,8 +166,8 @@ extension Simulation {
         return Set(second.payloads.map(Self.subscription))
     }
 
-    private func next(_ position: Int) async throws -> WebCourier.Delivery {
-        let courier = WebCourier(cloud: world.cloud, hold: .zero)
+    private func next(_ position: Int) async throws -> LongPollService.Delivery {
+        let courier = LongPollService(cloud: world.cloud, hold: .zero)
         let listener = listeners[position]
         let delivery = try await courier.next(listener.path, confirmed: listener.position, max: 100)
         let told = delivery.payloads.map(Self.subscription)

@@ -17,7 +17,7 @@ struct AssetDownloadEndpoint {
 
     /// What is to be sent of a file.
     struct Sending: Sendable {
-        var file: AssetDownload
+        var file: AssetFileReader
         var range: Range<Int64>
         var status: HTTPResponse.Status
         var headers: HTTPFields

@@ -62,7 +62,7 @@ struct AssetUploadEndpoint {
     }
 
     private func whole(
-        _ begun: AssetReception, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
+        _ begun: AssetReceiver, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
         _ report: inout RequestReport
     ) async throws -> Answer {
         var reception = begun
@@ -76,7 +76,7 @@ struct AssetUploadEndpoint {
     }
 
     private func piece(
-        _ begun: AssetReception, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
+        _ begun: AssetReceiver, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
         _ report: inout RequestReport
     ) async throws -> Answer {
         var reception = begun
@@ -92,7 +92,7 @@ struct AssetUploadEndpoint {
         return Self.progressAnswer(reception.held)
     }
 
-    private func finished(_ reception: inout AssetReception) async throws -> Answer {
+    private func finished(_ reception: inout AssetReceiver) async throws -> Answer {
         let asset = try await reception.finish()
         metrics.assetUploaded()
         return Answer(body: asset.wireUploadAnswer(), itemsOut: 1)
@@ -102,7 +102,7 @@ struct AssetUploadEndpoint {
     ///
     /// - Throws: `badRequest` for a body that broke off; what came of it has been handed on.
     private func receive(
-        _ reception: inout AssetReception, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
+        _ reception: inout AssetReceiver, _ exchange: Exchange, _ request: Request, _ channel: any Channel,
         _ report: inout RequestReport
     ) async throws {
         let progress = TransferProgress()

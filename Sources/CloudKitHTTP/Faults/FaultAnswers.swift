@@ -35,7 +35,7 @@ struct ReceiptBody: Encodable {
     var deviceID: String?
     var userRecordName: String?
 
-    init(_ receipt: FaultReceipt) {
+    init(_ receipt: FaultOutcome) {
         fault = receipt.fault.map { FaultLine($0) }
         removed = receipt.removed
         forgotten = receipt.forgotten

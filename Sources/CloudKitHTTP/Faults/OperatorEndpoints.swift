@@ -57,7 +57,7 @@ final class OperatorEndpoints: Sendable {
     /// Carries an order out and tells the operator's log, whatever came of it.
     private func carryOut(
         _ order: FaultOrder, _ endpoint: Endpoint, _ place: Route.Place, _ token: OperatorToken
-    ) async throws -> FaultReceipt {
+    ) async throws -> FaultOutcome {
         var metadata: Logger.Metadata = [
             "order": .string(String(endpoint.rawValue.dropFirst("admin/".count))), "operator": .string(token.id),
             "container": .string(place.container.name), "environment": .string(place.environment.rawValue),

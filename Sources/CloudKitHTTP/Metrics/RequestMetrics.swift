@@ -77,7 +77,7 @@ package final class RequestMetrics: Sendable {
     package func committed() { commitCount.add(1, ordering: .relaxed) }
 
     /// Everything in Prometheus' text format.
-    func exposition(notices: NoticeCounts = NoticeCounts()) -> String {
+    func exposition(notices: NotificationCounts = NotificationCounts()) -> String {
         let state = state.withLock { $0 }
         var page = ExpositionPage()
         page.family("welkin_requests_total", "counter", "Requests answered, by endpoint and HTTP status.")
@@ -111,7 +111,7 @@ package final class RequestMetrics: Sendable {
             "welkin_notifications_sent_total", "counter", "Notifications that devices were given.", notices.sent)
         page.family(
             "welkin_notifications_dropped_total", "counter", "Notifications that went nowhere, by reason.")
-        for reason in NoticeDrop.allCases {
+        for reason in NotificationDropReason.allCases {
             page.sample("{reason=\"\(reason.rawValue)\"}", notices.dropped[reason] ?? 0)
         }
         page.family(

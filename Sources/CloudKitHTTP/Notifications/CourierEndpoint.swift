@@ -8,7 +8,7 @@ import ServiceLifecycle
 /// A web client gets one payload an answer, and an empty body when its time is over. Our own SDK gets all that wait,
 /// `{"notifications": […], "position": "…"}`, and confirms them with `confirmed=POSITION` in the next request's query.
 struct CourierEndpoint {
-    var courier: WebCourier
+    var courier: LongPollService
 
     func answer(_ path: Substring, _ exchange: Exchange) async throws -> Answer {
         // A server that stops waits for its requests: those that wait for news end at once.

@@ -9,10 +9,10 @@ struct NotificationService: Service {
     private let delivery: NotificationDelivery
     private let logger: Logger
 
-    init(cloud: Cloud, couriers: [any Courier], logger: Logger) {
+    init(cloud: Cloud, couriers: [any NotificationTransport], logger: Logger) {
         delivery = NotificationDelivery(cloud: cloud, couriers: couriers)
         self.logger = logger
-        cloud.noticeBoard.listen { event in
+        cloud.notificationMetrics.listen { event in
             logger.info("notifications", metadata: event.metadata)
         }
     }
@@ -28,7 +28,7 @@ struct NotificationService: Service {
     }
 }
 
-extension NoticeEvent {
+extension NotificationEvent {
     /// Counts and reasons; never what a notification says.
     fileprivate var metadata: Logger.Metadata {
         switch self {
@@ -40,7 +40,9 @@ extension NoticeEvent {
         case .carried(let address, let count, let dropped):
             var metadata = Self.place(address)
             metadata["carried"] = .stringConvertible(count)
-            if dropped > 0 { metadata["dropped.\(NoticeDrop.noOtherDevice.rawValue)"] = .stringConvertible(dropped) }
+            if dropped > 0 {
+                metadata["dropped.\(NotificationDropReason.noOtherDevice.rawValue)"] = .stringConvertible(dropped)
+            }
             return metadata
         case .sent(let container, let environment, let count):
             return [

@@ -292,7 +292,7 @@ package final class CloudResponder: HTTPResponder {
         case .metrics:
             return Answer(
                 contentType: "text/plain; version=0.0.4; charset=utf-8",
-                body: Array(metrics.exposition(notices: databases.cloud.noticeBoard.counts).utf8))
+                body: Array(metrics.exposition(notices: databases.cloud.notificationMetrics.counts).utf8))
         default: throw Route.notFound
         }
     }

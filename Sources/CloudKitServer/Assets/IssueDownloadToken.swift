@@ -7,11 +7,11 @@ package struct IssueDownloadToken: Sendable {
 
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// What a download URL of a stored asset is made of; nil for an asset that has no file.
+    /// Returns the token of which the download URL of a stored asset is made; nil for an asset that has no file.
     ///
-    /// It is good for some hours, for whoever holds it.
+    /// The token is valid for some hours, for any holder.
     ///
-    /// - Parameter bearer: Whose answer it goes into.
+    /// - Parameter bearer: The receiver of the answer with the URL.
     package func run(for asset: AssetValue, bearer: AssetBearer) -> String? {
         guard let id = asset.fileID.flatMap({ AssetFileID(name: $0) }) else { return nil }
         let token = AssetDownloadToken(

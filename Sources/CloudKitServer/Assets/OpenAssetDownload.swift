@@ -11,7 +11,7 @@ package struct OpenAssetDownload: Sendable {
     ///
     /// - Throws: `accessDenied` for a token that is not this cloud's, or whose time is over; `assetNotAvailable` when the
     ///   file is gone (B-AST-05); what a fault lets it fail with.
-    package func run(_ token: String) async throws -> AssetDownload {
+    package func run(_ token: String) async throws -> AssetFileReader {
         guard let token = AssetDownloadToken(token, by: cloud.assetSeal) else {
             throw RequestFailure(.accessDenied, "not a download URL of this cloud", remedy: "Fetch the record.")
         }
@@ -20,12 +20,12 @@ package struct OpenAssetDownload: Sendable {
         }
         try await cloud.faults.check(token.bearer)
         guard try await cloud.files.length(of: token.id) == token.size else { throw RequestFailure.fileGone }
-        return AssetDownload(files: cloud.files, token: token)
+        return AssetFileReader(files: cloud.files, token: token)
     }
 }
 
 /// One file that may be read.
-package struct AssetDownload: Sendable {
+package struct AssetFileReader: Sendable {
     private let files: Files
     private let token: AssetDownloadToken
 

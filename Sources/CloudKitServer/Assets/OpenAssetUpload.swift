@@ -10,12 +10,12 @@ package struct OpenAssetUpload: Sendable {
     /// Opens the upload that a ticket permits.
     ///
     /// - Throws: `accessDenied` for a token that is not this cloud's, or whose time is over.
-    package func run(_ token: String) throws(RequestFailure) -> AssetUpload {
+    package func run(_ token: String) throws(RequestFailure) -> AssetUploadSession {
         guard let token = AssetUploadToken(token, by: cloud.assetSeal) else {
             throw RequestFailure(
                 .accessDenied, "not an upload URL of this cloud", remedy: "Ask for one with assets/upload.")
         }
         guard cloud.surroundings.now() < token.issued + cloud.limits.assetTimes.upload else { throw .uploadExpired }
-        return AssetUpload(cloud: cloud, token: token)
+        return AssetUploadSession(cloud: cloud, token: token)
     }
 }

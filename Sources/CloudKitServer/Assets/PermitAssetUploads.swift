@@ -22,9 +22,9 @@ package struct PermitAssetUploads: Sendable {
         try caller.checkItemCount(request.items.count)
         let schema = try await cloud.schemas.current(place.schemaPartition)
         let held = try await cloud.store.read(place.partition) { view in
-            let reach = try await ShareReach(try await view.zone(named: zoneName), in: place, view)
-            guard reach.canWrite else { throw RequestFailure.writeNotPermitted }
-            return try await reach.records(request.items.map { $0.recordName ?? "" }, view)
+            let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
+            guard access.canWrite else { throw RequestFailure.writeNotPermitted }
+            return try await access.records(request.items.map { $0.recordName ?? "" }, view)
         }
         let check = AssetFieldCheck(place: place, schema: schema, limits: cloud.limits)
         return try zip(request.items, held).map { item, held in
@@ -53,7 +53,7 @@ package struct PermitAssetUploads: Sendable {
     }
 }
 
-/// Whether a caller could save a file in a field, as far as can be told before there is one.
+/// Checks whether a caller could save a file in a field, as far as possible before there is one.
 private struct AssetFieldCheck {
     let place: DatabasePlace
     let schema: Schema

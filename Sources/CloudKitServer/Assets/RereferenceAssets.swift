@@ -25,9 +25,9 @@ package struct RereferenceAssets: Sendable {
         let expires = cloud.surroundings.now() + cloud.limits.assetTimes.receipt
         let keptUntil = expires + cloud.limits.assetTimes.grace
         let found = try await cloud.store.write(place.partition) { transaction in
-            let reach = try await ShareReach(try await transaction.zone(named: target), in: place, transaction)
-            guard reach.canWrite else { throw RequestFailure.writeNotPermitted }
-            let source = try await ShareReach(try await transaction.zone(named: zoneName), in: place, transaction)
+            let access = try await CallerAccess(try await transaction.zone(named: target), in: place, transaction)
+            guard access.canWrite else { throw RequestFailure.writeNotPermitted }
+            let source = try await CallerAccess(try await transaction.zone(named: zoneName), in: place, transaction)
             let records = try await source.records(request.items.map(\.recordName), transaction)
             var found: [Result<AssetValue, RequestFailure>] = []
             for (item, record) in zip(request.items, records) {

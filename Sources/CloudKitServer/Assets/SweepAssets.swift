@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// What a sweep removed.
+/// The files that a sweep removed.
 package struct AssetSweep: Hashable, Sendable {
     package var files = 0
     package var bytes: Int64 = 0
@@ -61,7 +61,7 @@ package struct SweepAssets: Sendable {
         return sweep
     }
 
-    /// Removes uploads that nobody goes on with.
+    /// Removes abandoned uploads.
     package func runDrafts() async throws -> AssetSweep {
         let now = cloud.surroundings.now()
         var sweep = AssetSweep()
@@ -112,7 +112,7 @@ package struct SweepAssets: Sendable {
     }
 }
 
-/// Whether anything that lives refers to an asset.
+/// Decides whether a record of a live zone refers to an asset.
 private struct AssetNeeds: Sendable {
     /// Numbers of the zones that live.
     private let zones: Set<UInt32>

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension CompactFeeds {
-    /// Forgets that records left the trees of shares long ago; members' tokens from before that expire.
+    /// Deletes the records of old leavings of share trees; members' tokens from before that expire.
     func forgetLeavings(
         before cutoff: Int64, in zone: ZoneHeader, _ partition: StoragePartition
     ) async throws -> Int {
@@ -35,7 +35,7 @@ extension CompactFeeds {
         }
     }
 
-    /// Forgets what members lost long ago with one of several places in a zone, and what nobody is left to be told of.
+    /// Deletes the records of old losses of members who keep other shares of a zone, and of losses without a remaining member.
     func forgetLosses(
         before cutoff: Int64, in zone: ZoneHeader, _ partition: StoragePartition
     ) async throws -> Int {

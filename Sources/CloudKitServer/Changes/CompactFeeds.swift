@@ -1,11 +1,11 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// What compaction forgot.
+/// The numbers of entries that compaction deleted.
 package struct FeedCompaction: Hashable, Sendable {
     /// Deletions of records.
     package var deletions = 0
-    /// That records left shared trees, or were lost with a place in one.
+    /// Records that left shared trees, or were lost with a share.
     package var leavings = 0
     /// Zones, a user's own and those of others.
     package var zones = 0
@@ -27,12 +27,12 @@ package struct CompactFeeds: Sendable {
 
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Up to `limit` private databases after one, in the order in which compaction goes through them.
+    /// Returns up to `limit` private databases after one, in the order of compaction.
     package func databases(after partition: StoragePartition?, limit: Int) async throws -> [StoragePartition] {
         try await cloud.store.read(.registry) { try await $0.knownPrivateDatabases(after: partition, limit: limit) }
     }
 
-    /// Forgets what the feeds of a private database keep of old deletions, so that feeds do not grow for ever (B-BKD-12).
+    /// Deletes what the feeds of a private database keep of old deletions, so that feeds do not grow without bound (B-BKD-12).
     /// Tokens from before what is forgotten expire (B-CHG-09); all others stay good.
     ///
     /// Reads in small pieces and writes only where there is something to forget, in short transactions.
@@ -163,7 +163,7 @@ package struct CompactFeeds: Sendable {
 /// Old deletions in one piece of a zone's feed.
 private struct OldDeletions: Sendable {
     private(set) var entries: [FeedEntry] = []
-    /// Up to here the feed holds no others.
+    /// The version up to which the feed holds no others.
     private(set) var reached: UInt64
     private(set) var isLast: Bool
 

@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// Where in a database's feed a request goes on.
+/// The position in a database's feed at which a request continues.
 package struct DatabaseFeedPosition: Hashable, Sendable {
     package var version: UInt64
     /// Deletions up to here are passed over (B-CHG-08).

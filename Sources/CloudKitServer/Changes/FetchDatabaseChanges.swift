@@ -7,7 +7,7 @@ package struct FetchDatabaseChanges: Sendable {
 
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Which zones changed, were created or went since a token; each at most once, at its newest change.
+    /// Returns the zones that changed, were created or deleted since a token; each at most once, at its newest change.
     ///
     /// Rules B-CHG-01 to B-CHG-04, B-CHG-08, B-CHG-09, B-ZN-09.
     package func run(
@@ -37,7 +37,7 @@ package struct FetchDatabaseChanges: Sendable {
     private func databasePage(
         _ position: DatabaseFeedPosition, limit: Int, in place: DatabasePlace, _ view: StorageReader
     ) async throws -> DatabaseChangesPage {
-        // One more than fits tells whether there is more.
+        // One more than fits shows whether there is more.
         let entries = try await view.databaseFeed(after: position.version, limit: limit + 1)
         let shown = entries.prefix(limit)
         let zones = try await view.zones(named: shown.map(\.zoneName))
@@ -62,6 +62,6 @@ package struct FetchDatabaseChanges: Sendable {
 }
 
 extension DatabasePlace {
-    /// What tokens of the shared database's feed are bound to.
+    /// The partition to which tokens of the shared database's feed are bound.
     var sharedFeed: StoragePartition { StoragePartition("shared:" + partition.name) }
 }

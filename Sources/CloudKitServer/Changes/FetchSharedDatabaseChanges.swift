@@ -7,7 +7,7 @@ struct FetchSharedDatabaseChanges: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// What changed in the shared database since a token: zones that came, changed, and went (B-SHF-01, B-SHF-04).
+    /// Returns the changes of the shared database since a token: new, changed and deleted zones (B-SHF-01, B-SHF-04).
     func run(
         _ request: DatabaseChangesRequest, in place: DatabasePlace
     ) async throws -> DatabaseChangesPage {
@@ -27,7 +27,7 @@ struct FetchSharedDatabaseChanges: Sendable {
             database.version = header.version
             database.horizon = header.horizon
             let position = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: database)
-            // One more than fits tells whether there is more.
+            // One more than fits shows whether there is more.
             let zones = try await view.joinedFeed(after: position.version, limit: limit + 1)
             return (Array(zones.prefix(limit)), position, zones.count <= limit)
         }

@@ -7,7 +7,7 @@ package struct FetchZoneChanges: Sendable {
 
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// What changed in zones, each since its own token.
+    /// Returns the changes of zones, each since its own token.
     ///
     /// Rules B-CHG-01 to B-CHG-14, web-services.md §8.3. Zones fail one by one (B-CHG-13).
     package func run(
@@ -33,7 +33,7 @@ package struct FetchZoneChanges: Sendable {
             })
     }
 
-    /// The same of zones of others: each lies in its owner's partition.
+    /// Returns the changes of zones of other users, each in its owner's partition.
     private func sharedZoneChanges(
         _ requests: [ZoneChangesRequest], in place: DatabasePlace
     ) async throws -> [ZoneChangesOutcome] {
@@ -144,7 +144,7 @@ private struct ZoneFeedReading: Sendable {
         let wanted = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
         return FeedPage(
             resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
-            passedOverMax: limits.passedOverMax, silentDeletions: silentDeletions,
+            skippedEntriesMax: limits.skippedEntriesMax, silentDeletions: silentDeletions,
             recordTypes: request.desiredRecordTypes.map(Set.init))
     }
 
@@ -152,7 +152,7 @@ private struct ZoneFeedReading: Sendable {
     private func fill(
         _ page: inout FeedPage, _ next: (_ last: UInt64?, _ limit: Int) async throws -> [FeedEntry]
     ) async throws {
-        // One more than fits tells whether there is more.
+        // One more than fits shows whether there is more.
         let limit = min(page.resultsMax, 400) + 1
         while !page.isFull {
             let entries = try await next(page.last, limit)
@@ -177,7 +177,7 @@ private struct ZoneFeedReading: Sendable {
 }
 
 extension StorageView {
-    /// What entries of a feed stand for: records as they are, or that they are gone.
+    /// Returns the events for entries of a feed: records as they are, or deletions.
     func events(
         _ entries: [FeedEntry], of zone: ZoneHeader, in place: DatabasePlace, desiredKeys: [String]?
     ) async throws -> [RecordChangeEvent] {

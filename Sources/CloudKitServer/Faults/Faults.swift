@@ -28,7 +28,7 @@ package final class Faults: Sendable {
     ///
     /// - Parameters:
     ///   - container: nil: in every container.
-    ///   - user: nil: for everybody.
+    ///   - user: nil: for all users.
     ///   - seconds: How long, at most a year; nil: until it is removed.
     ///   - bytes: Of a quota, and of nothing else.
     ///   - tellsWait: Whether refusals say how long to wait.
@@ -59,7 +59,7 @@ package final class Faults: Sendable {
         return fault
     }
 
-    /// What is ordered, the oldest end first.
+    /// Returns the ordered faults, the one that ends first in front.
     package func list() async throws -> [Fault] {
         let now = surroundings.now()
         return try await book.rows(prefix: Self.prefix, as: Fault.self)
@@ -94,11 +94,11 @@ package final class Faults: Sendable {
         return count
     }
 
-    /// Refuses a request that a fault strikes.
+    /// Refuses a request that a fault affects.
     package func check(_ user: UserID?, in container: ContainerID, _ environment: Environment) async throws {
         guard environment == .development else { return }
         let now = surroundings.now()
-        for fault in try await current(now) where fault.strikes(user, in: container, at: now) {
+        for fault in try await current(now) where fault.affects(user, in: container, at: now) {
             if let refusal = fault.refusal(at: now) { throw refusal }
         }
     }
@@ -107,7 +107,7 @@ package final class Faults: Sendable {
     package func quota(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
         guard environment == .development else { return nil }
         let now = surroundings.now()
-        return try await current(now).filter { $0.kind == .quota && $0.strikes(user, in: container, at: now) }
+        return try await current(now).filter { $0.kind == .quota && $0.affects(user, in: container, at: now) }
             .compactMap(\.bytes).min()
     }
 

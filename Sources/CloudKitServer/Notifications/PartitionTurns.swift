@@ -1,7 +1,7 @@
 import CloudKitRecordLayer
 import Synchronization
 
-/// Lets one piece of work at a time into each partition; the others of this process wait for their turn.
+/// Runs one piece of work at a time in each partition; others of this process wait for their turn.
 final class PartitionTurns: Sendable {
     private let waiting = Mutex<[StoragePartition: [CheckedContinuation<Void, Never>]]>([:])
 

@@ -7,7 +7,7 @@ package struct RunOutbox: Sendable {
 
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Works off a part of what waits: cascades of default zones (B-REF-08), zones of keychains that were reset, and notifications for other partitions. To be
+    /// Processes a part of the waiting work: cascades of default zones (B-REF-08), zones of keychains that were reset, and notifications for other partitions. To be
     /// called again and again, from any number of processes.
     ///
     /// A cascade and what it does are one transaction, so it is done once and needs no lease: leases are for work that
@@ -25,7 +25,7 @@ package struct RunOutbox: Sendable {
             if try await runCascade(in: partition) || hasCarried {
                 mayBeMore = true
             } else if promised + Self.promiseLifetime < now {
-                // Whoever promised work has by now written it, or never will.
+                // Promised work has been written by now, or never will be.
                 try await cloud.store.write(.registry) { try await $0.clearPending(partition, promised: promised) }
             }
         }
@@ -59,12 +59,12 @@ package struct RunOutbox: Sendable {
             }
             let names = Array(Set(owned.map(\.holder))).sorted()
             let records = try await transaction.records(zone: job.zone, names: names)
-            let batch = RecordBatch(
+            let batch = ChangeBatch(
                 items: [], place: place, zoneName: zone.name, wantsAtomic: false, clientChangeToken: nil,
                 limits: cloud.limits, now: now)
-            var writing = RecordWriting(
+            var writer = ChangeWriter(
                 batch: batch, database: headers.database, zone: zone, schema: schema, notices: notices)
-            try await writing.deleteOwned(records.compactMap { $0 }, &transaction)
+            try await writer.deleteOwned(records.compactMap { $0 }, &transaction)
             return true
         }
     }

@@ -46,7 +46,7 @@ package struct QueryMarkerSeal: Sendable {
     }
 }
 
-/// What a continuation marker belongs to: a caller, a database, zones and a query, in 32 bytes.
+/// The fingerprint of a caller, a database, zones and a query to which a continuation marker belongs, in 32 bytes.
 package struct QueryFingerprint: Hashable, Sendable {
     package let bytes: [UInt8]
 

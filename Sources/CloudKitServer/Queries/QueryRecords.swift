@@ -133,10 +133,10 @@ private struct QueryReading: Sendable {
     /// The names of the zones asked, by their numbers, and which of their records the caller may see; nil: all.
     private func zones(_ view: StorageReader) async throws -> ([UInt32: String], RecordVisibility?) {
         if let zoneName {
-            let reach = try await ShareReach(try await view.zone(named: zoneName), in: place, view)
-            let zones = [reach.zone.number: zoneName]
-            if reach.isOwner { return (zones, isVisible) }
-            return (zones, { record, view in try await !reach.visible([record.name], view).isEmpty })
+            let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
+            let zones = [access.zone.number: zoneName]
+            if access.isOwner { return (zones, isVisible) }
+            return (zones, { record, view in try await !access.visible([record.name], view).isEmpty })
         }
         var zones = [ZoneHeader.implicitDefault.number: ZoneID.defaultZoneName]
         for zone in try await view.zones(limit: .max) where zone.state == .live { zones[zone.number] = zone.name }

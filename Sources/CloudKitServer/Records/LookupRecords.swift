@@ -22,9 +22,9 @@ package struct LookupRecords: Sendable {
         let names = request.records.map(\.recordName)
         let zoneID = place.zoneID(zoneName)
         let outcomes = try await cloud.store.read(place.partition) { view in
-            let reach = try await ShareReach(try await view.zone(named: zoneName), in: place, view)
-            let visible = try await reach.visible(names, view)
-            let records = try await view.records(zone: reach.zone.number, names: names)
+            let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
+            let visible = try await access.visible(names, view)
+            let records = try await view.records(zone: access.zone.number, names: names)
             let outcomes: [RecordOutcome] = try zip(request.records, records).map { item, record in
                 guard let record, !record.isTombstone, visible.contains(record.name) else {
                     return .failed(recordName: item.recordName, .recordNotFound)
@@ -35,7 +35,7 @@ package struct LookupRecords: Sendable {
                 let desired = (item.desiredKeys ?? request.desiredKeys).map(Set.init)
                 return .record(try record.record(in: zoneID, desired: desired))
             }
-            return try await outcomes.attachingShares(view, zone: reach.zone.number, in: place)
+            return try await outcomes.attachingShares(view, zone: access.zone.number, in: place)
         }
         return try await cloud.people.dressed(outcomes)
     }

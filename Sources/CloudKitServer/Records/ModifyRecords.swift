@@ -22,30 +22,30 @@ package struct ModifyRecords: Sendable {
         let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try ModifyCheck.check(request, caller, cloud.limits)
-        try await checkReach(ofZone: zoneName, in: place)
+        try await checkAccess(ofZone: zoneName, in: place)
         let request = try await cloud.people.resolving(request, in: address.container)
         let limits = try await cloud.limits(in: place)
         let items = request.operations.map {
-            RecordItem(
+            IncomingChange(
                 $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys, surroundings: cloud.surroundings,
                 seal: cloud.assetSeal, limits: limits)
         }
-        let batch = RecordBatch(
+        let batch = ChangeBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
             clientChangeToken: request.clientChangeToken, limits: limits, now: cloud.surroundings.now())
         return try await cloud.people.dressed(try await run(batch))
     }
 
-    /// Turns strangers away before a zone's writers are kept waiting for them.
-    private func checkReach(ofZone name: String, in place: DatabasePlace) async throws {
+    /// Refuses non-members before they delay a zone's writers.
+    private func checkAccess(ofZone name: String, in place: DatabasePlace) async throws {
         guard place.member != nil else { return }
         try await cloud.store.read(place.partition) { view in
-            _ = try await ShareReach(try await view.zone(named: name), in: place, view)
+            _ = try await CallerAccess(try await view.zone(named: name), in: place, view)
         }
     }
 
     /// Runs a batch until the schema holds what it needs.
-    private func run(_ batch: RecordBatch) async throws -> [RecordOutcome] {
+    private func run(_ batch: ChangeBatch) async throws -> [RecordOutcome] {
         let place = batch.place
         try await cloud.registry.enter(place.partition)
         var schema = try await cloud.schemas.current(place.schemaPartition)
@@ -69,11 +69,11 @@ package struct ModifyRecords: Sendable {
         throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
     }
 
-    /// One for the promise, one for growth, and some for others who change the schema at the same time.
+    /// One attempt for the promise, one for growth, and some for concurrent changes of the schema.
     private static var attemptsMax: Int { 8 }
 }
 
-/// What is wrong with a request as a whole, before anything is read.
+/// Checks a request as a whole, before anything is read.
 package enum ModifyCheck {
     /// Checked in this order: number of operations, their bytes, change tags, names that occur twice.
     package static func check(

@@ -9,7 +9,7 @@ package struct AcceptShares: Sendable {
 
     private var links: ShareLinks { ShareLinks(cloud) }
 
-    /// Takes the seats that links offer (B-ACP-03 to B-ACP-05). The zone is in the caller's shared database when this
+    /// Accepts the shares of links (B-ACP-03 to B-ACP-05). The zone is in the caller's shared database when this
     /// returns (B-SHF-02).
     package func run(
         _ requests: [ShareInvitationRequest], in address: DatabaseAddress, by caller: Caller

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 /// Carries out what was decided of shares, inside a transaction.
-typealias ShareChanging = (inout RecordWriting, inout StorageWriter) async throws -> Void
+typealias ShareChanging = (inout ChangeWriter, inout StorageWriter) async throws -> Void
 
 /// Changes shares of a zone in other ways than by saving their records.
 struct ChangeShares: Sendable {
@@ -20,29 +20,29 @@ struct ChangeShares: Sendable {
     @discardableResult
     func run(
         inZone name: String, of place: DatabasePlace, with others: [StoragePartition] = [],
-        _ decide: @Sendable (StorageWriter, ShareReach) async throws -> ([StoredShare], ShareChanging)
+        _ decide: @Sendable (StorageWriter, CallerAccess) async throws -> ([StoredShare], ShareChanging)
     ) async throws -> [StoredShare] {
-        let batch = RecordBatch(
+        let batch = ChangeBatch(
             items: [], place: place, zoneName: name, wantsAtomic: true, clientChangeToken: nil, limits: cloud.limits,
             now: cloud.surroundings.now())
         var partitions = [place.partition]
         for partition in others where !partitions.contains(partition) { partitions.append(partition) }
-        try await cloud.registry.promiseWorkAnew(in: place.partition, now: batch.now)
+        try await cloud.registry.renewWorkPromise(in: place.partition, now: batch.now)
         for _ in 0..<Self.shareAttemptsMax {
             let schema = try await cloud.schemas.current(place.schemaPartition)
             let changed = try await cloud.writeNotifying(partitions) { transaction, notices -> [StoredShare]? in
                 let headers = try await transaction.headers(zoneNamed: name)
                 guard headers.database.schemaFloor <= schema.version else { return nil }
-                let reach = try await ShareReach(headers.zone, in: place, transaction)
-                let (shares, change) = try await decide(transaction, reach)
+                let access = try await CallerAccess(headers.zone, in: place, transaction)
+                let (shares, change) = try await decide(transaction, access)
                 if shares.isEmpty { return [] }
-                var sharing = try await ShareBatch(batch, reach, headers.database, transaction)
+                var sharing = try await SharePlanner(batch, access, headers.database, transaction)
                 try await sharing.loadShares(shares.map(\.name), transaction)
-                var writing = RecordWriting(
-                    batch: batch, database: headers.database, zone: reach.zone, schema: schema, shares: sharing,
+                var writer = ChangeWriter(
+                    batch: batch, database: headers.database, zone: access.zone, schema: schema, shares: sharing,
                     notices: notices)
-                try await change(&writing, &transaction)
-                try await writing.finish(&transaction)
+                try await change(&writer, &transaction)
+                try await writer.finish(&transaction)
                 return shares
             }
             if let changed { return changed }

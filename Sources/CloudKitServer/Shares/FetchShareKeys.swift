@@ -16,14 +16,14 @@ package struct FetchShareKeys: Sendable {
         let place = try DatabaseAccess.sharesPlace(request.zoneID, address, caller, to: .readRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         var answer = try await cloud.store.read(place.partition) { view in
-            let reach = try await ShareReach(try await view.zone(named: zoneName), in: place, view)
-            guard let share = try await view.share(zone: reach.zone.number, name: request.recordName),
-                reach.standing(in: share.number) != .none
+            let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
+            guard let share = try await view.share(zone: access.zone.number, name: request.recordName),
+                access.standing(in: share.number) != .none
             else { throw RequestFailure.recordNotFound }
             let shareView = ShareView(owner: place.owner, viewer: caller.user)
             let limit = ShareKeys.epochsShown
             let epochs = try await view.shareKeyEpochs(
-                of: share, zone: reach.zone.number, for: shareView, before: request.before, limit: limit)
+                of: share, zone: access.zone.number, for: shareView, before: request.before, limit: limit)
             let waiting = shareView.waiting(in: share)
             let keys = ShareKeys(
                 epoch: Int(share.keyEpoch), needsNewEpoch: shareView.isHost(of: share) && share.needsNewEpoch,

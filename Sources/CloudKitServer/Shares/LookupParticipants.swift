@@ -10,7 +10,7 @@ package struct LookupParticipants: Sendable {
     /// Participants for shares, by address, number or user record name (B-PRT-05, B-ACC-05): also for addresses that no
     /// account has yet.
     ///
-    /// - Throws: `authenticationRequired`: who has an account is told to users only.
+    /// - Throws: `authenticationRequired`: only users may learn who has an account.
     package func run(
         _ infos: [LookupInfo], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ShareParticipant] {

@@ -9,7 +9,7 @@ package struct RequestShareAccess: Sendable {
 
     private var links: ShareLinks { ShareLinks(cloud) }
 
-    /// Asks the hosts of shares to be let in (B-SHN-02 to B-SHN-04).
+    /// Asks the hosts of shares for access (B-SHN-02 to B-SHN-04).
     ///
     /// - Returns: For each link why it failed; nil for success, which says nothing of whether there is a share.
     package func run(

@@ -9,7 +9,7 @@ package struct ResolveShares: Sendable {
 
     private var links: ShareLinks { ShareLinks(cloud) }
 
-    /// What is behind links, for whoever holds them (B-ACP-01, B-ACP-02).
+    /// Returns the shares of links, for any holder (B-ACP-01, B-ACP-02).
     ///
     /// - Returns: An outcome for each, in their order; `itemNotFound` for what the caller may not know of.
     /// - Throws: `authenticationRequired` for callers without an account, unless all the shares are public.

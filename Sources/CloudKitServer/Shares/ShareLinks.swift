@@ -34,7 +34,7 @@ struct ShareLinks: Sendable {
         return link
     }
 
-    /// The owner's partition, with the caller as whoever changes it.
+    /// Returns the place of the owner's partition, with the caller as the acting user.
     private func place(of link: SharePlace, _ caller: Caller) -> DatabasePlace {
         let scope = caller.user == link.owner ? DatabaseScope.private : .shared
         return DatabasePlace(
@@ -50,7 +50,7 @@ struct ShareLinks: Sendable {
         let place = place(of: link, caller)
         let holder = person.opening(link)
         var invitation = try await cloud.store.read(place.partition) { view in
-            guard let found = try await FoundShare(at: link, opening: request.shortGUID, view) else {
+            guard let found = try await LinkedShare(at: link, opening: request.shortGUID, view) else {
                 throw caller.user == nil ? RequestFailure.notSignedIn : .noSuchShare
             }
             return try await Self.invitation(request, found, holder, place, view)
@@ -64,7 +64,7 @@ struct ShareLinks: Sendable {
     }
 
     private static func invitation(
-        _ request: ShareInvitationRequest, _ found: FoundShare, _ holder: LinkHolder, _ place: DatabasePlace,
+        _ request: ShareInvitationRequest, _ found: LinkedShare, _ holder: LinkHolder, _ place: DatabasePlace,
         _ view: StorageReader
     ) async throws -> ShareInvitation {
         var stored = found.stored
@@ -115,16 +115,16 @@ struct ShareLinks: Sendable {
         do {
             try await ChangeShares(cloud).run(
                 inZone: link.zoneName, of: place(of: link, caller), with: other.map { [$0] } ?? []
-            ) { view, reach in
-                guard let found = try await FoundShare(at: link, opening: shortGUID, view) else {
+            ) { view, access in
+                guard let found = try await LinkedShare(at: link, opening: shortGUID, view) else {
                     throw RequestFailure.noSuchShare
                 }
                 guard let changed = try decide(found.stored) else { return ([], { _, _ in }) }
                 return (
                     [found.stored],
-                    { writing, transaction in
-                        try await writing.change(changed, before: found.stored, &transaction)
-                        try await after?(&transaction, reach.zone)
+                    { writer, transaction in
+                        try await writer.change(changed, before: found.stored, &transaction)
+                        try await after?(&transaction, access.zone)
                     }
                 )
             }
@@ -138,6 +138,6 @@ struct ShareLinks: Sendable {
 
 extension LinkHolder {
     func opening(_ link: SharePlace) -> LinkHolder {
-        LinkHolder(user: user, email: email, seatID: link.participantID)
+        LinkHolder(user: user, email: email, participantSlotID: link.participantID)
     }
 }

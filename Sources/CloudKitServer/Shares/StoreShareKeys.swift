@@ -19,22 +19,22 @@ package struct StoreShareKeys: Sendable {
         let place = try DatabaseAccess.sharesPlace(request.zoneID, address, caller, to: .writeRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         let now = cloud.surroundings.now()
-        try await ChangeShares(cloud).run(inZone: zoneName, of: place) { view, reach in
-            guard let share = try await view.share(zone: reach.zone.number, name: request.recordName) else {
+        try await ChangeShares(cloud).run(inZone: zoneName, of: place) { view, access in
+            guard let share = try await view.share(zone: access.zone.number, name: request.recordName) else {
                 throw RequestFailure.recordNotFound
             }
-            switch ShareAccess.verdict(.change, .share, for: reach.standing(in: share.number)) {
+            switch ShareAuthorization.verdict(.change, .share, for: access.standing(in: share.number)) {
             case .allow: break
             case .hide: throw RequestFailure.recordNotFound
             case .refuse, .leave: throw RequestFailure.writeNotPermitted
             }
             let decision = try ShareDecision(
                 ShareChange(keys: request.change), of: share, ownedBy: place.owner, by: caller.user,
-                zoneEpoch: reach.zone.keyEpoch, now: now)
+                zoneEpoch: access.zone.keyEpoch, now: now)
             return (
                 [share],
-                { writing, transaction in
-                    try await writing.storeKeys(decision, before: share, &transaction)
+                { writer, transaction in
+                    try await writer.storeKeys(decision, before: share, &transaction)
                 }
             )
         }

@@ -22,9 +22,9 @@ package struct ModifySubscriptions: Sendable {
         try await cloud.registry.enter(place.partition)
         let schema = try await cloud.schemas.current(place.schemaPartition)
         let operations = operations.map { $0.naming { cloud.surroundings.randomUUID() } }
-        let writing = SubscriptionWriting(user: user, place: place, schema: schema, max: cloud.limits.subscriptionsMax)
+        let writer = SubscriptionWriter(user: user, place: place, schema: schema, max: cloud.limits.subscriptionsMax)
         return try await cloud.store.write(place.partition) { transaction in
-            try await writing.apply(operations, &transaction)
+            try await writer.apply(operations, &transaction)
         }
     }
 }
@@ -46,7 +46,7 @@ extension SubscriptionOperation {
 }
 
 /// Subscriptions of one request on their way into the store.
-private struct SubscriptionWriting: Sendable {
+private struct SubscriptionWriter: Sendable {
     let user: UserID
     let place: DatabasePlace
     let schema: Schema

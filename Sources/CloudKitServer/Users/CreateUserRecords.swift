@@ -36,21 +36,21 @@ package struct CreateUserRecords: Sendable {
         throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
     }
 
-    /// Others may change the schema at the same time.
+    /// Attempts with concurrent changes of the schema.
     private static var schemaReadsMax: Int { 8 }
 
-    private func userBatch(_ user: UserID, in place: DatabasePlace) -> RecordBatch {
+    private func userBatch(_ user: UserID, in place: DatabasePlace) -> ChangeBatch {
         let change = RecordChange(recordName: user.recordName, recordType: RecordTypeDefinition.usersName)
-        let item = RecordItem(
+        let item = IncomingChange(
             RecordOperation(.create, change), in: place, zoneName: ZoneID.defaultZoneName, desiredKeys: nil,
             surroundings: cloud.surroundings, seal: cloud.assetSeal, limits: cloud.limits)
-        return RecordBatch(
+        return ChangeBatch(
             items: [item], place: place, zoneName: ZoneID.defaultZoneName, wantsAtomic: false, clientChangeToken: nil,
             limits: cloud.limits, now: cloud.surroundings.now())
     }
 }
 
-extension RecordBatch {
+extension ChangeBatch {
     /// Writes the one record of the batch past the rule that apps cannot make users.
     ///
     /// - Returns: Whether the record is there now; false: this schema is older than the database's indexes.
@@ -60,13 +60,13 @@ extension RecordBatch {
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return false }
         if try await transaction.userRecord(user) != nil { return true }
-        let draft = SaveDraft(
+        let draft = PlannedSave(
             previous: nil, recordType: RecordTypeDefinition.usersName, fields: [], parent: nil, shortGUID: nil,
             protection: nil, set: [],
             before: [], after: [])
-        var writing = RecordWriting(
+        var writer = ChangeWriter(
             batch: self, database: headers.database, zone: headers.zone ?? .implicitDefault, schema: schema)
-        _ = try await writing.write([.save(draft)], ReferenceCheck.Verdict(), [:], &transaction)
+        _ = try await writer.write([.save(draft)], ReferenceCheck.Verdict(), [:], &transaction)
         return true
     }
 }

@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// What went with an account.
+/// The data that was removed with an account.
 package struct RemovedData: Hashable, Sendable {
     package var records = 0
     package var files = 0
@@ -18,8 +18,8 @@ package struct RemoveAccountData: Sendable {
 
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Removes what an account has in private databases, of all containers and environments, and leaves what others shared with
-    /// it. What the person shared ends for everybody; records in public databases stay, whoever made them.
+    /// Removes what an account has in private databases, of all containers and environments, and leaves the shares of others.
+    /// Shares of the person end for all participants; records in public databases stay.
     ///
     /// The account should be disabled before and removed after. Whatever happens in between, it can be done again. An upload
     /// that is under way meanwhile leaves a file that goes with a later sweep (`AssetTimes.orphan`).

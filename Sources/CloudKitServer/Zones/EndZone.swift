@@ -30,15 +30,16 @@ package struct EndZone: Sendable {
         let now = cloud.surroundings.now()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
         guard let place = DatabasePlace(partition: partition) else { throw RequestFailure.zoneNotFound }
-        try await cloud.registry.promiseWorkAnew(in: partition, now: now)
-        try await cloud.writeNotifying([partition]) { transaction, sink in
+        try await cloud.registry.renewWorkPromise(in: partition, now: now)
+        try await cloud.writeNotifying([partition]) { transaction, buffer in
             var zone = try ZoneAccess.live(try await transaction.zone(named: name))
             guard zone.isCustom else { throw RequestFailure(.badRequest, "The default zone cannot be deleted") }
-            var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
-            try await writing.end(&zone, as: state, in: &transaction)
-            let notices = NoticeWriting(place: place, schema: Schema(), limits: cloud.limits, now: now, sink: sink)
-            try await writing.writeNotices(notices, &transaction)
-            transaction.set(writing.header)
+            var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
+            try await writer.end(&zone, as: state, in: &transaction)
+            let notices = NotificationWriter(
+                place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
+            try await writer.writeNotices(notices, &transaction)
+            transaction.set(writer.header)
         }
     }
 }

@@ -7,7 +7,7 @@ struct LeaveSharedZones: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Deleting somebody else's zone is leaving all that is shared in it; creating one is refused (B-DB-12, B-ACP-06).
+    /// Leaves everything shared in the deleted zones; creating a zone of another user is refused (B-DB-12, B-ACP-06).
     func run(_ operations: [ZoneOperation], in place: DatabasePlace) async throws -> [ZoneOutcome] {
         let ids = operations.compactMap { if case .delete(let id) = $0 { id } else { nil } }
         guard ids.count == operations.count else { throw RequestFailure.onlySharedZones }
@@ -26,13 +26,13 @@ struct LeaveSharedZones: Sendable {
 
     private func leaveZone(_ name: String, in place: DatabasePlace) async throws {
         guard let user = place.member else { throw RequestFailure.onlySharedZones }
-        _ = try await ChangeShares(cloud).run(inZone: name, of: place) { view, reach in
-            let names = reach.member?.seats.map(\.shareName) ?? []
-            let shares = try await view.shares(zone: reach.zone.number, names: names).compactMap { $0 }
+        _ = try await ChangeShares(cloud).run(inZone: name, of: place) { view, access in
+            let names = access.member?.seats.map(\.shareName) ?? []
+            let shares = try await view.shares(zone: access.zone.number, names: names).compactMap { $0 }
             return (
                 shares,
-                { writing, transaction in
-                    for share in shares { try await writing.leave(share, user, &transaction) }
+                { writer, transaction in
+                    for share in shares { try await writer.leave(share, user, &transaction) }
                 }
             )
         }

@@ -15,7 +15,7 @@ struct LookupSharedZones: Sendable {
             do {
                 let place = try place.reaching(id)
                 let number = try await cloud.store.read(place.partition) { view in
-                    try await ShareReach(try await view.zone(named: id.zoneName), in: place, view).zone.number
+                    try await CallerAccess(try await view.zone(named: id.zoneName), in: place, view).zone.number
                 }
                 let joined = JoinedZone(owner: id.owner, zoneName: id.zoneName, zone: number, noted: 0)
                 guard case .reached(let reached)? = try await shared.findings([joined]).first?.finding else {

@@ -22,18 +22,19 @@ package struct ModifyZones: Sendable {
         try await cloud.registry.enter(place.partition)
         let now = cloud.surroundings.now()
         if operations.contains(where: \.isDeletion) {
-            try await cloud.registry.promiseWorkAnew(in: place.partition, now: now)
+            try await cloud.registry.renewWorkPromise(in: place.partition, now: now)
         }
-        return try await cloud.writeNotifying([place.partition]) { transaction, sink in
-            var writing = ZoneWriting(header: try await transaction.databaseHeader(), now: now)
+        return try await cloud.writeNotifying([place.partition]) { transaction, buffer in
+            var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
             var outcomes: [ZoneOutcome] = []
             for operation in operations {
-                let outcome = try await writing.apply(operation, in: place, cloud.limits, &transaction)
+                let outcome = try await writer.apply(operation, in: place, cloud.limits, &transaction)
                 outcomes.append(outcome.sealed(by: cloud.tokens, in: place))
             }
-            let notices = NoticeWriting(place: place, schema: Schema(), limits: cloud.limits, now: now, sink: sink)
-            try await writing.writeNotices(notices, &transaction)
-            if writing.isChanged { transaction.set(writing.header) }
+            let notices = NotificationWriter(
+                place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
+            try await writer.writeNotices(notices, &transaction)
+            if writer.isChanged { transaction.set(writer.header) }
             return outcomes
         }
     }

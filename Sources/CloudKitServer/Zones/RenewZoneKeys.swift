@@ -7,11 +7,11 @@ struct RenewZoneKeys: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Lets the zones of a database begin anew with keys, where nothing is sealed and their owner has lost the old ones (B-TM-12).
+    /// Starts the zones of a database with new keys, where nothing is sealed and their owner has lost the old ones (B-TM-12).
     ///
     /// Records, shares, participants and permissions stay. Each zone that holds something begins a key epoch; its shares are
-    /// without keys until their owner's next device gives them new ones; and the records' protections go, which open nothing any
-    /// more. What a crash interrupts can be done again.
+    /// without keys until their owner's next device gives them new ones; and the records' protections, which open nothing
+    /// any more, are removed. A run that a crash interrupts can be repeated.
     ///
     /// - Parameter reset: Of the owner's keychain, after which nothing is done that is not due any more; nil: an operator's order.
     /// - Returns: How many zones it concerned.
@@ -41,30 +41,30 @@ struct RenewZoneKeys: Sendable {
         }
     }
 
-    /// With the key epoch of the zone, so that nobody seals anything in it under what a share had before.
+    /// Removes the keys of shares along with the key epoch of the zone, so that nothing is sealed under the old ones.
     private func forgetKeysOfShares(
         inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
     ) async throws {
-        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.keyResetBook]) { view, reach in
+        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.keyResetBook]) { view, access in
             guard try await cloud.isDue(reset, view) else { return ([], { _, _ in }) }
-            let shares = try await view.shares(zone: reach.zone.number)
+            let shares = try await view.shares(zone: access.zone.number)
             return (
                 shares,
-                { writing, transaction in
-                    writing.zone.beginKeyEpoch()
+                { writer, transaction in
+                    writer.zone.beginKeyEpoch()
                     for share in shares {
                         var after = share
                         after.forgetKeys()
-                        transaction.clearKeys(of: share, zone: reach.zone.number)
-                        try await writing.change(after, before: share, &transaction)
+                        transaction.clearKeys(of: share, zone: access.zone.number)
+                        try await writer.change(after, before: share, &transaction)
                     }
                 }
             )
         }
     }
 
-    /// Takes the protections of earlier epochs from the records of a zone, a part at a time. No feed tells: their content is as
-    /// it was.
+    /// Takes the protections of earlier epochs from the records of a zone, a part at a time. No feed reports it: their content is
+    /// unchanged.
     private func clearProtections(
         before epoch: UInt32, inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
     ) async throws {
@@ -80,7 +80,7 @@ struct RenewZoneKeys: Sendable {
                 var freed: UInt64 = 0
                 for var record in records {
                     guard let protection = record.protection, protection.epoch < epoch else { continue }
-                    // Sealed since, by somebody who was faster than a second look at the same reset.
+                    // Sealed by a device since the reset.
                     let fields = try record.fields()
                     if fields.contains(where: { $0.type.isEncrypted || $0.type.base == .asset }) { continue }
                     record.protection = nil

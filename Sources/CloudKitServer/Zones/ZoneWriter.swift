@@ -3,13 +3,13 @@ import CloudKitRecordLayer
 import CloudKitSchema
 
 /// Zones of one request on their way into the store.
-struct ZoneWriting {
+struct ZoneWriter {
     var header: DatabaseHeader
     let now: Int64
     var isChanged = false
     /// Zones that came or went, with the version of that.
     private var observed: [(name: String, version: UInt64)] = []
-    /// What those will hear of with whom the zones were shared that went.
+    /// The changes as the members of deleted shared zones will be notified of them.
     private var sharedChanges: [SharedZoneChange] = []
 
     init(header: DatabaseHeader, now: Int64) {
@@ -17,7 +17,7 @@ struct ZoneWriting {
         self.now = now
     }
 
-    /// What became of one operation, before tokens are made.
+    /// The outcome of one operation, before tokens are made.
     enum Outcome {
         case zone(ZoneHeader)
         case deleted(ZoneID)
@@ -125,14 +125,14 @@ struct ZoneWriting {
     }
 
     /// Decides who will be notified of the zones that came or went.
-    mutating func writeNotices(_ notices: NoticeWriting, _ transaction: inout StorageWriter) async throws {
+    mutating func writeNotices(_ notices: NotificationWriter, _ transaction: inout StorageWriter) async throws {
         for var change in sharedChanges {
             change.origin = notices.place.caller.deviceID
             transaction.set(change, &header)
         }
         guard header.subscriptionCount > 0 else { return }
         for (name, version) in observed {
-            let commit = NoticeDecision.Commit(
+            let commit = NotificationMatcher.Commit(
                 zoneName: name, isCustomZone: true, changes: [], isZoneChange: true, version: version)
             try await notices.write(commit, database: &header, &transaction)
         }

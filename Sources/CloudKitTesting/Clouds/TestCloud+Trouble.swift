@@ -81,7 +81,7 @@ extension TestCloud {
     }
 
     @discardableResult
-    private func order(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
+    private func order(_ order: FaultOrder, in container: String) async throws -> FaultOutcome {
         try await RunFaultOrder(running.cloud).run(order, in: ContainerID(container), .development)
     }
 }

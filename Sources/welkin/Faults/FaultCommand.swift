@@ -102,7 +102,7 @@ extension Fault.Kind: ExpressibleByArgument {}
 
 extension DataOptions {
     /// Carries an order out in development, as the admin API does.
-    func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
+    func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultOutcome {
         try await DataFolder.with(data) { folder in
             try await RunFaultOrder(folder.cloud).run(order, in: ContainerID(container), .development)
         }

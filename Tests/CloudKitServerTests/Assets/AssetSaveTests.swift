@@ -6,7 +6,7 @@ import Testing
 @Suite struct AssetSaveTests {
     @Test func `B-AST-01 the checksum is that of web services`() {
         func checksum(_ bytes: [UInt8]) -> String {
-            var checksum = AssetChecksum()
+            var checksum = AssetFileChecksum()
             checksum.update(bytes)
             return checksum.text
         }

@@ -208,7 +208,8 @@ struct FeedCompactionTests {
             #expect(runs.withLock { $0.enumerated().filter { !$0.element.isEmpty }.map(\.offset) } == [10])
             #expect(
                 pauses.withLock { Array($0.prefix(4)) } == [
-                    FeedCompactor.firstPause, FeedCompactor.breath, FeedCompactor.breath, FeedCompactor.pause,
+                    FeedCompactor.firstPause, FeedCompactor.pauseBetweenDatabases, FeedCompactor.pauseBetweenDatabases,
+                    FeedCompactor.pause,
                 ])
         }
     }

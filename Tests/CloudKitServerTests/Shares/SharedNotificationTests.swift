@@ -221,7 +221,7 @@ struct SharedNotificationTests {
                     [save(.forceUpdate, "A", CloudKitServerTests.number("n", number))], by: stage.adas)
             }
             let after = stage.test.restarted()
-            while try await after.runOutbox() {}
+            while try await RunOutbox(after).run() {}
             #expect(try await stage.heard() == "phone laptop cyd")
             #expect(try await stage.heard() == "")
         }
@@ -251,10 +251,10 @@ struct SharedNotificationTests {
             }
             while try await RunOutbox(test.cloud).run() {}
             _ = try await TestDevice(test, "phone", of: TestCloud.bob)
-            let before = test.cloud.noticeBoard.counts
+            let before = test.cloud.notificationMetrics.counts
             try await test.modify([create("A")])
             while try await RunOutbox(test.cloud).run() {}
-            let after = test.cloud.noticeBoard.counts
+            let after = test.cloud.notificationMetrics.counts
             #expect(after.decided - before.decided == 2)
             #expect((after.dropped[.noOtherDevice] ?? 0) - (before.dropped[.noOtherDevice] ?? 0) == 1)
         }

@@ -74,7 +74,7 @@ struct NotificationTests {
             try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
             try await cloud.modify([create("R1")])
             #expect(try await device.received() == ["D"])
-            #expect(cloud.cloud.noticeBoard.counts.dropped[.noNotificationInfo] == 1)
+            #expect(cloud.cloud.notificationMetrics.counts.dropped[.noNotificationInfo] == 1)
         }
     }
 
@@ -198,12 +198,12 @@ struct NotificationTests {
             try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
             try await cloud.subscribe(TestCloud.query("S", info: nil))
             try await cloud.modify([create("R1")])
-            #expect(cloud.cloud.noticeBoard.counts.decided == 1)
-            #expect(cloud.cloud.noticeBoard.counts.dropped == [.noOtherDevice: 1, .noNotificationInfo: 1])
+            #expect(cloud.cloud.notificationMetrics.counts.decided == 1)
+            #expect(cloud.cloud.notificationMetrics.counts.dropped == [.noOtherDevice: 1, .noNotificationInfo: 1])
             var device = try await TestDevice(cloud, "laptop")
             try await cloud.modify([create("R2")])
             #expect(try await device.received() == ["D"])
-            #expect(cloud.cloud.noticeBoard.counts.sent == 1)
+            #expect(cloud.cloud.notificationMetrics.counts.sent == 1)
         }
     }
 }

@@ -1,0 +1,174 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Crypto
+
+/// The position up to which a client has followed a feed; opaque to it (B-CHG-02).
+package struct SyncToken: Hashable, Sendable {
+    package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+        /// A zone's feed, oldest change first.
+        case zone
+        /// A zone's feed on its way back, newest change first.
+        case zoneReversed
+        case database
+        /// A zone's feed as one of its members reads it.
+        case member
+
+        /// A flag for tokens with a position within `version`.
+        var hasFloor: Bool { self == .zoneReversed || self == .member }
+    }
+
+    package var kind: Kind
+    /// The zone's number, different in each incarnation (B-CHG-10); 0 for a database.
+    package var zone: UInt32
+    /// The newest entry seen; when reversed, the oldest.
+    package var version: UInt64
+    /// The newest version when the client began without a token: deletions up to here are not reported (B-CHG-08). When reversed,
+    /// where to go on once the way back is done.
+    package var baseline: UInt64
+    /// When reversed: entries up to here are known. A member's: what stands at `version` is many records, known up to
+    /// here; 0: all of them.
+    package var floor: UInt64
+
+    package init(_ kind: Kind, zone: UInt32 = 0, version: UInt64, baseline: UInt64 = 0, floor: UInt64 = 0) {
+        self.kind = kind
+        self.zone = zone
+        self.version = version
+        self.baseline = baseline > version || kind == .zoneReversed ? baseline : 0
+        self.floor = floor
+    }
+
+    package static func zone(_ number: UInt32, at version: UInt64) -> SyncToken {
+        SyncToken(.zone, zone: number, version: version)
+    }
+}
+
+/// Makes tokens that only this cloud can make, each good for one partition.
+///
+/// A token holds the store's epoch, so that after a restored backup it is known to be from before (B-BKD-13).
+package struct SyncTokenSeal: Sendable {
+    private let key: SymmetricKey
+    private let epoch: UInt64
+
+    private static let epochBytes = 5
+    private static let macBytes = 12
+    /// A 40-bit part of the epoch: stores are few, and what it guards against is not an attack.
+    private var shownEpoch: UInt64 { (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF }
+
+    package init(secret: [UInt8], epoch: UInt64) {
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("welkin sync token 1".utf8), using: SymmetricKey(data: secret))
+        key = SymmetricKey(data: Array(code))
+        self.epoch = epoch
+    }
+
+    package func seal(_ token: SyncToken, for partition: StoragePartition) -> String {
+        var bytes = token.kind.magic
+        bytes.append(shownEpoch, bytes: Self.epochBytes)
+        bytes.append(UInt64(token.zone), bytes: 4)
+        bytes.append(token.version, bytes: 6)
+        bytes.append(token.baseline, bytes: 6)
+        if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
+        bytes += mac(of: bytes, partition)
+        return OpaqueText.encode(bytes)
+    }
+
+    /// - Parameter kinds: Those that the caller can go on from.
+    /// - Throws: `badRequest`, `Unknown sync continuation type`, for what this cloud did not make for this partition and
+    ///   use; `Invalid continuation format` for a part of a token; `changeTokenExpired` for one of another epoch.
+    package func open(
+        _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
+    ) throws(RequestFailure) -> SyncToken {
+        guard let kind = kinds.first(where: { text.isPart(ofMagic: $0.magicText) }) else { throw .unknownToken }
+        guard let bytes = OpaqueText.decode(text), bytes.count == kind.byteCount + Self.macBytes else {
+            throw .truncatedToken
+        }
+        let content = Array(bytes.prefix(kind.byteCount))
+        guard isEqualInConstantTime(mac(of: content, partition), Array(bytes.suffix(Self.macBytes))) else {
+            throw .unknownToken
+        }
+        var reader = content[3...]
+        guard reader.takeNumber(bytes: Self.epochBytes) == shownEpoch else { throw .tokenExpired }
+        return SyncToken(
+            kind, zone: UInt32(truncatingIfNeeded: reader.takeNumber(bytes: 4)),
+            version: reader.takeNumber(bytes: 6), baseline: reader.takeNumber(bytes: 6),
+            floor: kind.hasFloor ? reader.takeNumber(bytes: 6) : 0)
+    }
+
+    private func mac(of content: [UInt8], _ partition: StoragePartition) -> [UInt8] {
+        let code = HMAC<SHA256>.authenticationCode(for: content + Array(partition.name.utf8), using: key)
+        return Array(code.prefix(Self.macBytes))
+    }
+}
+
+extension SyncToken.Kind {
+    /// The prefix of tokens of this kind: three bytes, four characters.
+    fileprivate var magic: [UInt8] { [0xC4, 0x0B, rawValue + 1] }
+    fileprivate var magicText: String { OpaqueText.encode(magic) }
+    fileprivate var byteCount: Int { hasFloor ? 30 : 24 }
+}
+
+extension String {
+    /// Returns whether this begins with the prefix of a kind, or is a part of the prefix.
+    fileprivate func isPart(ofMagic magic: String) -> Bool {
+        hasPrefix(magic) || (!isEmpty && magic.hasPrefix(self))
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ number: UInt64, bytes count: Int) {
+        for index in stride(from: count - 1, through: 0, by: -1) {
+            append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index)))
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate mutating func takeNumber(bytes count: Int) -> UInt64 {
+        defer { removeFirst(count) }
+        return prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+extension RequestFailure {
+    /// web-services.md §5.3.
+    static let unknownToken = RequestFailure(
+        .badRequest, "Unknown sync continuation type", remedy: "Fetch without a token.")
+
+    static let truncatedToken = RequestFailure(
+        .badRequest, "Invalid continuation format", remedy: "Fetch without a token.")
+
+    /// B-CHG-09.
+    static let tokenExpired = RequestFailure(
+        .changeTokenExpired, "client knowledge differs from server knowledge",
+        remedy: "Fetch without a token, and treat what does not come back as deleted.")
+}
+
+/// Base64 in the alphabet that is safe in URLs, without padding; lengths are multiples of three bytes.
+enum OpaqueText {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count / 3 * 4)
+        for start in stride(from: 0, to: bytes.count - bytes.count % 3, by: 3) {
+            let group = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
+            for shift in [18, 12, 6, 0] as [UInt32] { text.append(alphabet[Int(group >> shift & 63)]) }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    static func decode(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var group: UInt32 = 0
+        var count = 0
+        for character in text.utf8 {
+            guard let value = alphabet.firstIndex(of: character) else { return nil }
+            group = group << 6 | UInt32(value)
+            count += 1
+            if count % 4 == 0 {
+                for shift in [16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: group >> shift)) }
+            }
+        }
+        return count % 4 == 0 ? bytes : nil
+    }
+}
