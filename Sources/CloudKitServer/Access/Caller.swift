@@ -22,6 +22,7 @@ package struct Caller: Hashable, Sendable {
     package var user: UserID?
     /// The device a native caller signed in from; it ends up in the stamps of records.
     package var deviceID: String?
+    /// The form of the API that the caller uses.
     package var surface: Surface
     /// A flag for requests signed by a server-to-server key: the public database only (B-ACC-09).
     package var isServerKey: Bool

@@ -3,15 +3,20 @@ import CloudKitRecordLayer
 
 /// A database as one caller reaches it: the partition and the owner of its data.
 package struct DatabasePlace: Hashable, Sendable {
+    /// The container, environment and scope.
     package let address: DatabaseAddress
+    /// The sender of the request.
     package let caller: Caller
     /// The owner of the zones, by which answers name them.
     package let owner: UserID
+    /// The partition with the data.
     package let partition: StoragePartition
+    /// The partition with the schema.
     package let schemaPartition: StoragePartition
     /// The caller, where the requested zone belongs to another user; nil: the caller's own database, or the public one.
     package var member: UserID?
 
+    /// The scope of the database.
     package var scope: DatabaseScope { address.scope }
 
     /// A zone of this database, by the name its owner gave it.

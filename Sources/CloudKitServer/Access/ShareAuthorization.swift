@@ -22,6 +22,7 @@ package enum ShareStanding: Hashable, Sendable, CaseIterable {
 ///
 /// `docs/access.md` holds the whole table; a test reads it from there.
 package enum ShareAuthorization {
+    /// The action on a record.
     package enum Verb: Hashable, Sendable, CaseIterable {
         case read, create, change, delete
     }
@@ -36,6 +37,7 @@ package enum ShareAuthorization {
         case share
     }
 
+    /// The decision on an action.
     package enum Verdict: Hashable, Sendable {
         case allow
         /// Not a deletion: the caller leaves the share (B-ACP-06, B-ACP-07).

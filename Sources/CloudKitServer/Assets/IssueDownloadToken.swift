@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct IssueDownloadToken: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Returns the token of which the download URL of a stored asset is made; nil for an asset that has no file.

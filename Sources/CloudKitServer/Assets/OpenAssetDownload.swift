@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct OpenAssetDownload: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Opens the file that a download URL is for.
@@ -34,7 +35,9 @@ package struct AssetFileReader: Sendable {
         self.token = token
     }
 
+    /// The bytes of the file.
     package var size: Int64 { token.size }
+    /// The checksum of the file.
     package var fileChecksum: String { token.fileChecksum }
 
     /// The next bytes; fewer than `count` only at the end of the file.

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct OpenAssetUpload: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Opens the upload that a ticket permits.

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct PermitAssetUploads: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Gives permission to upload files for fields of records, if the caller could save them there.

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct RereferenceAssets: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Gives receipts for assets of records there are, so that other records of the database can hold them too without

@@ -3,7 +3,9 @@ import CloudKitRecordLayer
 
 /// The files that a sweep removed.
 package struct AssetSweep: Hashable, Sendable {
+    /// The number of files.
     package var files = 0
+    /// Their bytes.
     package var bytes: Int64 = 0
 
     package init() {}
@@ -13,6 +15,7 @@ package struct AssetSweep: Hashable, Sendable {
         bytes += entry.length
     }
 
+    /// Adds the results of two sweeps.
     package static func + (left: AssetSweep, right: AssetSweep) -> AssetSweep {
         var sum = left
         sum.files += right.files
@@ -25,6 +28,7 @@ package struct AssetSweep: Hashable, Sendable {
 package struct SweepAssets: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Removes the files of one of 256 folders that nothing needs (B-AST-02). To be called again and again, folder by

@@ -12,8 +12,10 @@ package struct FeedCompaction: Hashable, Sendable {
 
     package init() {}
 
+    /// A flag for runs that deleted nothing.
     package var isEmpty: Bool { self == FeedCompaction() }
 
+    /// Adds the numbers of another run.
     package mutating func add(_ other: FeedCompaction) {
         deletions += other.deletions
         leavings += other.leavings
@@ -25,6 +27,7 @@ package struct FeedCompaction: Hashable, Sendable {
 package struct CompactFeeds: Sendable {
     let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Returns up to `limit` private databases after one, in the order of compaction.

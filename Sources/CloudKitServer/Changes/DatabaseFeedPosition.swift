@@ -3,6 +3,7 @@ import CloudKitRecordLayer
 
 /// The position in a database's feed at which a request continues.
 package struct DatabaseFeedPosition: Hashable, Sendable {
+    /// The newest version that the client knows.
     package var version: UInt64
     /// Deletions up to here are passed over (B-CHG-08).
     package var baseline: UInt64

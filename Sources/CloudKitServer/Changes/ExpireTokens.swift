@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct ExpireTokens: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Makes every token of a zone's feed that was given out so far too old (B-CHG-09), as compaction does in the long run.

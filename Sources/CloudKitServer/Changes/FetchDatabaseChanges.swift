@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct FetchDatabaseChanges: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Returns the zones that changed, were created or deleted since a token; each at most once, at its newest change.

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct FetchZoneChanges: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Returns the changes of zones, each since its own token.

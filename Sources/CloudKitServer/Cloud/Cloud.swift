@@ -7,9 +7,13 @@ import CloudKitSchema
 /// Operations are types of their own in the folder of their noun, such as `Records/ModifyRecords.swift`, each with one `run`. They
 /// throw `RequestFailure`s; errors of an engine pass through, and the HTTP layer hides them. A class, because all requests share it.
 package final class Cloud: Sendable {
+    /// The store of everything but the bytes of assets.
     package let store: Storage
+    /// The store of the bytes of assets.
     package let files: Files
+    /// The time, randomness and the secret of the cloud.
     package let surroundings: Surroundings
+    /// The limits that the operator has set.
     package let limits: Limits
     /// The faults that the operator has ordered.
     package let faults: Faults
@@ -19,6 +23,7 @@ package final class Cloud: Sendable {
     let assetSeal: AssetSeal
     let assetDigests = AssetDigests()
     let assetPartitions: AssetPartitions
+    /// The names, addresses and public keys behind users.
     package let people: People
     /// Counts notifications and reports their fate.
     package let notificationMetrics = NotificationMetrics()

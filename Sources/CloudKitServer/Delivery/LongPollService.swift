@@ -5,7 +5,7 @@ import Synchronization
 /// Gives notifications to devices that keep asking: a request waits until there is something, or its time is over.
 ///
 /// A device that waits costs its suspended request and an entry here. One clock ends all waits; a commit wakes the devices
-/// of its partition's user and nobody else.
+/// of its partition's user only.
 package final class LongPollService: NotificationTransport {
     /// The notifications that a device receives.
     package struct Delivery: Hashable, Sendable {
@@ -78,6 +78,7 @@ package final class LongPollService: NotificationTransport {
         }
     }
 
+    /// Wakes the requests that wait for the partition's queue.
     package func deliver(in partition: StoragePartition) async {
         guard waiting.isAwaited(partition) else { return }
         // A hint may be of any change: only one of the queue wakes.
@@ -85,6 +86,7 @@ package final class LongPollService: NotificationTransport {
         if let header { waiting.wake(partition, upTo: header.sequence) }
     }
 
+    /// Ends waits whose time is over, until the task is cancelled.
     package func run() async {
         while (try? await cloud.surroundings.rest(.seconds(1))) != nil {
             waiting.end(before: cloud.surroundings.uptime())

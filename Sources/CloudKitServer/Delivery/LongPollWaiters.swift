@@ -4,7 +4,7 @@ import Synchronization
 /// Requests that wait for notifications, by the partition in which those will be queued.
 final class LongPollWaiters: Sendable {
     enum Outcome: Hashable, Sendable {
-        /// The queue has changed; the number tells this change from later ones.
+        /// The queue has changed; the number distinguishes this change from later ones.
         case woken(UInt64)
         case over
     }

@@ -17,6 +17,7 @@ package struct PushRegistration: Hashable, Sendable {
 package struct PushTokens: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Gives a device of the caller a token for the caller's notifications in one container.

@@ -14,6 +14,7 @@ package struct Fault: BookRow, Codable, Hashable, Sendable {
 
     /// 16 hexadecimal digits.
     package var id: String
+    /// The kind of the fault.
     package var kind: Kind
     /// nil: in every container.
     package var container: String?
@@ -61,6 +62,6 @@ package struct Fault: BookRow, Codable, Hashable, Sendable {
         }
     }
 
-    /// Seconds that a fault without an end tells clients to wait.
+    /// Seconds for which a fault without an end makes clients wait.
     private static let waitDefault = 30.0
 }

@@ -3,7 +3,9 @@ import CloudKitRecordLayer
 
 /// The user, container and environment for which the URL of a file was issued: requests to it bring nothing but the URL.
 package struct AssetBearer: Hashable, Sendable {
+    /// The container of the file.
     package var container: ContainerID
+    /// The environment of the file.
     package var environment: Environment
     /// nil: no user was signed in.
     package var user: UserID?

@@ -14,6 +14,7 @@ package struct AssetFileChecksum: Sendable {
 
     package init() { hash.update(data: Self.salt) }
 
+    /// Adds the next bytes of the file.
     package mutating func update(_ bytes: [UInt8]) {
         hash.update(data: bytes)
         count += Int64(bytes.count)

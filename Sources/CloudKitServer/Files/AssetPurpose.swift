@@ -3,12 +3,17 @@ import CloudKitRecordLayer
 
 /// The field and record for which a file is, and the user who uploads it.
 package struct AssetPurpose: Hashable, Sendable {
+    /// The partition of the database.
     package var partition: StoragePartition
+    /// The name of the zone.
     package var zoneName: String
     /// nil: any record of the zone, as for an asset that is used again.
     package var recordName: String?
+    /// The type of the record; nil: any.
     package var recordType: String?
+    /// The name of the field; nil: any.
     package var fieldName: String?
+    /// The record name of the uploading user.
     package var user: String
 
     /// Returns whether a file for this purpose may become the value of a field.

@@ -16,17 +16,17 @@ struct CrossPartitionDelivery: Sendable {
             switch carried.content {
             case .draft(let draft, let receiver): items[receiver, default: []].append(.draft(draft))
             case .sharedChange(let change):
-                var told: Set<UserID> = []
+                var notified: Set<UserID> = []
                 var news = SharedZoneNotification(
                     recordTypes: [], origin: change.origin, noticeID: NotificationID.text(partition, carried.version))
                 for member in members[change.zone] ?? [] {
                     guard let types = change.recordTypes(for: member, at: carried.version) else { continue }
                     news.recordTypes = types
                     add(news, for: member.user)
-                    told.insert(member.user)
+                    notified.insert(member.user)
                 }
                 news.recordTypes = []
-                for user in change.users.subtracting(told) { add(news, for: user) }
+                for user in change.users.subtracting(notified) { add(news, for: user) }
             }
         }
     }

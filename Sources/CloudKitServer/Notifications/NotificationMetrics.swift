@@ -3,9 +3,11 @@ import Synchronization
 
 /// The decisions of one transaction about notifications.
 package struct NotificationReport: Hashable, Sendable {
+    /// The database of the transaction.
     package var place: DatabasePlace
     /// Subscriptions that matched.
     package var decided: Int
+    /// Notifications that were not sent, by reason.
     package var dropped: [NotificationDropReason: Int]
 
     var isEmpty: Bool { decided == 0 && dropped.isEmpty }
@@ -42,10 +44,15 @@ package enum NotificationEvent: Hashable, Sendable {
 
 /// The fate of notifications for one address of a push service. The reasons are the service's fixed words.
 package struct PushReport: Hashable, Sendable {
+    /// The container of the user.
     package var container: ContainerID
+    /// The environment of the container.
     package var environment: Environment
+    /// The name of the push service.
     package var service: String
+    /// Messages that the service took.
     package var delivered = 0
+    /// Notifications that were not sent, by reason.
     package var dropped: [NotificationDropReason: Int] = [:]
     /// The reason why the rest is tried again later.
     package var postponed: String?
@@ -63,8 +70,11 @@ package struct PushReport: Hashable, Sendable {
 
 /// Notifications counted since the cloud started.
 package struct NotificationCounts: Hashable, Sendable {
+    /// Subscriptions that matched.
     package var decided = 0
+    /// Notifications that devices or services took.
     package var sent = 0
+    /// Notifications that were not sent, by reason.
     package var dropped: [NotificationDropReason: Int] = [:]
     /// Attempts of push services that failed and are repeated, by service.
     package var postponed: [String: Int] = [:]
@@ -85,6 +95,7 @@ package final class NotificationMetrics: Sendable {
 
     init() {}
 
+    /// The counts since the cloud started.
     package var counts: NotificationCounts { state.withLock { $0.counts } }
 
     /// Reports every event to `listener` from now on, in place of an earlier listener.

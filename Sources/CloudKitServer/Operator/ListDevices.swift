@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct ListDevices: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// The devices and browsers that a person is signed in with.

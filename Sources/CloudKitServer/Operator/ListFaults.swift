@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct ListFaults: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Returns the faults that affect a container, those ordered for all containers included.

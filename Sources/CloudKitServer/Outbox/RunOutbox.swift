@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct RunOutbox: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Processes a part of the waiting work: cascades of default zones (B-REF-08), zones of keychains that were reset, and notifications for other partitions. To be

@@ -40,7 +40,7 @@ package struct QueryMarkerSeal: Sendable {
             let position = QueryPosition(decoding: Array(plain.dropFirst(1 + Int(padding))))
         else {
             throw RequestFailure(
-                .badRequest, "Invalid continuation marker", remedy: "Repeat the query of the marker, or begin anew.")
+                .badRequest, "Invalid continuation marker", remedy: "Repeat the query of the marker, or start again.")
         }
         return position
     }
@@ -48,6 +48,7 @@ package struct QueryMarkerSeal: Sendable {
 
 /// The fingerprint of a caller, a database, zones and a query to which a continuation marker belongs, in 32 bytes.
 package struct QueryFingerprint: Hashable, Sendable {
+    /// The 32 bytes.
     package let bytes: [UInt8]
 
     init(_ request: QueryRecordsRequest, in place: DatabasePlace) throws(RequestFailure) {

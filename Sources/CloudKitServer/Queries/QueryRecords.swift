@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct QueryRecords: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Finds the records of one type that satisfy a query, page by page.

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct LookupRecords: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Reads records by name.

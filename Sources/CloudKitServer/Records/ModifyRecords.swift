@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct ModifyRecords: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Saves and deletes records of one zone.

@@ -72,17 +72,21 @@ extension RequestFailure {
             remedy: "Encrypted fields are sealed on the user's devices; save them from an app there.")
     }
 
+    /// Encrypted fields without the record's protection.
     package static let unprotected = RequestFailure(
         .badRequest, "encrypted fields came without the record's protection",
         remedy: "Encrypted fields are sealed on the user's devices; save them from an app there.")
 
+    /// Keys beyond `Protection.keysBytesMax`.
     package static let protectionTooLarge = RequestFailure(
         .sizeLimitExceeded, "the keys of a record take more than \(Protection.keysBytesMax) bytes")
 
+    /// Encrypted fields of another epoch than the record's.
     package static let otherKeyEpoch = RequestFailure(
         .badRequest, "encrypted fields are sealed for another key epoch than the record's",
         remedy: "Seal all encrypted fields of a record under the key of one epoch, the zone's.")
 
+    /// Keys of the zone or record that have changed meanwhile.
     package static let staleKeyEpoch = RequestFailure(
         .staleKeyEpoch, "the keys of the zone or of the record have changed",
         remedy: "Fetch the zone and the record, seal all encrypted fields of the record again and save it.")

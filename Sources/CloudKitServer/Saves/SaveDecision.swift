@@ -9,7 +9,9 @@ package enum SaveDecision: Hashable, Sendable {
 
     /// The record that a zone holds under a name.
     package struct Held: Hashable, Sendable {
+        /// The change tag of the record.
         package var tag: ChangeTag
+        /// The type of the record.
         package var recordType: String
 
         package init(tag: ChangeTag, recordType: String) {

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct DeploySchema: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Copies record types, their fields and indexes from development to production, never data and never taking away

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct FinishIndexBuilds: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Completes what `setIndex`, or a save with new fields, was interrupted in. To be called when a cloud starts.

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct SetGrants: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Sets what roles may do with the records of a type in the public database (B-DB-07).

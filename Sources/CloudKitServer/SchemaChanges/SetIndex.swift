@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct SetIndex: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Sets which questions a field, or an attribute of records, can answer, and builds what is needed for that over the

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct AcceptShares: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     private var links: ShareLinks { ShareLinks(cloud) }

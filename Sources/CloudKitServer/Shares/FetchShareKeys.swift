@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct FetchShareKeys: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// The keys of a share as far as the caller may have them, newest epochs first, and for its hosts who waits for one.

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct LocateShareLink: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Returns the container and environment of a link, for any holder: the client resolves it there.

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct LookupParticipants: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Participants for shares, by address, number or user record name (B-PRT-05, B-ACC-05): also for addresses that no

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct StoreShareKeys: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Stores keys of a share's epoch, or begins the next one: compare and set (B-TM-05, B-TM-06). With the next one, one of

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct ListSubscriptions: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Every subscription of the caller in a database, in the order of their identifiers.

@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct LookupSubscriptions: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// The subscriptions asked for, each found or not on its own.

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct ModifySubscriptions: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Creates, replaces and deletes subscriptions of the caller; each operation succeeds or fails on its own.

@@ -4,6 +4,7 @@ import Crypto
 
 /// The position up to which a client has followed a feed; opaque to it (B-CHG-02).
 package struct SyncToken: Hashable, Sendable {
+    /// The feed that a token belongs to.
     package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
         /// A zone's feed, oldest change first.
         case zone
@@ -17,6 +18,7 @@ package struct SyncToken: Hashable, Sendable {
         var hasFloor: Bool { self == .zoneReversed || self == .member }
     }
 
+    /// The kind of the token.
     package var kind: Kind
     /// The zone's number, different in each incarnation (B-CHG-10); 0 for a database.
     package var zone: UInt32
@@ -37,6 +39,7 @@ package struct SyncToken: Hashable, Sendable {
         self.floor = floor
     }
 
+    /// Returns the token of a zone's feed at a version.
     package static func zone(_ number: UInt32, at version: UInt64) -> SyncToken {
         SyncToken(.zone, zone: number, version: version)
     }
@@ -61,6 +64,7 @@ package struct SyncTokenSeal: Sendable {
         self.epoch = epoch
     }
 
+    /// Returns the token as text, bound to a partition.
     package func seal(_ token: SyncToken, for partition: StoragePartition) -> String {
         var bytes = token.kind.magic
         bytes.append(shownEpoch, bytes: Self.epochBytes)

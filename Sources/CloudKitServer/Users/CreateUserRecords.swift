@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct CreateUserRecords: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Makes the records that stand for a user in a container's public and in the user's private database (B-USR-02),

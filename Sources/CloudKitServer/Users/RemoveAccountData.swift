@@ -3,8 +3,11 @@ import CloudKitRecordLayer
 
 /// The data that was removed with an account.
 package struct RemovedData: Hashable, Sendable {
+    /// The number of records.
     package var records = 0
+    /// The number of files.
     package var files = 0
+    /// The number of private databases.
     package var databases = 0
     /// Zones of others that the person has left.
     package var shares = 0
@@ -16,6 +19,7 @@ package struct RemovedData: Hashable, Sendable {
 package struct RemoveAccountData: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Removes what an account has in private databases, of all containers and environments, and leaves the shares of others.

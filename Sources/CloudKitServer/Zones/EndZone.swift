@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct EndZone: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Removes a zone with the app's data, as when the user does so in the settings (B-ZN-10): until a client deletes or

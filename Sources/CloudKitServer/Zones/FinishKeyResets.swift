@@ -12,6 +12,7 @@ struct KeyReset: BookRow, Codable, Hashable, Sendable {
 package struct FinishKeyResets: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Marks the zones of accounts whose keychain was reset: what lies in them can never be read again, and clients learn so

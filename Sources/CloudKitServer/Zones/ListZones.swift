@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct ListZones: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Every zone of a database: the default zone first, then the custom ones by name (B-ZN-13).

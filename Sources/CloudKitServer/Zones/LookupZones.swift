@@ -5,6 +5,7 @@ import CloudKitRecordLayer
 package struct LookupZones: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// The zones asked for, each found or not on its own.

@@ -6,6 +6,7 @@ import CloudKitSchema
 package struct ModifyZones: Sendable {
     private let cloud: Cloud
 
+    /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Creates and deletes zones, one after the other; each operation succeeds or fails on its own.

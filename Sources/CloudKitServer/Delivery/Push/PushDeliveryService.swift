@@ -32,12 +32,14 @@ package final class PushDeliveryService: NotificationTransport {
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
+    /// Schedules a visit of the partition if its user has an address.
     package func deliver(in partition: StoragePartition) async {
         guard cloud.pushIndex.contains(partition) else { return }
         agenda.withLock { $0.note(partition) }
         signal.yield()
     }
 
+    /// Visits scheduled partitions until the task is cancelled.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.restoreIndex() }

@@ -9,6 +9,7 @@ import CloudKitRecordLayer
 package struct ReferenceCheck: Sendable {
     /// A record that is to be saved.
     package struct Save: Hashable, Sendable {
+        /// The name of the record.
         package var name: String
         /// References that this save sets: their targets are looked at.
         package var set: [BackReference]
@@ -37,6 +38,7 @@ package struct ReferenceCheck: Sendable {
 
     package init() {}
 
+    /// The outcome of the check.
     package struct Verdict: Hashable, Sendable {
         /// By the position of the operation.
         package var refused: [Int: RequestFailure] = [:]

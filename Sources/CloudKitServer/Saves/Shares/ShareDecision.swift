@@ -3,6 +3,7 @@ import CloudKitRecordLayer
 
 /// The outcome of saving a share, decided before anything is written: its participants afterwards and the keys to store.
 package struct ShareDecision: Sendable {
+    /// The share as it will be stored.
     package private(set) var share: StoredShare
     /// Key bytes to be stored.
     package private(set) var keys: [ShareKeyName: StorageBytes] = [:]
