@@ -146,7 +146,7 @@ let package = Package(
         .target(
             name: "CloudKitTesting",
             dependencies: [
-                "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP",
+                "TextEncodings", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP",
                 "CloudKitModel", "CloudKitServer",
                 "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),

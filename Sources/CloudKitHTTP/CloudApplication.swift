@@ -37,13 +37,15 @@ package struct CloudApplication: Sendable {
         let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: memoryLifetime)
         self.authenticator = authenticator
         faults = cloud.faults
-        let courier = WebCourier(cloud: cloud, hold: configuration.courierHold) {
+        let courier = LongPollService(cloud: cloud, hold: configuration.courierHold) {
             try await authenticator.isCurrent(sessionID: $0)
         }
-        var couriers: [any Courier] = [courier]
+        var couriers: [any NotificationTransport] = [courier]
         if !pushServices.isEmpty {
             couriers.append(
-                PushCourier(cloud: cloud, services: pushServices) { try await authenticator.isCurrent(sessionID: $0) })
+                PushDeliveryService(cloud: cloud, services: pushServices) {
+                    try await authenticator.isCurrent(sessionID: $0)
+                })
         }
         delivery = NotificationService(cloud: cloud, couriers: couriers, metrics: metrics.notifications, logger: logger)
         let endpoints = CloudEndpoints(

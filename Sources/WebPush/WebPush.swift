@@ -32,7 +32,7 @@ package struct WebPush: PushService {
     ///   - key: The key that identifies this cloud.
     ///   - contact: The contact of this cloud's operator, `mailto:` or `https:`; Apple's service requires it.
     ///   - rules: The endpoints to which messages may be sent.
-    ///   - surroundings: The clock and the random numbers.
+    ///   - serverEnvironment: The clock and the random numbers.
     ///   - sender: The function that sends requests.
     package init(
         key: ApplicationServerKey, contact: String?, rules: WebPushEndpointRules, serverEnvironment: ServerEnvironment,

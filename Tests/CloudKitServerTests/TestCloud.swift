@@ -79,7 +79,7 @@ struct TestCloud: Sendable {
 
     @discardableResult
     func makeZone(_ name: String = "Z", of user: UserID = ada) async throws -> Zone {
-        let outcome = try await cloud.modifyZones(
+        let outcome = try await ModifyZones(cloud).run(
             [.create(ZoneID(zoneName: name))], in: Self.address(.private), by: Caller(user: user))[0]
         guard case .zone(let zone) = outcome else {
             throw RequestFailure(.internalError, "no zone: \(outcome)")
@@ -93,7 +93,7 @@ struct TestCloud: Sendable {
         in scope: DatabaseScope = .private, _ environment: CloudKitModel.Environment = .development,
         by caller: Caller = Caller(user: ada)
     ) async throws -> [RecordOutcome] {
-        try await cloud.modifyRecords(
+        try await ModifyRecords(cloud).run(
             ModifyRecordsRequest(operations: operations, zoneID: ZoneID(zoneName: zone), atomic: atomic),
             in: Self.address(scope, environment), by: caller)
     }
@@ -102,7 +102,7 @@ struct TestCloud: Sendable {
         _ names: [String], zone: String = "Z", desiredKeys: [String]? = nil, in scope: DatabaseScope = .private,
         by caller: Caller = Caller(user: ada)
     ) async throws -> [RecordOutcome] {
-        try await cloud.lookupRecords(
+        try await LookupRecords(cloud).run(
             LookupRecordsRequest(
                 records: names.map { .init(recordName: $0) }, zoneID: ZoneID(zoneName: zone), desiredKeys: desiredKeys),
             in: Self.address(scope), by: caller)
@@ -117,7 +117,7 @@ struct TestCloud: Sendable {
         _ zone: String = "Z", since token: String? = nil, limit: Int? = nil, reverse: Bool = false,
         keys: [String]? = nil, types: [String]? = nil, by caller: Caller = Caller(user: ada)
     ) async throws -> ZoneChangesPage {
-        let outcome = try await cloud.zoneChanges(
+        let outcome = try await FetchZoneChanges(cloud).run(
             [
                 ZoneChangesRequest(
                     zoneID: ZoneID(zoneName: zone), syncToken: token, resultsLimit: limit, desiredKeys: keys,
@@ -130,7 +130,7 @@ struct TestCloud: Sendable {
     }
 
     func databaseChanges(since token: String? = nil, limit: Int? = nil) async throws -> DatabaseChangesPage {
-        try await cloud.databaseChanges(
+        try await FetchDatabaseChanges(cloud).run(
             DatabaseChangesRequest(syncToken: token, resultsLimit: limit), in: Self.address(.private),
             by: Caller(user: Self.ada))
     }

@@ -219,7 +219,7 @@ import Testing
             _ = try await one.signUp(Self.password)
             let old = try one.secret
             try await cloud.keychains.reset(email: "ada@example.com")
-            try await cloud.cloud.finishKeyResets()
+            try await FinishKeyResets(cloud.cloud).run()
             #expect(await one.privateError()?.code == .accountTemporarilyUnavailable)
             guard case .made(let words) = try await one.enter(Self.password) else {
                 Issue.record("the keychain was not made")

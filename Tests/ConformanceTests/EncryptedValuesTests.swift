@@ -124,7 +124,7 @@ import Testing
             // What the server holds is neither of it.
             let address = DatabaseAddress(
                 container: ContainerID(cloud.container), environment: .development, scope: .private)
-            let stored = try await cloud.cloud.lookupRecords(
+            let stored = try await LookupRecords(cloud.cloud).run(
                 LookupRecordsRequest(records: [.init(recordName: "e1")], zoneID: zoneID.model), in: address,
                 by: Caller(user: try await a.requests().currentUser(), surface: .native))
             guard case .record(let held)? = stored.first else {
@@ -425,7 +425,7 @@ import Testing
             record.encryptedValues["one"] = 1
             try await a.save(record)
             let token = try await b.databaseChanges(since: nil).changeToken
-            try await cloud.cloud.resetKeys(
+            try await EndZone(cloud.cloud).resetKeys(
                 ofZone: zoneID.zoneName, of: try await a.requests().currentUser(), in: ContainerID(cloud.container),
                 .development)
 

@@ -11,42 +11,42 @@ struct ObservedCloud {
         _ request: ModifyRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RecordOutcome] {
         writers.add(caller, in: request.zoneID.owner)
-        return try await trail.answer(\.trace) { try await cloud.modifyRecords(request, in: address, by: caller) }
+        return try await trail.answer(\.trace) { try await ModifyRecords(cloud).run(request, in: address, by: caller) }
     }
 
     func lookupRecords(
         _ request: LookupRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RecordOutcome] {
-        try await trail.answer(\.trace) { try await cloud.lookupRecords(request, in: address, by: caller) }
+        try await trail.answer(\.trace) { try await LookupRecords(cloud).run(request, in: address, by: caller) }
     }
 
     func modifyZones(
         _ operations: [ZoneOperation], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ZoneOutcome] {
         writers.add(caller, in: operations.map(\.zoneID.owner))
-        return try await trail.answer(\.trace) { try await cloud.modifyZones(operations, in: address, by: caller) }
+        return try await trail.answer(\.trace) { try await ModifyZones(cloud).run(operations, in: address, by: caller) }
     }
 
     func lookupZones(
         _ ids: [ZoneID], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ZoneOutcome] {
-        try await trail.answer(\.trace) { try await cloud.lookupZones(ids, in: address, by: caller) }
+        try await trail.answer(\.trace) { try await LookupZones(cloud).run(ids, in: address, by: caller) }
     }
 
     func listZones(in address: DatabaseAddress, by caller: Caller) async throws -> [Zone] {
-        try await trail.answer(\.trace) { try await cloud.listZones(in: address, by: caller) }
+        try await trail.answer(\.trace) { try await ListZones(cloud).run(in: address, by: caller) }
     }
 
     func databaseChanges(
         _ request: DatabaseChangesRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> DatabaseChangesPage {
-        try await trail.answer(\.trace) { try await cloud.databaseChanges(request, in: address, by: caller) }
+        try await trail.answer(\.trace) { try await FetchDatabaseChanges(cloud).run(request, in: address, by: caller) }
     }
 
     func zoneChanges(
         _ requests: [ZoneChangesRequest], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ZoneChangesOutcome] {
-        try await trail.answer(\.trace) { try await cloud.zoneChanges(requests, in: address, by: caller) }
+        try await trail.answer(\.trace) { try await FetchZoneChanges(cloud).run(requests, in: address, by: caller) }
     }
 
     /// - Parameter owner: The owner of the share.
@@ -54,7 +54,7 @@ struct ObservedCloud {
         _ requests: [ShareInvitationRequest], of owner: UserID, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ShareInvitationOutcome] {
         writers.add(caller, in: owner)
-        return try await trail.answer(\.trace) { try await cloud.acceptShares(requests, in: address, by: caller) }
+        return try await trail.answer(\.trace) { try await AcceptShares(cloud).run(requests, in: address, by: caller) }
     }
 
     /// - Parameter owner: The owner of the share.
@@ -64,19 +64,21 @@ struct ObservedCloud {
         writers.add(caller, in: owner)
         return try await trail.answer(
             { $0.map(\.trace).description },
-            { try await cloud.requestAccess(requests, in: address, by: caller) })
+            { try await RequestShareAccess(cloud).run(requests, in: address, by: caller) })
     }
 
     func storeShareKeys(
         _ request: StoreShareKeysRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> ShareKeysAnswer {
         writers.add(caller, in: request.zoneID.owner)
-        return try await trail.answer(\.keys.trace) { try await cloud.storeShareKeys(request, in: address, by: caller) }
+        return try await trail.answer(\.keys.trace) {
+            try await StoreShareKeys(cloud).run(request, in: address, by: caller)
+        }
     }
 
     func queryRecords(
         _ request: QueryRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> QueryPage {
-        try await trail.answer(\.trace) { try await cloud.queryRecords(request, in: address, by: caller) }
+        try await trail.answer(\.trace) { try await QueryRecords(cloud).run(request, in: address, by: caller) }
     }
 }

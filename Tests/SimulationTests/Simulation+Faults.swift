@@ -55,25 +55,25 @@ extension Simulation {
         case 0 where isLive:
             note("  the operator purges \(place)")
             writers.addOperator(in: user)
-            try await world.cloud.purgeZone(place.zone, of: user, in: container, .development)
+            try await EndZone(world.cloud).purge(place.zone, of: user, in: container, .development)
             model[place].end(.purged)
         case 1 where isLive:
             note("  the keys of \(place) are lost")
             writers.addOperator(in: user)
-            try await world.cloud.resetKeys(ofZone: place.zone, of: user, in: container, .development)
+            try await EndZone(world.cloud).resetKeys(ofZone: place.zone, of: user, in: container, .development)
             model[place].end(.reset)
         case 2 where isLive:
             note("  tokens of \(place) expire")
             try await listen()
-            try await world.cloud.expireTokens(ofZone: place.zone, of: user, in: container, .development)
+            try await ExpireTokens(world.cloud).run(ofZone: place.zone, of: user, in: container, .development)
             // Feeds repeat earlier changes, which are not new.
             try await forgetNews()
         case 3:
             note("  tokens of \(SimulatedUsers.names[place.owner])'s database expire")
-            try await world.cloud.expireDatabaseTokens(of: user, in: container, .development)
+            try await ExpireTokens(world.cloud).run(ofDatabaseOf: user, in: container, .development)
         case 4, 5:
             note("  deleted zones of \(SimulatedUsers.names[place.owner]) are forgotten")
-            try await world.cloud.forgetDeletedZones(before: now, of: user, in: container, .development)
+            try await CompactFeeds(world.cloud).forgetDeletedZones(before: now, of: user, in: container, .development)
         case 6:
             note("  old deletions are forgotten everywhere")
             try await compact(before: now - Int64(roll(2)) * 3_600_000)
@@ -88,7 +88,7 @@ extension Simulation {
     /// Exhausts the quota of a zone's database and lets its owner try to save.
     private func takeRoom(of place: Place) async throws {
         note("  the quota is exhausted for \(SimulatedUsers.names[place.owner])")
-        _ = try await world.cloud.carryOut(
+        _ = try await RunFaultOrder(world.cloud).run(
             .fault(.quota, for: .user(people.users[place.owner]), seconds: nil, bytes: 1, tellsWait: false),
             in: SimulatedCloud.container, .development)
         withoutRoom.insert(place.owner)
@@ -137,7 +137,7 @@ extension Simulation {
 
     private func forgetDeletions(before cutoff: Int64, in place: Place) async throws {
         note("  deletions in \(place) are forgotten")
-        try await world.cloud.forgetDeletions(
+        try await CompactFeeds(world.cloud).forgetDeletions(
             before: cutoff, inZone: place.zone, of: people.users[place.owner], in: SimulatedCloud.container,
             .development)
         try await hearOnly()
@@ -147,7 +147,7 @@ extension Simulation {
     func giveRoom() async throws {
         if withoutRoom.isEmpty { return }
         note("  the quota is removed")
-        _ = try await world.cloud.carryOut(.removeAllFaults, in: SimulatedCloud.container, .development)
+        _ = try await RunFaultOrder(world.cloud).run(.removeAllFaults, in: SimulatedCloud.container, .development)
         withoutRoom = []
     }
 
@@ -157,8 +157,8 @@ extension Simulation {
 
     /// Runs the daily work of the cloud.
     private func compact(before cutoff: Int64) async throws {
-        for database in try await world.cloud.databasesToCompact(after: nil, limit: 1_000) {
-            _ = try await world.cloud.compactFeeds(of: database, before: cutoff)
+        for database in try await CompactFeeds(world.cloud).databases(after: nil, limit: 1_000) {
+            _ = try await CompactFeeds(world.cloud).run(of: database, before: cutoff)
         }
         try await hearOnly()
     }

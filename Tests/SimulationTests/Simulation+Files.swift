@@ -56,11 +56,11 @@ extension Simulation {
         let refusal = zoneRefusal(place, by: device.person) ?? fileRefusal("add", in: place, by: device.person)
         let answer = try await deliver("\(device.name) uploads \(text) for \(name) in \(place)") {
             try await Answer {
-                let ticket = try await world.cloud.assetUploadTickets(
+                let ticket = try await PermitAssetUploads(world.cloud).run(
                     AssetUploadRequest(
                         items: [.init(recordType: "Note", recordName: name, fieldName: "file")],
                         zoneID: zoneID(place, for: device)), in: address(place, for: device), by: device.caller)[0]
-                var reception = try await world.cloud.assetUpload(ticket.url).receiveWhole(announced: nil)
+                var reception = try await OpenAssetUpload(world.cloud).run(ticket.url).receiveWhole(announced: nil)
                 try await reception.receive(Array(text.utf8))
                 return try await reception.finish()
             }
@@ -83,7 +83,7 @@ extension Simulation {
 
     private func copy(_ name: String, in place: Place, for device: Device) async throws -> Answer<AssetValue> {
         try await Answer {
-            let outcome = try await world.cloud.rereferenceAssets(
+            let outcome = try await RereferenceAssets(world.cloud).run(
                 RereferenceAssetsRequest(
                     items: [.init(recordName: name, fieldName: "file")], zoneID: zoneID(place, for: device)),
                 in: address(place, for: device), by: device.caller)[0]
@@ -127,9 +127,9 @@ extension Simulation {
     /// Sweeps unreferenced files.
     func sweep() async throws {
         note("  files are swept")
-        _ = try await world.cloud.sweepDrafts()
+        _ = try await SweepAssets(world.cloud).runDrafts()
         for folder in Set(try await world.fileIDs().map(\.folder)).sorted() {
-            _ = try await world.cloud.sweepAssets(inFolder: folder)
+            _ = try await SweepAssets(world.cloud).run(inFolder: folder)
         }
     }
 
@@ -164,10 +164,10 @@ extension Simulation {
             let name = "the file of \(record.id.recordName) in \(place)"
             let bearer = AssetBearer(
                 container: SimulatedCloud.container, environment: .development, user: device.caller.user)
-            guard let token = world.cloud.downloadToken(for: asset, bearer: bearer) else {
+            guard let token = IssueDownloadToken(world.cloud).run(for: asset, bearer: bearer) else {
                 throw Violation("\(name) has no link")
             }
-            let file = try await world.cloud.assetDownload(token)
+            let file = try await OpenAssetDownload(world.cloud).run(token)
             let text = String(decoding: try await file.read(at: 0, count: 1_000), as: UTF8.self)
             try check(
                 text == model[place].items[record.id.recordName]?.fields["file"],

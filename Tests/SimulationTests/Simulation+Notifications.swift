@@ -53,12 +53,12 @@ extension Simulation {
         let user = people.users[person]
         for scope in [DatabaseScope.private, .shared] {
             let subscription = Subscription(id: scope.subscription, interest: .database(recordType: nil))
-            let outcome = try await world.cloud.modifySubscriptions(
+            let outcome = try await ModifySubscriptions(world.cloud).run(
                 [.create(subscription)], in: world.address(scope), by: Caller(user: user))[0]
             if case .failed(_, let failure) = outcome { throw failure }
         }
         for name in devices.filter({ $0.person == person }).map(\.name) + [Self.watcher(person)] {
-            let registration = try await world.cloud.createPushToken(
+            let registration = try await PushTokens(world.cloud).create(
                 clientID: name, service: "development", in: SimulatedCloud.container, .development,
                 by: Caller(user: user, deviceID: name, surface: .native))
             guard let path = registration.courierPath else { throw Violation("\(name) cannot listen") }
@@ -78,7 +78,7 @@ extension Simulation {
     /// Compares the notifications of every device since the last check with the feeds: each change is reported to all devices of
     /// the user except the one that made it, and nothing else is reported.
     func listen() async throws {
-        while try await world.cloud.runOutbox() {}
+        while try await RunOutbox(world.cloud).run() {}
         var changes: [Watch: Bool] = [:]
         for person in Set(listeners.map(\.person)).sorted() {
             for scope in [DatabaseScope.private, .shared] {
@@ -126,7 +126,7 @@ extension Simulation {
 
     /// Reads all notifications without checks: compacted feeds name zones again, without notifications.
     func hearOnly() async throws {
-        while try await world.cloud.runOutbox() {}
+        while try await RunOutbox(world.cloud).run() {}
         try await forgetNews()
         for position in listeners.indices { _ = try await notifiedSubscriptions(position) }
         writers.forget()
@@ -169,8 +169,8 @@ extension Simulation {
         return Set(second.payloads.map(Self.subscription))
     }
 
-    private func next(_ position: Int) async throws -> WebCourier.Delivery {
-        let courier = WebCourier(cloud: world.cloud, hold: .zero)
+    private func next(_ position: Int) async throws -> LongPollService.Delivery {
+        let courier = LongPollService(cloud: world.cloud, hold: .zero)
         let listener = listeners[position]
         let delivery = try await courier.next(listener.path, confirmed: listener.position, max: 100)
         let notified = delivery.payloads.map(Self.subscription)

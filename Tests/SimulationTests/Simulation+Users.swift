@@ -40,7 +40,7 @@ extension Simulation {
         writers.addOperator(in: people.users[person])
         try await people.resetKeychain(of: person, in: world)
         if roll(2) == 0 { try await restart() }
-        while try await world.cloud.runOutbox() {}
+        while try await RunOutbox(world.cloud).run() {}
         for place in SimulatedUsers.zones where place.owner == person { try await observeReset(of: place) }
         beginAnew(person)
         try await lookAtSuspects(in: shared.filter { $0.owner != person })

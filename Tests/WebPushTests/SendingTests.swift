@@ -127,7 +127,7 @@ import Testing
     @Test func `A request that never ends times out and is retried`() async throws {
         let rests = Mutex<[Duration]>([])
         var serverEnvironment = Self.serverEnvironment
-        serverEnvironment.rest = { rest in rests.withLock { $0.append(rest) } }
+        serverEnvironment.sleep = { rest in rests.withLock { $0.append(rest) } }
         let webPush = Self.webPush(in: serverEnvironment) { _ in
             try await Self.untilCancelled()
             throw CancellationError()

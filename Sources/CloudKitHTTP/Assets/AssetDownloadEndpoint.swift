@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The endpoint at the `downloadURL` of an asset (web-services.md §7). The URL is the permission, for some hours.
+/// The endpoint at the `downloadURL` of an asset (docs/web-services.md §7). The URL is the permission, for some hours.
 ///
 /// `GET` and `HEAD`; `Range` with one range, `If-Range`, `If-None-Match` with the `ETag`, which is the asset's
 /// `fileChecksum`. The file is sent as an attachment that no browser renders, sniffs or runs.
@@ -20,7 +20,7 @@ struct AssetDownloadEndpoint {
     private static let chunkBytes = 262_144
 
     func download(_ request: IncomingRequest) async throws -> EndpointResponse {
-        let file = try await cloud.assetDownload(String(request.endpoint?.parameter ?? ""))
+        let file = try await OpenAssetDownload(cloud).run(String(request.endpoint?.parameter ?? ""))
         let tag = "\"\(file.fileChecksum)\""
         var headers: HTTPFields = [
             .eTag: tag, .acceptRanges: "bytes", .contentType: "application/octet-stream",
@@ -48,7 +48,7 @@ struct AssetDownloadEndpoint {
 
     /// Returns a body that reads and writes in turns; the store waits while the client does not keep up.
     private func body(
-        _ range: Range<Int64>, of file: AssetDownload, on channel: any Channel
+        _ range: Range<Int64>, of file: AssetFileReader, on channel: any Channel
     ) -> EndpointResponse.FileBody {
         EndpointResponse.FileBody(byteCount: range.count) { [minimumRate, metrics] writer, sent in
             defer { metrics.assetBytesSent(sent.value) }

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The endpoint at the URLs that `assets/upload` returns (web-services.md §7). The URL is the permission: no token, no
+/// The endpoint at the URLs that `assets/upload` returns (docs/web-services.md §7). The URL is the permission: no token, no
 /// signature, any content type.
 ///
 /// - `POST` has the whole file as its body, within 15 minutes of the ticket. Answer 200:
@@ -31,7 +31,7 @@ struct AssetUploadEndpoint {
     private static let chunkBytes = 262_144
 
     func upload(_ request: IncomingRequest) async throws -> EndpointResponse {
-        let upload = try cloud.assetUpload(String(request.endpoint?.parameter ?? ""))
+        let upload = try OpenAssetUpload(cloud).run(String(request.endpoint?.parameter ?? ""))
         try await cloud.faults.check(upload.bearer)
         switch request.method {
         case .head:
@@ -60,7 +60,7 @@ struct AssetUploadEndpoint {
     }
 
     private func receiveWhole(
-        _ begun: AssetReception, from request: IncomingRequest
+        _ begun: AssetReceiver, from request: IncomingRequest
     ) async throws -> EndpointResponse {
         var reception = begun
         do {
@@ -73,7 +73,7 @@ struct AssetUploadEndpoint {
     }
 
     private func receivePiece(
-        _ begun: AssetReception, from request: IncomingRequest
+        _ begun: AssetReceiver, from request: IncomingRequest
     ) async throws -> EndpointResponse {
         var reception = begun
         do {
@@ -88,7 +88,7 @@ struct AssetUploadEndpoint {
         return Self.progressResponse(reception.held)
     }
 
-    private func finish(_ reception: inout AssetReception) async throws -> EndpointResponse {
+    private func finish(_ reception: inout AssetReceiver) async throws -> EndpointResponse {
         let asset = try await reception.finish()
         metrics.assetUploaded()
         return EndpointResponse(body: asset.wireUploadAnswer(), itemsOut: 1)
@@ -97,7 +97,7 @@ struct AssetUploadEndpoint {
     /// Passes the body on as it arrives; the client waits while the store does not keep up.
     ///
     /// - Throws: `badRequest` for a body that broke off; the bytes before have been passed on.
-    private func receive(_ reception: inout AssetReception, from request: IncomingRequest) async throws {
+    private func receive(_ reception: inout AssetReceiver, from request: IncomingRequest) async throws {
         let received = TransferredByteCount()
         let channel = request.channel
         async let _: Void = minimumRate.watch(received, on: channel)

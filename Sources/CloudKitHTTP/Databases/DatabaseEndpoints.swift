@@ -14,7 +14,7 @@ struct DatabaseEndpoints {
         let bearer = AssetBearer(
             container: call.database.container, environment: call.database.environment, user: user)
         style.downloadURL = { [cloud, base = call.baseURL] asset in
-            cloud.downloadToken(for: asset, bearer: bearer).map { AssetURL.download($0, base: base) }
+            IssueDownloadToken(cloud).run(for: asset, bearer: bearer).map { AssetURL.download($0, base: base) }
         }
         return style
     }
@@ -23,7 +23,7 @@ struct DatabaseEndpoints {
 
     func modifyRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ModifyRecordsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.modifyRecords(request, in: call.database, by: call.caller)
+        let outcomes = try await ModifyRecords(cloud).run(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, for: call)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -32,7 +32,7 @@ struct DatabaseEndpoints {
 
     func lookupRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try LookupRecordsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.lookupRecords(request, in: call.database, by: call.caller)
+        let outcomes = try await LookupRecords(cloud).run(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, for: call)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -41,7 +41,7 @@ struct DatabaseEndpoints {
 
     func queryRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try QueryRecordsRequest(wire: call.body, limits: call.limits)
-        let page = try await cloud.queryRecords(request, in: call.database, by: call.caller)
+        let page = try await QueryRecords(cloud).run(request, in: call.database, by: call.caller)
         let syncToken = try await syncToken(of: request.zoneID, for: call)
         return EndpointResponse(
             body: page.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -51,7 +51,7 @@ struct DatabaseEndpoints {
     /// Returns the token of a zone, for a request with `getCurrentSyncToken=true`; nil where a zone has none.
     private func syncToken(of zoneID: ZoneID?, for call: DatabaseCall) async throws -> String? {
         guard call.query.wantsSyncToken, let zoneID else { return nil }
-        let outcomes = try await cloud.lookupZones([zoneID], in: call.database, by: call.caller)
+        let outcomes = try await LookupZones(cloud).run([zoneID], in: call.database, by: call.caller)
         guard case .zone(let zone)? = outcomes.first else { return nil }
         return zone.syncToken
     }
@@ -60,7 +60,7 @@ struct DatabaseEndpoints {
 
     func uploadAssets(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try AssetUploadRequest(wire: call.body, limits: call.limits)
-        var tickets = try await cloud.assetUploadTickets(request, in: call.database, by: call.caller)
+        var tickets = try await PermitAssetUploads(cloud).run(request, in: call.database, by: call.caller)
         for index in tickets.indices {
             tickets[index].url = AssetURL.upload(tickets[index].url, base: call.baseURL)
         }
@@ -69,7 +69,7 @@ struct DatabaseEndpoints {
 
     func rereferenceAssets(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try RereferenceAssetsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.rereferenceAssets(request, in: call.database, by: call.caller)
+        let outcomes = try await RereferenceAssets(cloud).run(request, in: call.database, by: call.caller)
         let failed = outcomes.count { if case .failed = $0 { true } else { false } }
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: request.items.count, itemsOut: outcomes.count,
@@ -79,13 +79,13 @@ struct DatabaseEndpoints {
     // MARK: Zones
 
     func listZones(_ call: DatabaseCall) async throws -> EndpointResponse {
-        let zones = try await cloud.listZones(in: call.database, by: call.caller)
+        let zones = try await ListZones(cloud).run(in: call.database, by: call.caller)
         return EndpointResponse(body: zones.map { .zone($0) }.wireAnswer(style: style(call)), itemsOut: zones.count)
     }
 
     func lookupZones(_ call: DatabaseCall) async throws -> EndpointResponse {
         let zones = try [ZoneID](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.lookupZones(zones, in: call.database, by: call.caller)
+        let outcomes = try await LookupZones(cloud).run(zones, in: call.database, by: call.caller)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: zones.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -93,7 +93,7 @@ struct DatabaseEndpoints {
 
     func modifyZones(_ call: DatabaseCall) async throws -> EndpointResponse {
         let operations = try [ZoneOperation](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.modifyZones(operations, in: call.database, by: call.caller)
+        let outcomes = try await ModifyZones(cloud).run(operations, in: call.database, by: call.caller)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -103,16 +103,16 @@ struct DatabaseEndpoints {
 
     func zoneChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ZoneChangesRequest](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.zoneChanges(requests, in: call.database, by: call.caller)
+        let outcomes = try await FetchZoneChanges(cloud).run(requests, in: call.database, by: call.caller)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
     }
 
-    /// Returns the older form of one zone's feed: here a bad zone or token fails the whole request (web-services.md §8.5).
+    /// Returns the older form of one zone's feed: here a bad zone or token fails the whole request (docs/web-services.md §8.5).
     func recordChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ZoneChangesRequest(legacyWire: call.body, limits: call.limits)
-        switch try await cloud.zoneChanges([request], in: call.database, by: call.caller).first {
+        switch try await FetchZoneChanges(cloud).run([request], in: call.database, by: call.caller).first {
         case .page(let page)?:
             return EndpointResponse(
                 body: page.legacyWireAnswer(style: style(call), answering: request), itemsIn: 1,
@@ -124,14 +124,14 @@ struct DatabaseEndpoints {
 
     func databaseChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try DatabaseChangesRequest(wire: call.body, limits: call.limits)
-        let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
+        let page = try await FetchDatabaseChanges(cloud).run(request, in: call.database, by: call.caller)
         return EndpointResponse(body: page.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
 
     /// Returns the older form of a database's feed.
     func zoneListChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try DatabaseChangesRequest(legacyWire: call.body, limits: call.limits)
-        let page = try await cloud.databaseChanges(request, in: call.database, by: call.caller)
+        let page = try await FetchDatabaseChanges(cloud).run(request, in: call.database, by: call.caller)
         return EndpointResponse(
             body: page.legacyWireAnswer(style: style(call)), itemsIn: 1, itemsOut: page.events.count)
     }
@@ -139,14 +139,14 @@ struct DatabaseEndpoints {
     // MARK: Subscriptions
 
     func listSubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
-        let found = try await cloud.listSubscriptions(in: call.database, by: call.caller)
+        let found = try await ListSubscriptions(cloud).run(in: call.database, by: call.caller)
         return EndpointResponse(
             body: found.map { .subscription($0) }.wireAnswer(style: style(call)), itemsOut: found.count)
     }
 
     func lookupSubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let ids = try SubscriptionLookup.ids(wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.lookupSubscriptions(ids, in: call.database, by: call.caller)
+        let outcomes = try await LookupSubscriptions(cloud).run(ids, in: call.database, by: call.caller)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: ids.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -154,7 +154,7 @@ struct DatabaseEndpoints {
 
     func modifySubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let operations = try [SubscriptionOperation](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.modifySubscriptions(operations, in: call.database, by: call.caller)
+        let outcomes = try await ModifySubscriptions(cloud).run(operations, in: call.database, by: call.caller)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)

@@ -7,14 +7,14 @@ final class NotificationCounters: Sendable {
     private let factory: any MetricsFactory
     private let decided: Counter
     private let sent: Counter
-    private let dropped: [NoticeDrop: Counter]
+    private let dropped: [NotificationDropReason: Counter]
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
         decided = Counter(label: "welkin_notifications_decided_total", factory: factory)
         sent = Counter(label: "welkin_notifications_sent_total", factory: factory)
-        var counters: [NoticeDrop: Counter] = [:]
-        for reason in NoticeDrop.allCases {
+        var counters: [NotificationDropReason: Counter] = [:]
+        for reason in NotificationDropReason.allCases {
             counters[reason] = Counter(
                 label: "welkin_notifications_dropped_total", dimensions: [("reason", reason.rawValue)],
                 factory: factory)
@@ -23,7 +23,7 @@ final class NotificationCounters: Sendable {
     }
 
     /// Counts what became of notifications.
-    func record(_ event: NoticeEvent) {
+    func record(_ event: NotificationEvent) {
         switch event {
         case .decided(let report):
             decided.increment(by: report.decided)
@@ -39,7 +39,7 @@ final class NotificationCounters: Sendable {
         }
     }
 
-    private func drop(_ counts: [NoticeDrop: Int]) {
+    private func drop(_ counts: [NotificationDropReason: Int]) {
         for (reason, count) in counts { dropped[reason]?.increment(by: count) }
     }
 

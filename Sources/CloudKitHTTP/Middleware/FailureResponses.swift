@@ -2,7 +2,7 @@ import CloudKitModel
 import HTTPTypes
 import Logging
 
-/// Turns every error into an error object (web-services.md §5.1).
+/// Turns every error into an error object (docs/web-services.md §5.1).
 struct FailureResponses: RequestMiddleware {
     var logger: Logger
 

@@ -1,7 +1,7 @@
 import CloudKitAccounts
 import CloudKitServer
 
-/// Admits users of apps, apps without a user, and server keys (web-services.md §2).
+/// Admits users of apps, apps without a user, and server keys (docs/web-services.md §2).
 struct UserAdmission: RequestMiddleware {
     var authenticator: Authenticator
 

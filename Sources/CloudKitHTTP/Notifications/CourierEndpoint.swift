@@ -3,12 +3,12 @@ import CloudKitServer
 import CloudKitWire
 import ServiceLifecycle
 
-/// The long poll for notifications (web-services.md §12.2).
+/// The long poll for notifications (docs/web-services.md §12.2).
 ///
 /// A web client gets one payload a response, and an empty body when its time is over. Our own SDK gets all that wait,
 /// `{"notifications": […], "position": "…"}`, and confirms them with `confirmed=POSITION` in the next request's query.
 struct CourierEndpoint {
-    var courier: WebCourier
+    var courier: LongPollService
 
     /// The beginning of the path in a courier's URL.
     static let pathPrefix = "/courier/"

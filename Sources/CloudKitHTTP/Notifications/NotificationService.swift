@@ -9,10 +9,10 @@ struct NotificationService: Service {
     private let delivery: NotificationDelivery
     private let logger: Logger
 
-    init(cloud: Cloud, couriers: [any Courier], metrics: NotificationCounters, logger: Logger) {
+    init(cloud: Cloud, couriers: [any NotificationTransport], metrics: NotificationCounters, logger: Logger) {
         delivery = NotificationDelivery(cloud: cloud, couriers: couriers)
         self.logger = logger
-        cloud.noticeBoard.listen { event in
+        cloud.notificationMetrics.listen { event in
             metrics.record(event)
             logger.info("notifications", metadata: event.metadata)
         }
@@ -29,7 +29,7 @@ struct NotificationService: Service {
     }
 }
 
-extension NoticeEvent {
+extension NotificationEvent {
     /// Counts and reasons; never the content of a notification.
     fileprivate var metadata: Logger.Metadata {
         switch self {
@@ -41,7 +41,9 @@ extension NoticeEvent {
         case .carried(let address, let count, let dropped):
             var metadata = Self.place(address)
             metadata["carried"] = .stringConvertible(count)
-            if dropped > 0 { metadata["dropped.\(NoticeDrop.noOtherDevice.rawValue)"] = .stringConvertible(dropped) }
+            if dropped > 0 {
+                metadata["dropped.\(NotificationDropReason.noOtherDevice.rawValue)"] = .stringConvertible(dropped)
+            }
             return metadata
         case .sent(let container, let environment, let count):
             return [

@@ -3,7 +3,7 @@ import CloudKitServer
 import CloudKitWire
 import Foundation
 
-/// The endpoints for push tokens (web-services.md §12.1) and for push services of others (docs/web-push.md).
+/// The endpoints for push tokens (docs/web-services.md §12.1) and for push services of others (docs/web-push.md).
 ///
 /// - `tokens/services` → `{"services": [{"service": "webPush", "applicationServerKey": "…"}]}`: the services that are switched on.
 /// - `tokens/create`, `tokens/register` with `"push": {"service": …, "subscription": {…}, "silent": false}`: the service sends the
@@ -17,7 +17,7 @@ struct PushTokenEndpoints {
         let call = try PushTokenCall(request)
         let body = try PushTokenRequest(wireBody: call.body)
         let service = body.service ?? call.place.environment.rawValue
-        let registration = try await cloud.createPushToken(
+        let registration = try await PushTokens(cloud).create(
             clientID: body.clientID, service: service, in: call.place.container, call.place.environment,
             by: call.caller, sessionID: call.sessionID, push: try order(body.push))
         return try response(registration, service: service, to: call)
@@ -27,7 +27,7 @@ struct PushTokenEndpoints {
         let call = try PushTokenCall(request)
         let body = try PushTokenRequest(wireBody: call.body)
         let service = body.service ?? call.place.environment.rawValue
-        let registration = try await cloud.registerPushToken(
+        let registration = try await PushTokens(cloud).register(
             try token(of: body), clientID: body.clientID, service: service, in: call.place.container,
             call.place.environment, by: call.caller, sessionID: call.sessionID, push: try order(body.push))
         return try response(registration, service: service, to: call)
@@ -36,7 +36,7 @@ struct PushTokenEndpoints {
     func delete(_ request: IncomingRequest) async throws -> EndpointResponse {
         let call = try PushTokenCall(request)
         let token = try token(of: try PushTokenRequest(wireBody: call.body))
-        try await cloud.removePushToken(token, in: call.place.container, call.place.environment, by: call.caller)
+        try await PushTokens(cloud).remove(token, in: call.place.container, call.place.environment, by: call.caller)
         return EndpointResponse(body: Array("{}".utf8), itemsIn: 1)
     }
 

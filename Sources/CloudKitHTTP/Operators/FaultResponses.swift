@@ -37,7 +37,7 @@ struct FaultReceiptBody: Encodable {
     var deviceID: String?
     var userRecordName: String?
 
-    init(_ receipt: FaultReceipt) {
+    init(_ receipt: FaultOutcome) {
         fault = receipt.fault.map { FaultItem($0) }
         removed = receipt.removed
         forgotten = receipt.forgotten

@@ -10,13 +10,13 @@ struct OperatorEndpoints {
     var logger: Logger
 
     func listFaults(_ request: IncomingRequest) async throws -> EndpointResponse {
-        let faults = try await cloud.orderedFaults(in: try request.place.container)
+        let faults = try await ListFaults(cloud).run(in: try request.place.container)
         return try .json(FaultListBody(faults: faults.map { FaultItem($0) }))
     }
 
     func listDevices(_ request: IncomingRequest) async throws -> EndpointResponse {
         let person = try FaultOrderBody(request.body, allowing: []).requiredPerson()
-        let (account, sessions) = try await cloud.devices(of: person, in: try request.place.container)
+        let (account, sessions) = try await ListDevices(cloud).run(of: person, in: try request.place.container)
         return try .json(DeviceListBody(devices: sessions.map { SessionLine($0, of: account) }))
     }
 
@@ -32,7 +32,7 @@ struct OperatorEndpoints {
             "container": .string(place.container.name), "environment": .string(place.environment.rawValue),
         ]
         do {
-            let receipt = try await cloud.carryOut(order, in: place.container, place.environment)
+            let receipt = try await RunFaultOrder(cloud).run(order, in: place.container, place.environment)
             if let account = receipt.account { authenticator.forget(account: account) }
             metadata["user"] = receipt.user.map { .string($0.recordName) }
             metadata["fault"] = receipt.fault.map { .string($0.id) }

@@ -22,7 +22,7 @@ enum Pages {
     /// Describes this cloud and its paths.
     static func landing() -> EndpointResponse { html(landingPage.filled()) }
 
-    /// Signs a browser in (web-services.md §2.3).
+    /// Signs a browser in (docs/web-services.md §2.3).
     ///
     /// - Parameter signUpQuery: The query of the sign-up page; nil when sign-up is closed.
     static func signIn(_ app: App, signUpQuery: String?) -> EndpointResponse {

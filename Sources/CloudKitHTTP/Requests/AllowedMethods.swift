@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The methods that an endpoint takes besides OPTIONS (web-services.md §1.2).
+/// The methods that an endpoint takes besides OPTIONS (docs/web-services.md §1.2).
 enum AllowedMethods: Hashable, Sendable {
     case post, getOrPost, get, upload
 

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The rules for browsers about pages of other origins (web-services.md §1.2).
+/// The rules for browsers about pages of other origins (docs/web-services.md §1.2).
 struct CrossOrigin {
     /// The origin of the page that sends the request; nil for anything but a page of another origin.
     var origin: String?

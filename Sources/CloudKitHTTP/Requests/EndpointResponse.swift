@@ -54,7 +54,7 @@ extension EndpointResponse {
         EndpointResponse(body: try SmallJSON.encode(body), itemsOut: itemsOut)
     }
 
-    /// The error object of a request that failed as a whole (web-services.md §5.1).
+    /// The error object of a request that failed as a whole (docs/web-services.md §5.1).
     init(failure: RequestFailure, of request: IncomingRequest) {
         self.init(
             status: HTTPResponse.Status(code: failure.code.httpStatus),

@@ -1,7 +1,7 @@
 import CloudKitAccounts
 import TextEncodings
 
-/// The known keys of a query string; others are ignored (web-services.md §1.2).
+/// The known keys of a query string; others are ignored (docs/web-services.md §1.2).
 struct RequestQuery: Hashable {
     var apiToken: String?
     var webAuthToken: String?

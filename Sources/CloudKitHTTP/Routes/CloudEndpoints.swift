@@ -19,7 +19,7 @@ struct CloudEndpoints: Sendable {
 
     /// - Parameter rounds: The fewest rounds of a new password's derivation.
     init(
-        cloud: Cloud, authenticator: Authenticator, courier: WebCourier,
+        cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, pushServices: [any PushService], metrics: RequestMetrics,
         logger: Logger
     ) {

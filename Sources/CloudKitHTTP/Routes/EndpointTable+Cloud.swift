@@ -134,7 +134,7 @@ extension EndpointTable {
             .assetUpload, at: AssetURL.uploadPrefix, methods: .upload, readsBody: true,
             parameter: { $0.utf8.contains(UInt8(ascii: "/")) ? nil : $0 }, handler: endpoints.uploads.upload)
         // A download's token is followed by a file name of the client's choice, or by `${f}`, percent-encoded or not
-        // (web-services.md §7).
+        // (docs/web-services.md §7).
         addPrefix(
             .assetDownload, at: AssetURL.downloadPrefix, readsBody: true,
             parameter: { Substring($0.utf8.prefix { $0 != UInt8(ascii: "/") }) },

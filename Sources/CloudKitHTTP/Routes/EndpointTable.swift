@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import TextEncodings
 
-/// The endpoints of a cloud by their paths (web-services.md §1): a name, the methods it takes, and the handler.
+/// The endpoints of a cloud by their paths (docs/web-services.md §1): a name, the methods it takes, and the handler.
 struct EndpointTable: Sendable {
     /// An endpoint and its handler.
     struct Route: Sendable {

@@ -6,13 +6,13 @@ import CloudKitWire
 extension DatabaseEndpoints {
     func resolveShares(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.resolveShares(requests, in: call.database, by: call.caller)
+        let outcomes = try await ResolveShares(cloud).run(requests, in: call.database, by: call.caller)
         return response(outcomes, to: requests, of: call)
     }
 
     func acceptShares(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        let outcomes = try await cloud.acceptShares(requests, in: call.database, by: call.caller)
+        let outcomes = try await AcceptShares(cloud).run(requests, in: call.database, by: call.caller)
         return response(outcomes, to: requests, of: call)
     }
 
@@ -27,7 +27,7 @@ extension DatabaseEndpoints {
 
     func requestAccess(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        let failures = try await cloud.requestAccess(requests, in: call.database, by: call.caller)
+        let failures = try await RequestShareAccess(cloud).run(requests, in: call.database, by: call.caller)
         return EndpointResponse(
             body: failures.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
             itemsOut: failures.count, itemsFailed: failures.count { $0 != nil })
@@ -35,14 +35,14 @@ extension DatabaseEndpoints {
 
     func lookupShareKeys(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ShareKeysRequest(wire: call.body, limits: call.limits)
-        let answer = try await cloud.shareKeys(request, in: call.database, by: call.caller)
+        let answer = try await FetchShareKeys(cloud).run(request, in: call.database, by: call.caller)
         return EndpointResponse(
             body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
 
     func storeShareKeys(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try StoreShareKeysRequest(wire: call.body, limits: call.limits)
-        let answer = try await cloud.storeShareKeys(request, in: call.database, by: call.caller)
+        let answer = try await StoreShareKeys(cloud).run(request, in: call.database, by: call.caller)
         return EndpointResponse(
             body: answer.wireAnswer(style: style(call)), itemsIn: 1, itemsOut: answer.keys.epochs.count)
     }
@@ -50,7 +50,7 @@ extension DatabaseEndpoints {
     func lookupParticipants(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try LookupParticipantsRequest(wire: call.body, limits: call.limits)
         let infos = request.lookupInfos
-        let participants = try await cloud.lookupParticipants(infos, in: call.database, by: call.caller)
+        let participants = try await LookupParticipants(cloud).run(infos, in: call.database, by: call.caller)
         return EndpointResponse(
             body: participants.wireAnswer(style: style(call)), itemsIn: infos.count,
             itemsOut: participants.count)

@@ -9,7 +9,7 @@ struct SharePageEndpoint {
 
     func show(_ request: IncomingRequest) async throws -> EndpointResponse {
         let guid = String(request.endpoint?.parameter ?? "")
-        guard let (container, environment) = try await cloud.sharePlace(ofLink: guid) else {
+        guard let (container, environment) = try await LocateShareLink(cloud).run(guid) else {
             if request.wantsJSON { throw RequestFailure.noSuchShare }
             return Pages.shareNotFound()
         }
@@ -21,7 +21,7 @@ struct SharePageEndpoint {
         let address = DatabaseAddress(container: container, environment: environment, scope: .public)
         let link = ShareInvitationRequest(shortGUID: guid)
         // Without a user only a public share is resolved.
-        let outcome = try? await cloud.resolveShares([link], in: address, by: .anonymous).first
+        let outcome = try? await ResolveShares(cloud).run([link], in: address, by: .anonymous).first
         guard case .invitation(let invitation)? = outcome else {
             return Pages.share(container: container, title: nil, owner: nil, thumbnail: nil)
         }

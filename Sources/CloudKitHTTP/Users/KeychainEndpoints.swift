@@ -53,7 +53,7 @@ struct KeychainEndpoints {
                 address: call.address)
         }
         // The reset stands; zones that are not marked now are marked later by the cloud's outbox, and no device uses them before.
-        try? await cloud.finishKeyResets()
+        try? await FinishKeyResets(cloud).run()
         return try .json(["generation": generation])
     }
 

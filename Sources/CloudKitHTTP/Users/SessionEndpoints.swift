@@ -52,7 +52,7 @@ struct SessionEndpoints {
             throw RequestFailure(
                 .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
         }
-        try await cloud.enterUser(grant.user, in: call.place.container, call.place.environment)
+        try await CreateUserRecords(cloud).run(grant.user, in: call.place.container, call.place.environment)
         return SessionBody(
             ckWebAuthToken: grant.webAuthToken, userRecordName: grant.user.recordName, deviceID: grant.deviceID,
             deviceSecret: grant.deviceSecret.map { Data($0) }, expires: grant.expires,

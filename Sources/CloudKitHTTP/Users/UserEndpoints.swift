@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitWire
 
-/// The endpoints that identify users (web-services.md §11).
+/// The endpoints that identify users (docs/web-services.md §11).
 struct UserEndpoints {
     func caller(_ call: DatabaseCall) throws -> EndpointResponse {
         EndpointResponse(body: UserIdentity(user: try call.user()).wireAnswer(), itemsOut: 1)

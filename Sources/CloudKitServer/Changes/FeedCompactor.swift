@@ -6,12 +6,12 @@ package struct FeedCompactor: Sendable {
     private let cloud: Cloud
     private let kept: Int64
 
-    /// Before the first run: a cloud that has just started has better things to do.
+    /// The pause before the first run, which spares a cloud that has just started.
     package static let firstPause = Duration.seconds(600)
     /// From the end of one run to the next.
     package static let pause = Duration.seconds(86_400)
     /// Between two databases, so that requests do not notice.
-    package static let breath = Duration.milliseconds(20)
+    package static let pauseBetweenDatabases = Duration.milliseconds(20)
 
     /// - Parameters:
     ///   - kept: Milliseconds for which deletions are kept: a device that was away no longer goes on where it was.
@@ -23,8 +23,8 @@ package struct FeedCompactor: Sendable {
     /// Works until waiting throws.
     ///
     /// - Parameters:
-    ///   - done: Told of each run, with what it forgot.
-    ///   - failed: Told of what the store throws; the run goes on with the next database.
+    ///   - done: Receives the result of each run.
+    ///   - failed: Receives errors of the store; the run continues with the next database.
     package func run(
         done: @Sendable (FeedCompaction) -> Void, failed: @Sendable (any Error) -> Void
     ) async {
@@ -46,18 +46,18 @@ package struct FeedCompactor: Sendable {
         while true {
             let databases: [StoragePartition]
             do {
-                databases = try await cloud.databasesToCompact(after: last, limit: Self.databasesAtOnce)
+                databases = try await CompactFeeds(cloud).databases(after: last, limit: Self.databasesAtOnce)
             } catch {
                 failed(error)
                 return total
             }
             for database in databases {
                 do {
-                    total.add(try await cloud.compactFeeds(of: database, before: cutoff))
+                    total.add(try await CompactFeeds(cloud).run(of: database, before: cutoff))
                 } catch {
                     failed(error)
                 }
-                try await rest(Self.breath)
+                try await rest(Self.pauseBetweenDatabases)
             }
             if databases.count < Self.databasesAtOnce { return total }
             last = databases.last

@@ -10,30 +10,32 @@ struct FeedPage: Sendable {
     private(set) var last: UInt64?
     private(set) var isFull = false
     private var bytes = 0
-    private var passedOver = 0
+    private var skippedEntries = 0
 
     /// At most so many entries.
     let resultsMax: Int
     let bytesMax: Int
-    let passedOverMax: Int
+    let skippedEntriesMax: Int
     /// Deletions up to here are passed over (B-CHG-08).
     let silentDeletions: UInt64
-    /// nil: every type; deletions of any type are always told (docs/web-services.md §8.3).
+    /// nil: every type; deletions of any type are always reported (docs/web-services.md §8.3).
     let recordTypes: Set<String>?
 
     init(
-        resultsMax: Int, bytesMax: Int, passedOverMax: Int, silentDeletions: UInt64, recordTypes: Set<String>?
+        resultsMax: Int, bytesMax: Int, skippedEntriesMax: Int, silentDeletions: UInt64, recordTypes: Set<String>?
     ) {
         self.resultsMax = resultsMax
         self.bytesMax = bytesMax
-        self.passedOverMax = passedOverMax
+        self.skippedEntriesMax = skippedEntriesMax
         self.silentDeletions = silentDeletions
         self.recordTypes = recordTypes
     }
 
     /// Looks at the next entry; false when the page is full without it.
     mutating func take(_ entry: FeedEntry) -> Bool {
-        if picked.count >= resultsMax || passedOver >= passedOverMax || (bytes > 0 && bytes + entry.size > bytesMax) {
+        if picked.count >= resultsMax || skippedEntries >= skippedEntriesMax
+            || (bytes > 0 && bytes + entry.size > bytesMax)
+        {
             isFull = true
             return false
         }
@@ -42,7 +44,7 @@ struct FeedPage: Sendable {
             picked.append(entry)
             bytes += entry.isTombstone ? 64 : entry.size
         } else {
-            passedOver += 1
+            skippedEntries += 1
         }
         return true
     }

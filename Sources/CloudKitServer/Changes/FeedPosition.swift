@@ -1,13 +1,13 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// Where in a zone's feed a request goes on, decided from its token and the zone's header.
+/// The position in a zone's feed at which a request continues, decided from its token and the zone's header.
 package enum FeedPosition: Hashable, Sendable {
     /// Oldest change first, after `version`; deletions up to `baseline` are passed over.
     case forward(after: UInt64, baseline: UInt64)
     /// Newest change first, before `version` and after `floor`; then forward from `top`.
     case backward(before: UInt64, floor: UInt64, top: UInt64)
-    /// Nothing to tell, whatever there is (docs/web-services.md §8.3).
+    /// Nothing is reported (docs/web-services.md §8.3).
     case caughtUp
     case refuse(RequestFailure)
 
@@ -38,7 +38,7 @@ package enum FeedPosition: Hashable, Sendable {
         }
     }
 
-    /// Whether nothing is missing between the token and the zone: not another incarnation, not ahead of the data, not
+    /// Returns whether nothing is missing between the token and the zone: not another incarnation, not ahead of the data, not
     /// before deletions that were forgotten.
     private static func isCurrent(_ token: SyncToken, _ zone: ZoneHeader) -> Bool {
         guard token.kind == .zone || token.kind == .zoneReversed, token.zone == zone.number else { return false }

@@ -5,22 +5,22 @@ import CloudKitRecordLayer
 /// (B-SHF-03 to B-SHF-06).
 ///
 /// Accepting a share has a version of its own; all that the share held then stands at that one place of the merged feed,
-/// and so does all that was lost with a seat. A token therefore says how far it went within such a place as well. What is
+/// and so does all that was lost with a share. A token therefore says how far it went within such a place as well. What is
 /// read is what is returned, whatever else the zone holds.
 struct MemberFeed {
     private let request: ZoneChangesRequest
     private let place: DatabasePlace
     private let tokens: SyncTokenSeal
-    private let reach: ShareReach
+    private let access: CallerAccess
     private let member: ShareMember
-    /// The newest version of the owner's database: everything up to it is told when a page is not full.
+    /// The newest version of the owner's database: everything up to it is reported when a page is not full.
     private let newest: UInt64
     private var position: Position
     private let baseline: UInt64
     private let isCaughtUp: Bool
     private var page: FeedPage
 
-    /// How far the feed was read: everything before `version`, and of what stands at it everything up to `within`.
+    /// The position up to which the feed was read: everything before `version`, and of the entries at it those up to `within`.
     private struct Position {
         var version: UInt64
         /// 0: all that stands at `version`.
@@ -29,9 +29,9 @@ struct MemberFeed {
 
     /// A place of the feed at which many records stand.
     private enum Block {
-        /// What the share of a seat held when it was accepted.
+        /// The records of a share when it was accepted.
         case joined(ShareMember.Seat)
-        /// What was lost with a seat.
+        /// The records that were lost with a share.
         case lost(UInt64)
 
         var version: UInt64 {
@@ -42,7 +42,7 @@ struct MemberFeed {
         }
     }
 
-    /// - Throws: `zoneNotFound` for somebody who is no member; `changeTokenExpired` for a token of an earlier stay
+    /// - Throws: `zoneNotFound` for a non-member; `changeTokenExpired` for a token of an earlier stay
     ///   (B-CHG-09, B-CHG-10); `badRequest` for a token of another kind, or a reversed feed.
     init(
         _ request: ZoneChangesRequest, in place: DatabasePlace, tokens: SyncTokenSeal, limits: Limits, bytesLeft: Int,
@@ -50,8 +50,8 @@ struct MemberFeed {
     ) async throws {
         let name = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         let headers = try await view.headers(zoneNamed: name)
-        reach = try await ShareReach(headers.zone, in: place, view)
-        guard let member = reach.member else { throw RequestFailure.zoneNotFound }
+        access = try await CallerAccess(headers.zone, in: place, view)
+        guard let member = access.member else { throw RequestFailure.zoneNotFound }
         self.member = member
         self.request = request
         self.place = place
@@ -64,7 +64,7 @@ struct MemberFeed {
         isCaughtUp = request.syncToken == ""
         if let text = request.syncToken, !text.isEmpty {
             let token = try tokens.open(text, for: place.tokenPartition, kinds: [.member])
-            guard Self.isCurrent(token, reach.zone, member, newest: newest) else { throw RequestFailure.tokenExpired }
+            guard Self.isCurrent(token, access.zone, member, newest: newest) else { throw RequestFailure.tokenExpired }
             position = Position(version: token.version, within: token.floor)
             baseline = token.baseline
         } else {
@@ -75,7 +75,7 @@ struct MemberFeed {
         let wanted = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
         page = FeedPage(
             resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
-            passedOverMax: limits.passedOverMax, silentDeletions: baseline,
+            skippedEntriesMax: limits.skippedEntriesMax, silentDeletions: baseline,
             recordTypes: request.desiredRecordTypes.map(Set.init))
     }
 
@@ -100,19 +100,19 @@ struct MemberFeed {
         }
         let entries = try await settled(page.picked, view)
         let token = SyncToken(
-            .member, zone: reach.zone.number, version: position.version, baseline: baseline, floor: position.within)
+            .member, zone: access.zone.number, version: position.version, baseline: baseline, floor: position.within)
         return ZoneChangesPage(
-            zoneID: place.zoneID(reach.zone.name),
-            events: try await view.events(entries, of: reach.zone, in: place, desiredKeys: request.desiredKeys),
+            zoneID: place.zoneID(access.zone.name),
+            events: try await view.events(entries, of: access.zone, in: place, desiredKeys: request.desiredKeys),
             syncToken: tokens.seal(token, for: place.tokenPartition), moreComing: page.isFull)
     }
 
-    /// Without deletions of records that the member sees all the same, through another tree: their own entry tells of
+    /// Removes deletions of records that the member still sees through another tree: their own entry reports
     /// them.
     private func settled(_ entries: [FeedEntry], _ view: StorageReader) async throws -> [FeedEntry] {
         let gone = entries.filter(\.isTombstone).map(\.recordName)
-        guard !gone.isEmpty, reach.zone.sharing.wholeShare == nil else { return entries }
-        let visible = try await reach.visible(gone, view)
+        guard !gone.isEmpty, access.zone.sharing.wholeShare == nil else { return entries }
+        let visible = try await access.visible(gone, view)
         return entries.filter { !($0.isTombstone && visible.contains($0.recordName)) }
     }
 
@@ -147,7 +147,7 @@ struct MemberFeed {
                     .map { ($0.version, $0) }
             case .lost(let version):
                 entries = try await view.shareLosses(
-                    zone: reach.zone.number, at: version, after: within, limit: chunk
+                    zone: access.zone.number, at: version, after: within, limit: chunk
                 ).map { loss in
                     let entry = FeedEntry(
                         version: version, recordName: loss.recordName, recordType: loss.recordType, isTombstone: true,
@@ -174,12 +174,12 @@ struct MemberFeed {
 
     private func before(_ version: UInt64) -> Position { Position(version: version - 1, within: 0) }
 
-    /// Reads the feeds of all seats taken by now, merged, up to a version.
+    /// Reads the feeds of all shares accepted by now, merged, up to a version.
     private mutating func stream(through last: UInt64, _ view: StorageReader) async throws {
         let seats = member.seats.filter { $0.joined <= position.version }
         if seats.isEmpty || last <= position.version { return }
         let start = position.version
-        var streams = seats.map { SeatStream(seat: $0, last: max(start, $0.joined)) }
+        var streams = seats.map { ParticipantFeed(seat: $0, last: max(start, $0.joined)) }
         let chunk = max(16, (min(page.resultsMax, 400) + 1) / streams.count)
         while true {
             for index in streams.indices where streams[index].needsMore {
@@ -199,20 +199,20 @@ struct MemberFeed {
         position = Position(version: last, within: 0)
     }
 
-    /// The feed of one seat; of a zone shared as a whole it is the zone's own.
+    /// Returns entries of the feed of one share; of a zone shared as a whole it is the zone's own.
     private func entries(
         of seat: ShareMember.Seat, after version: UInt64, through last: UInt64, _ limit: Int, _ view: StorageReader
     ) async throws -> [FeedEntry] {
-        if reach.zone.sharing.wholeShare == nil {
+        if access.zone.sharing.wholeShare == nil {
             return try await view.shareFeed(
-                zone: reach.zone.number, share: seat.share, after: version, through: last, limit: limit)
+                zone: access.zone.number, share: seat.share, after: version, through: last, limit: limit)
         }
-        return try await view.feed(zone: reach.zone.number, after: version, through: last, limit: limit)
+        return try await view.feed(zone: access.zone.number, after: version, through: last, limit: limit)
     }
 }
 
-/// The entries of one seat's feed that were read and not yet used.
-private struct SeatStream {
+/// The entries of one share's feed that were read and not yet used.
+private struct ParticipantFeed {
     let seat: ShareMember.Seat
     /// The newest entry read.
     var last: UInt64
@@ -240,8 +240,8 @@ private struct SeatStream {
 extension StorageView {
     /// The newest version of anything a member sees of a zone: a look at the end of each feed, however long.
     ///
-    /// What was forgotten counts: a member who did not hear of it in time has to fetch the zone anew (B-BKD-12), and does so only when
-    /// the zone is said to have changed.
+    /// Compacted entries count: a member who missed them has to fetch the zone again (B-BKD-12), and does so only when
+    /// the zone is reported as changed.
     func newestVersion(for member: ShareMember, in zone: ZoneHeader) async throws -> UInt64 {
         var newest = max(zone.memberHorizon, member.losses.map(\.version).max() ?? 0)
         for seat in member.seats {

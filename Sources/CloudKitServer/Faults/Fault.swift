@@ -1,9 +1,9 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// Trouble that an operator orders, so that a developer can see what an app makes of it. Development environments only.
-package struct Fault: StoredRow, Hashable {
-    /// What the trouble is.
+/// A fault that an operator orders, so that a developer can test an app's reaction. Development environments only.
+package struct Fault: BookRow, Codable, Hashable, Sendable {
+    /// The kind of the fault.
     package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
         /// Requests are refused as too many: HTTP 429 (B-THR-02).
         case throttle
@@ -15,10 +15,11 @@ package struct Fault: StoredRow, Hashable {
 
     /// 16 hexadecimal digits.
     package var id: String
+    /// The kind of the fault.
     package var kind: Kind
     /// nil: in every container.
     package var container: String?
-    /// The user's record name; nil: for everybody.
+    /// The user's record name; nil: for all users.
     package var user: String?
     /// Milliseconds since 1970; nil: until it is removed.
     package var until: Int64?
@@ -26,10 +27,7 @@ package struct Fault: StoredRow, Hashable {
     package var bytes: UInt64?
     private var isSilent: Bool?
 
-    /// id → `Fault`, in the partition of accounts
-    package static let table = RowTable<String, Fault>("fault")
-
-    /// Whether refusals say how long to wait (`retryAfter`).
+    /// A flag for refusals with a waiting time (`retryAfter`).
     package var tellsWait: Bool { isSilent != true }
 
     package init(
@@ -45,15 +43,15 @@ package struct Fault: StoredRow, Hashable {
         isSilent = tellsWait ? nil : true
     }
 
-    /// Whether it strikes this user there and then.
-    package func strikes(_ user: UserID?, in container: ContainerID, at now: Int64) -> Bool {
+    /// Returns whether it affects this user there and then.
+    package func affects(_ user: UserID?, in container: ContainerID, at now: Int64) -> Bool {
         if let until, until <= now { return false }
         if let named = self.container, named != container.name { return false }
         guard let named = self.user else { return true }
         return named == user?.recordName
     }
 
-    /// What a request that is struck fails with; nil if it goes on.
+    /// Returns the failure of an affected request; nil if it continues.
     package func refusal(at now: Int64) -> RequestFailure? {
         let wait = tellsWait ? until.map { Double($0 - now) / 1000 } ?? Self.waitDefault : nil
         switch kind {
@@ -65,6 +63,6 @@ package struct Fault: StoredRow, Hashable {
         }
     }
 
-    /// Seconds that a fault without an end tells clients to wait.
+    /// Seconds for which a fault without an end makes clients wait.
     private static let waitDefault = 30.0
 }

@@ -1,10 +1,10 @@
 import CloudKitAccounts
 import CloudKitModel
 
-/// What an operator orders for a container in development, from the command line or over HTTP, so that a developer can see what
-/// an app makes of it.
+/// An order of an operator for a container in development, from the command line or over HTTP, so that a developer can test
+/// an app's reaction.
 package enum FaultOrder: Hashable, Sendable {
-    /// Who it is about.
+    /// The person concerned.
     package enum Person: Hashable, Sendable {
         /// By the address of their account.
         case email(String)
@@ -12,7 +12,7 @@ package enum FaultOrder: Hashable, Sendable {
         case user(UserID)
     }
 
-    /// Trouble that lasts until its time is over or it is taken back, see `Faults.order`.
+    /// A fault that lasts until its time is over or it is removed, see `Faults.order`.
     case fault(Fault.Kind, for: Person?, seconds: Double?, bytes: UInt64?, tellsWait: Bool)
     case removeFault(id: String)
     /// Those that name this container.
@@ -31,19 +31,19 @@ package enum FaultOrder: Hashable, Sendable {
     case signOut(device: String, of: Person)
 }
 
-/// What came of an order.
-package struct FaultReceipt: Hashable, Sendable {
-    /// What was ordered to last.
+/// The outcome of an order.
+package struct FaultOutcome: Hashable, Sendable {
+    /// The fault that was ordered.
     package var fault: Fault?
-    /// Faults taken back.
+    /// Faults removed.
     package var removed: Int?
-    /// Deletions that a zone forgot.
+    /// Deletions that compaction removed from a zone's feed.
     package var forgotten: Int?
     /// Zones whose keys count as lost.
     package var zones: Int?
     /// The device that was signed out, as its owner named it.
     package var device: DeviceSession?
-    /// The user whom it struck.
+    /// The user concerned.
     package var user: UserID?
     /// The account that was changed: what processes remember of it is out of date.
     package var account: String?

@@ -26,7 +26,7 @@ package final class Faults: Sendable {
     ///
     /// - Parameters:
     ///   - container: nil: in every container.
-    ///   - user: nil: for everybody.
+    ///   - user: nil: for all users.
     ///   - seconds: How long, at most a year; nil: until it is removed.
     ///   - bytes: Of a quota, and of nothing else.
     ///   - tellsWait: Whether refusals say how long to wait.
@@ -58,7 +58,7 @@ package final class Faults: Sendable {
         return fault
     }
 
-    /// What is ordered, the oldest end first.
+    /// Returns the ordered faults, the one that ends first in front.
     package func list() async throws -> [Fault] {
         let now = store.serverEnvironment.now()
         return try await store.read { try await Fault.table.rows(in: $0) }
@@ -93,11 +93,11 @@ package final class Faults: Sendable {
         return count
     }
 
-    /// Refuses a request that a fault strikes.
+    /// Refuses a request that a fault affects.
     package func check(_ user: UserID?, in container: ContainerID, _ environment: Environment) async throws {
         guard environment == .development else { return }
-        let now = store.serverEnvironment.now()
-        for fault in try await current(now) where fault.strikes(user, in: container, at: now) {
+        let now = serverEnvironment.now()
+        for fault in try await current(now) where fault.affects(user, in: container, at: now) {
             if let refusal = fault.refusal(at: now) { throw refusal }
         }
     }
@@ -105,8 +105,8 @@ package final class Faults: Sendable {
     /// The smallest quota ordered for a user; nil if none is.
     package func quota(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
         guard environment == .development else { return nil }
-        let now = store.serverEnvironment.now()
-        return try await current(now).filter { $0.kind == .quota && $0.strikes(user, in: container, at: now) }
+        let now = serverEnvironment.now()
+        return try await current(now).filter { $0.kind == .quota && $0.affects(user, in: container, at: now) }
             .compactMap(\.bytes).min()
     }
 

@@ -35,14 +35,15 @@ package struct QueryMarkerSeal: Sendable {
             let position = QueryPosition(decoding: Array(payload.dropFirst(1 + Int(padding))))
         else {
             throw RequestFailure(
-                .badRequest, "Invalid continuation marker", remedy: "Repeat the query of the marker, or begin anew.")
+                .badRequest, "Invalid continuation marker", remedy: "Repeat the query of the marker, or start again.")
         }
         return position
     }
 }
 
-/// What a continuation marker belongs to: a caller, a database, zones and a query, in 32 bytes.
+/// The fingerprint of a caller, a database, zones and a query to which a continuation marker belongs, in 32 bytes.
 package struct QueryFingerprint: Hashable, Sendable {
+    /// The 32 bytes.
     package let bytes: [UInt8]
 
     init(_ request: QueryRecordsRequest, in place: DatabasePlace) throws(RequestFailure) {

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// What is wrong with a subscription, judged by its database and the schema.
+/// Checks subscriptions against their database and the schema.
 enum SubscriptionCheck {
     /// The subscription as it is stored: zones named by their real owners, "me" by the caller's name.
     ///

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What one operation on a subscription comes to, decided before anything is written.
+/// The outcome of one operation on a subscription, decided before anything is written.
 enum SubscriptionDecision: Hashable, Sendable {
     /// It is stored, in place of the one with its identifier if there is one (B-SUB-05).
     case store(Subscription)

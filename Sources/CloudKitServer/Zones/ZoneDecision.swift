@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// What one operation on a zone comes to, decided before anything is written.
+/// The outcome of one operation on a zone, decided before anything is written.
 package enum ZoneDecision: Hashable, Sendable {
     /// A new incarnation begins.
     case create(ZoneEncryptionScope)
@@ -15,7 +15,7 @@ package enum ZoneDecision: Hashable, Sendable {
     case raise(ZoneHeader)
     case refuse(RequestFailure)
 
-    /// Weighs the saving of a zone.
+    /// Decides the saving of a zone.
     ///
     /// - Parameters:
     ///   - scope: What the keys in it shall belong to; that stays as long as the zone lives (B-ZN-16).
@@ -38,7 +38,7 @@ package enum ZoneDecision: Hashable, Sendable {
         }
     }
 
-    /// Weighs the deletion of a zone.
+    /// Decides the deletion of a zone.
     package init(deleting id: ZoneID, held: ZoneHeader?) {
         switch held?.state {
         case _ where id.isDefaultZone:
@@ -52,7 +52,7 @@ package enum ZoneDecision: Hashable, Sendable {
         }
     }
 
-    /// Weighs the beginning of a new key epoch: compare and set, so that of two devices one does it and the other learns
+    /// Decides the beginning of a new key epoch: compare and set, so that of two devices one does it and the other learns
     /// of it.
     ///
     /// - Parameter epoch: The epoch after the one the device knows.

@@ -50,7 +50,7 @@ package struct RunningCloud: Sendable {
             holdings: holdings, cloud: cloud, endpoint: "http://127.0.0.1:\(number)", group: group, service: service,
             outbox: Task {
                 // A failure recurs with the next commit, and `settle` reports it to the test.
-                for await _ in commits { while (try? await cloud.runOutbox()) == true {} }
+                for await _ in commits { while (try? await RunOutbox(cloud).run()) == true {} }
             })
     }
 

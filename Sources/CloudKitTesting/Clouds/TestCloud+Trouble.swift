@@ -81,8 +81,8 @@ extension TestCloud {
     }
 
     @discardableResult
-    private func order(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
-        try await running.cloud.carryOut(order, in: ContainerID(container), .development)
+    private func order(_ order: FaultOrder, in container: String) async throws -> FaultOutcome {
+        try await RunFaultOrder(running.cloud).run(order, in: ContainerID(container), .development)
     }
 }
 

@@ -125,7 +125,7 @@ public final class TestCloud: Sendable {
 
     /// Waits until the cloud has done its deferred work, such as cascades of a default zone.
     public func settle() async throws {
-        while try await running.cloud.runOutbox() {}
+        while try await RunOutbox(running.cloud).run() {}
     }
 
     var running: RunningCloud { state.withLock { $0.running } }

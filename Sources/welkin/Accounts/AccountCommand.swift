@@ -95,7 +95,7 @@ struct RemoveAccountCommand: AsyncParsableCommand {
             if !keepRecords {
                 try await folder.accountStore.accounts.setDisabled(true, email: account.email)
                 try await Task.sleep(for: Self.pause)
-                let removed = try await folder.cloud.removeData(ofAccount: account.id)
+                let removed = try await RemoveAccountData(folder.cloud).run(ofAccount: account.id)
                 Output.result("Private databases removed: \(removed.databases)")
                 Output.result("Records in them: \(removed.records), files: \(removed.files)")
                 Output.result("Shared zones left: \(removed.shares)")

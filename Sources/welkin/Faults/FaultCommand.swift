@@ -102,9 +102,9 @@ extension Fault.Kind: ExpressibleByArgument {}
 
 extension DataOptions {
     /// Executes an order in development, as the admin API does.
-    func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultReceipt {
+    func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultOutcome {
         try await DataFolder.with(data) { folder in
-            try await folder.cloud.carryOut(order, in: ContainerID(container), .development)
+            try await RunFaultOrder(folder.cloud).run(order, in: ContainerID(container), .development)
         }
     }
 }

@@ -28,7 +28,7 @@ struct ResetKeysCommand: AsyncParsableCommand {
         }
         try await DataFolder.with(folder.data) { folder in
             try await folder.accountStore.keychains(ProofGuard()).reset(email: email)
-            try await folder.cloud.finishKeyResets()
+            try await FinishKeyResets(folder.cloud).run()
         }
         Output.result("The keychain of \(email) is removed; its devices have to sign in again.")
     }

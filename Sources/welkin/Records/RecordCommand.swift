@@ -37,7 +37,7 @@ struct ShowRecordCommand: AsyncParsableCommand {
     func run() async throws {
         let found = try await DataFolder.with(folder.data) { folder in
             let owner = try await owner(in: folder)
-            let outcomes = try await folder.cloud.lookupRecords(
+            let outcomes = try await LookupRecords(folder.cloud).run(
                 LookupRecordsRequest(
                     records: [LookupRecordsRequest.Item(recordName: record)], zoneID: ZoneID(zoneName: zone)),
                 in: DatabaseAddress(

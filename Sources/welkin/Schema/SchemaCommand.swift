@@ -56,7 +56,7 @@ struct SetIndexCommand: AsyncParsableCommand {
         do {
             try await DataFolder.with(folder.data) { folder in
                 let schema = try await folder.cloud.schema(containerOptions.containerID, containerOptions.environment)
-                try await folder.cloud.setIndex(
+                try await SetIndex(folder.cloud).run(
                     chosen, on: key(in: schema[recordType]), ofType: recordType, in: containerOptions.containerID,
                     containerOptions.environment)
             }

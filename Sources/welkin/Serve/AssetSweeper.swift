@@ -15,10 +15,10 @@ struct AssetSweeper: Service {
     func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await sweep { try await cloud.sweepDrafts() }
+                await sweep { try await SweepAssets(cloud).runDrafts() }
                 for folder in UInt8.min ... .max {
                     guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
-                    await sweep { try await cloud.sweepAssets(inFolder: folder) }
+                    await sweep { try await SweepAssets(cloud).run(inFolder: folder) }
                 }
             }
         }

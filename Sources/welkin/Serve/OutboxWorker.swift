@@ -13,14 +13,14 @@ struct OutboxWorker: Service {
     func run() async {
         await cancelWhenGracefulShutdown {
             do {
-                try await cloud.finishIndexBuilds()
+                try await FinishIndexBuilds(cloud).run()
             } catch {
                 logger.warning("index builds failed", metadata: ["error": .string(String(describing: error))])
             }
             while !Task.isCancelled {
                 var hasMore = false
                 do {
-                    hasMore = try await cloud.runOutbox()
+                    hasMore = try await RunOutbox(cloud).run()
                 } catch {
                     logger.warning("outbox failed", metadata: ["error": .string(String(describing: error))])
                 }

@@ -34,7 +34,7 @@ struct PurgeZoneCommand: AsyncParsableCommand {
                 throw CommandFailure("\(email) has never used \(container.name).")
             }
             do {
-                try await folder.cloud.purgeZone(zone, of: user, in: container, environment)
+                try await EndZone(folder.cloud).purge(zone, of: user, in: container, environment)
             } catch let failure as RequestFailure {
                 throw CommandFailure("\(zone) in \(environment.rawValue): \(failure.reason).")
             }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct AssetSaveTests {
     @Test func `B-AST-01 the checksum is that of web services`() {
         func checksum(_ bytes: [UInt8]) -> String {
-            var checksum = AssetChecksum()
+            var checksum = AssetFileChecksum()
             checksum.update(bytes)
             return checksum.text
         }
@@ -211,7 +211,7 @@ import Testing
             try await test.makeZone()
             let value = try await test.upload([UInt8](repeating: 1, count: 8000))
             _ = try await test.modify([create("R", "Note", try asset("photo", value))])
-            try await test.cloud.purgeZone("Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(test.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development)
             try await test.makeZone("Y")
             _ = try await test.upload([UInt8](repeating: 1, count: 8000), zone: "Y")
         }

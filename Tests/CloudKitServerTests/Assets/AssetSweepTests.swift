@@ -68,10 +68,11 @@ import Testing
             _ = try await fill("deleted")
             test.time.advance(longEnough)
             #expect(try await test.sweep() == 0)
-            try await test.cloud.purgeZone("purged", of: TestCloud.ada, in: TestCloud.container, .development)
-            try await test.cloud.resetKeys(ofZone: "reset", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(test.cloud).purge("purged", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(test.cloud).resetKeys(
+                ofZone: "reset", of: TestCloud.ada, in: TestCloud.container, .development)
             let zone = ZoneID(zoneName: "deleted")
-            _ = try await test.cloud.modifyZones(
+            _ = try await ModifyZones(test.cloud).run(
                 [.delete(zone), .create(zone)], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
             // The first sweep sees that the zones went; the time of grace begins.
             #expect(try await test.sweep() == 0)
@@ -89,7 +90,7 @@ import Testing
             var value = try await test.upload([1, 2, 3])
             value.wrappingKey = "K"
             _ = try await test.modify([create("R", "Note", try asset("photo", value), text("title", "t"))])
-            let outcomes = try await test.cloud.rereferenceAssets(
+            let outcomes = try await RereferenceAssets(test.cloud).run(
                 RereferenceAssetsRequest(
                     items: [
                         .init(recordName: "R", fieldName: "photo"), .init(recordName: "R", fieldName: "title"),
@@ -123,7 +124,7 @@ import Testing
         try await withCloud { test in
             try await test.makeZone()
             let token = try await test.ticket().url
-            var piece = try await test.cloud.assetUpload(token).receivePiece(at: 0, of: 9)
+            var piece = try await OpenAssetUpload(test.cloud).run(token).receivePiece(at: 0, of: 9)
             try await piece.receive([1])
             try await piece.pause()
             // A file that was sealed, but of which no database was told.
@@ -152,7 +153,7 @@ import Testing
         }
         time.advance(longEnough)
         files.deletionsLeft = Int(seed)
-        for folder in UInt8.min ... .max { _ = try? await test.cloud.sweepAssets(inFolder: folder) }
+        for folder in UInt8.min ... .max { _ = try? await SweepAssets(test.cloud).run(inFolder: folder) }
         #expect(try await test.fileIDs().count == 8 - Int(seed))
         files.deletionsLeft = .max
         time.advance(2 * longEnough)
@@ -254,7 +255,7 @@ private struct AssetSimulation {
 
     private mutating func copy(_ name: String, from zone: String, to other: String) async throws {
         guard let bytes = model[zone]?[name] else { return }
-        let outcome = try await test.cloud.rereferenceAssets(
+        let outcome = try await RereferenceAssets(test.cloud).run(
             RereferenceAssetsRequest(
                 items: [.init(recordName: name, fieldName: "photo")], zoneID: ZoneID(zoneName: zone),
                 targetZoneID: ZoneID(zoneName: other)), in: TestCloud.address(.private), by: Caller(user: TestCloud.ada)
@@ -274,14 +275,14 @@ private struct AssetSimulation {
             _ = try await test.upload([0], for: name, zone: zone)
         } else {
             let token = try await test.ticket(name, zone: zone).url
-            var piece = try await test.cloud.assetUpload(token).receivePiece(at: 0, of: 9)
+            var piece = try await OpenAssetUpload(test.cloud).run(token).receivePiece(at: 0, of: 9)
             try await piece.receive([1])
         }
     }
 
     private mutating func remake(_ zone: String) async throws {
         let id = ZoneID(zoneName: zone)
-        _ = try await test.cloud.modifyZones(
+        _ = try await ModifyZones(test.cloud).run(
             [.delete(id), .create(id)], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
         model[zone] = [:]
     }

@@ -9,7 +9,7 @@ extension TestCloud {
         _ recordName: String? = "R", _ fieldName: String = "photo", type: String = "Note", zone: String = "Z",
         in scope: DatabaseScope = .private, by caller: Caller = Caller(user: ada)
     ) async throws -> AssetUploadTicket {
-        try await cloud.assetUploadTickets(
+        try await PermitAssetUploads(cloud).run(
             AssetUploadRequest(
                 items: [.init(recordType: type, recordName: recordName, fieldName: fieldName)],
                 zoneID: ZoneID(zoneName: zone)), in: Self.address(scope), by: caller)[0]
@@ -21,7 +21,7 @@ extension TestCloud {
         zone: String = "Z", in scope: DatabaseScope = .private, by caller: Caller = Caller(user: ada)
     ) async throws -> AssetValue {
         let ticket = try await ticket(recordName, fieldName, type: type, zone: zone, in: scope, by: caller)
-        var reception = try await cloud.assetUpload(ticket.url).receiveWhole(announced: nil)
+        var reception = try await OpenAssetUpload(cloud).run(ticket.url).receiveWhole(announced: nil)
         try await reception.receive(bytes)
         return try await reception.finish()
     }
@@ -30,18 +30,18 @@ extension TestCloud {
     func download(_ asset: AssetValue) async throws -> [UInt8] {
         let address = Self.address(.private)
         let bearer = AssetBearer(container: address.container, environment: address.environment, user: Self.ada)
-        guard let token = cloud.downloadToken(for: asset, bearer: bearer) else {
+        guard let token = IssueDownloadToken(cloud).run(for: asset, bearer: bearer) else {
             throw RequestFailure(.internalError, "no file")
         }
-        let file = try await cloud.assetDownload(token)
+        let file = try await OpenAssetDownload(cloud).run(token)
         return try await file.read(at: 0, count: Int(file.size))
     }
 
     /// Sweeps everything; how many files went.
     @discardableResult
     func sweep() async throws -> Int {
-        var sweep = try await cloud.sweepDrafts()
-        for folder in UInt8.min ... .max { sweep = sweep + (try await cloud.sweepAssets(inFolder: folder)) }
+        var sweep = try await SweepAssets(cloud).runDrafts()
+        for folder in UInt8.min ... .max { sweep = sweep + (try await SweepAssets(cloud).run(inFolder: folder)) }
         return sweep.files
     }
 

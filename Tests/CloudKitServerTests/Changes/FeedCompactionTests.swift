@@ -9,8 +9,8 @@ extension TestCloud {
     @discardableResult
     func compact(before cutoff: Int64) async throws -> FeedCompaction {
         var total = FeedCompaction()
-        for database in try await cloud.databasesToCompact(after: nil, limit: .max) {
-            total.add(try await cloud.compactFeeds(of: database, before: cutoff))
+        for database in try await CompactFeeds(cloud).databases(after: nil, limit: .max) {
+            total.add(try await CompactFeeds(cloud).run(of: database, before: cutoff))
         }
         return total
     }
@@ -173,7 +173,7 @@ struct FeedCompactionTests {
     @Test func `B-ZN-10 a purged zone is not forgotten before a client has taken note`() async throws {
         try await withCloud { test in
             try await test.makeZone()
-            try await test.cloud.purgeZone("Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(test.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development)
             test.time.advance(1000)
             #expect(try await test.compact(before: test.time.now).isEmpty)
             await expect(.zonePurged) { try await test.modify([create("A")]) }
@@ -208,7 +208,8 @@ struct FeedCompactionTests {
             #expect(runs.withLock { $0.enumerated().filter { !$0.element.isEmpty }.map(\.offset) } == [10])
             #expect(
                 pauses.withLock { Array($0.prefix(4)) } == [
-                    FeedCompactor.firstPause, FeedCompactor.breath, FeedCompactor.breath, FeedCompactor.pause,
+                    FeedCompactor.firstPause, FeedCompactor.pauseBetweenDatabases, FeedCompactor.pauseBetweenDatabases,
+                    FeedCompactor.pause,
                 ])
         }
     }

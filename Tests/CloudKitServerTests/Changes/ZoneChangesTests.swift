@@ -166,7 +166,7 @@ import Testing
             try await test.makeZone()
             try await test.modify([create("A")])
             let token = try await test.changes().syncToken
-            _ = try await test.cloud.modifyZones(
+            _ = try await ModifyZones(test.cloud).run(
                 [.delete(ZoneID(zoneName: "Z")), .create(ZoneID(zoneName: "Z"))], in: TestCloud.address(.private),
                 by: Caller(user: TestCloud.ada))
             await expect(.changeTokenExpired) { _ = try await test.changes(since: token) }
@@ -189,7 +189,7 @@ import Testing
             try await test.makeZone()
             try await test.modify([create("A")])
             let database = try await test.databaseChanges().syncToken
-            let outcomes = try await test.cloud.zoneChanges(
+            let outcomes = try await FetchZoneChanges(test.cloud).run(
                 [
                     ZoneChangesRequest(zoneID: ZoneID(zoneName: "nowhere")),
                     ZoneChangesRequest(zoneID: ZoneID(zoneName: "Z")),
@@ -270,7 +270,7 @@ import Testing
         try await withCloud(engine) { test in
             for name in ["A", "B", "C", "D"] { try await test.makeZone(name) }
             func drop(_ name: String) async throws {
-                _ = try await test.cloud.modifyZones(
+                _ = try await ModifyZones(test.cloud).run(
                     [.delete(ZoneID(zoneName: name))], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
             }
             try await drop("B")
@@ -294,7 +294,7 @@ import Testing
         try await withCloud { test in
             try await test.makeZone("A")
             let old = try await test.databaseChanges().syncToken
-            _ = try await test.cloud.modifyZones(
+            _ = try await ModifyZones(test.cloud).run(
                 [.delete(ZoneID(zoneName: "A"))], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
             let newer = try await test.databaseChanges(since: old).syncToken
             test.time.advance(10)
@@ -310,14 +310,14 @@ import Testing
             try await test.makeZone("A")
             let caller = Caller(user: TestCloud.ada)
             let address = TestCloud.address(.shared)
-            let page = try await test.cloud.databaseChanges(DatabaseChangesRequest(), in: address, by: caller)
+            let page = try await FetchDatabaseChanges(test.cloud).run(DatabaseChangesRequest(), in: address, by: caller)
             #expect(page.events.isEmpty)
-            let again = try await test.cloud.databaseChanges(
+            let again = try await FetchDatabaseChanges(test.cloud).run(
                 DatabaseChangesRequest(syncToken: page.syncToken), in: address, by: caller)
             #expect(again.syncToken == page.syncToken)
             let own = try await test.databaseChanges().syncToken
             await expect(.badRequest) {
-                _ = try await test.cloud.databaseChanges(
+                _ = try await FetchDatabaseChanges(test.cloud).run(
                     DatabaseChangesRequest(syncToken: own), in: address, by: caller)
             }
         }

@@ -27,7 +27,7 @@ import Testing
             let old = try await test.changes(by: caller).syncToken
             _ = try await test.modify([delete("a")], by: caller)
             let fresh = try await test.changes(by: caller).syncToken
-            let receipt = try await test.cloud.carryOut(
+            let receipt = try await RunFaultOrder(test.cloud).run(
                 .compactZone("Z", of: .email("ada@example.com")), in: TestCloud.container, .development)
             #expect(receipt.forgotten == 1 && receipt.user == user)
             #expect(
@@ -41,7 +41,7 @@ import Testing
             let user = try await ada(test).user
             try await test.makeZone(of: user)
             for person in [FaultOrder.Person.email("Ada@Example.com"), .user(user)] {
-                let receipt = try await test.cloud.carryOut(
+                let receipt = try await RunFaultOrder(test.cloud).run(
                     .expireTokens(of: person, zone: "Z"), in: TestCloud.container, .development)
                 #expect(receipt.user == user)
             }
@@ -49,14 +49,14 @@ import Testing
                 FaultOrder.Person.email("bob@example.com"), .email("nonsense"), .user(TestCloud.bob), .user(UserID("")),
             ] {
                 let refusal = await failure {
-                    _ = try await test.cloud.carryOut(
+                    _ = try await RunFaultOrder(test.cloud).run(
                         .expireTokens(of: person, zone: nil), in: TestCloud.container, .development)
                 }
                 #expect(refusal?.code == .itemNotFound)
             }
             // The same name means nobody in another container.
             let elsewhere = await failure {
-                _ = try await test.cloud.carryOut(
+                _ = try await RunFaultOrder(test.cloud).run(
                     .expireTokens(of: .user(user), zone: nil), in: ContainerID("iCloud.other"), .development)
             }
             #expect(elsewhere?.code == .itemNotFound)
@@ -72,7 +72,7 @@ import Testing
             ]
             for order in orders {
                 let refusal = await failure {
-                    _ = try await test.cloud.carryOut(order, in: TestCloud.container, .production)
+                    _ = try await RunFaultOrder(test.cloud).run(order, in: TestCloud.container, .production)
                 }
                 #expect(refusal?.code == .accessDenied)
             }
@@ -83,15 +83,16 @@ import Testing
         try await withCloud { test in
             let other = ContainerID("iCloud.other")
             let order = FaultOrder.fault(.throttle, for: nil, seconds: nil, bytes: nil, tellsWait: false)
-            let here = try await test.cloud.carryOut(order, in: TestCloud.container, .development)
-            let there = try await test.cloud.carryOut(order, in: other, .development)
+            let here = try await RunFaultOrder(test.cloud).run(order, in: TestCloud.container, .development)
+            let there = try await RunFaultOrder(test.cloud).run(order, in: other, .development)
             let id = try #require(there.fault?.id)
             let refusal = await failure {
-                _ = try await test.cloud.carryOut(.removeFault(id: id), in: TestCloud.container, .development)
+                _ = try await RunFaultOrder(test.cloud).run(.removeFault(id: id), in: TestCloud.container, .development)
             }
             #expect(refusal?.code == .itemNotFound)
-            #expect(try await test.cloud.orderedFaults(in: TestCloud.container).map(\.id) == [here.fault?.id])
-            let removed = try await test.cloud.carryOut(.removeAllFaults, in: TestCloud.container, .development)
+            #expect(try await ListFaults(test.cloud).run(in: TestCloud.container).map(\.id) == [here.fault?.id])
+            let removed = try await RunFaultOrder(test.cloud).run(
+                .removeAllFaults, in: TestCloud.container, .development)
             #expect(removed.removed == 1)
             #expect(try await test.cloud.faults.list().map(\.id) == [id])
         }

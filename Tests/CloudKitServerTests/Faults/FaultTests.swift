@@ -60,8 +60,9 @@ import Testing
             _ = try await test.modify([create("r", "Note", text("title", "one"))])
             let zone = try await test.changes().syncToken
             let database = try await test.databaseChanges().syncToken
-            try await test.cloud.expireTokens(ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
-            try await test.cloud.expireDatabaseTokens(of: TestCloud.ada, in: TestCloud.container, .development)
+            try await ExpireTokens(test.cloud).run(
+                ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await ExpireTokens(test.cloud).run(ofDatabaseOf: TestCloud.ada, in: TestCloud.container, .development)
             #expect(await failure { _ = try await test.changes(since: zone) }?.code == .changeTokenExpired)
             #expect(await failure { _ = try await test.databaseChanges(since: database) }?.code == .changeTokenExpired)
             let again = try await test.changes()

@@ -64,26 +64,26 @@ struct KeyResetTests {
             try await cloud.modify([create("b")], zone: "_defaultZone", by: caller)
             try await seal(cloud, by: caller)
             func feed(since token: String? = nil) async throws -> DatabaseChangesPage {
-                try await cloud.cloud.databaseChanges(
+                try await FetchDatabaseChanges(cloud.cloud).run(
                     DatabaseChangesRequest(syncToken: token), in: TestCloud.address(.private), by: caller)
             }
             let before = try await feed().syncToken
             try await ada.reset()
-            try await cloud.cloud.finishKeyResets()
+            try await FinishKeyResets(cloud.cloud).run()
             await expect(.zoneKeysReset) { _ = try await cloud.modify([create("c")], zone: "Full", by: caller) }
             try await cloud.modify([create("c")], zone: "Empty", by: caller)
             #expect(try await cloud.lookup(["b"], zone: "_defaultZone", by: caller)[0].record != nil)
-            let zones = try await cloud.cloud.listZones(in: TestCloud.address(.private), by: caller)
+            let zones = try await ListZones(cloud.cloud).run(in: TestCloud.address(.private), by: caller)
             #expect(zones.map(\.keyEpoch) == [1, 0])
             #expect(try await feed(since: before).events.map(\.mark).contains("†Full encryptedDataReset"))
             // The way back: delete, make again, save again.
-            let back = try await cloud.cloud.modifyZones(
+            let back = try await ModifyZones(cloud.cloud).run(
                 [.delete(ZoneID(zoneName: "Full")), .create(ZoneID(zoneName: "Full"))],
                 in: TestCloud.address(.private), by: caller)
             #expect(back.allSatisfy { $0.failure == nil })
             try await cloud.modify([create("a")], zone: "Full", by: caller)
             // And nothing resets it twice.
-            try await cloud.cloud.finishKeyResets()
+            try await FinishKeyResets(cloud.cloud).run()
             #expect(try await cloud.lookup(["a"], zone: "Full", by: caller)[0].record != nil)
         }
     }
@@ -94,7 +94,7 @@ struct KeyResetTests {
             try await cloud.makeZone("Z", of: ada.user)
             try await cloud.modify([create("a")], by: Caller(user: ada.user))
             try await ada.reset()
-            try await cloud.cloud.finishKeyResets()
+            try await FinishKeyResets(cloud.cloud).run()
             #expect(try await cloud.lookup(["a"], by: Caller(user: ada.user))[0].record != nil)
         }
     }
@@ -129,7 +129,7 @@ struct KeyResetTests {
             try await cloud.accept(outcomes[2].record?.shortGUID, by: TestCloud.bob)
             let (_, token) = try await cloud.follow(by: TestCloud.bob, of: ada.user)
             try await ada.reset()
-            try await cloud.cloud.finishKeyResets()
+            try await FinishKeyResets(cloud.cloud).run()
 
             // Bob's feed tells of the share alone: what the records hold is as it was.
             #expect(try await cloud.follow(since: token, by: TestCloud.bob, of: ada.user).marks == ["S"])
@@ -141,12 +141,12 @@ struct KeyResetTests {
             #expect(share.participants.map(\.role) == [.owner, .administrator])
             #expect(share.participants.last?.keyIdentity == nil && share.participants.last?.grantEpoch == nil)
             #expect(try await cloud.lookup(["a"], zone: "Plain", by: caller)[0].record?.protection == nil)
-            let zones = try await cloud.cloud.listZones(in: TestCloud.address(.private), by: caller)
+            let zones = try await ListZones(cloud.cloud).run(in: TestCloud.address(.private), by: caller)
             #expect(zones.map(\.keyEpoch) == [0, 1, 1])
 
             // The next keys are above all that there were, and none of those is shown again.
             func store(_ epoch: Int) async throws -> ShareKeysAnswer {
-                try await cloud.cloud.storeShareKeys(
+                try await StoreShareKeys(cloud.cloud).run(
                     StoreShareKeysRequest(
                         zoneID: ZoneID(zoneName: "Z"), recordName: "S",
                         change: ShareKeyChange(epoch: epoch, begins: true, blob: [5])),
@@ -171,7 +171,7 @@ struct KeyResetTests {
             await expect(.tryAgainLater) {
                 _ = try await cloud.lookup(["a"], by: Caller(user: ada.user, keychain: .resetting))
             }
-            try await cloud.restarted().runOutbox()
+            try await RunOutbox(cloud.restarted()).run()
             await expect(.zoneKeysReset) { _ = try await cloud.modify([create("b")], by: caller) }
         }
     }
@@ -198,13 +198,14 @@ struct KeyResetTests {
                 try await ada.reset()
                 let before = Mutex<[String]?>(nil)
                 let late = InterruptedStore(cloud.store, before: step) {
-                    try await cloud.cloud.finishKeyResets()
+                    try await FinishKeyResets(cloud.cloud).run()
                     try await goOn(cloud, caller)
                     let value = try await look(cloud, caller)
                     before.withLock { $0 = value }
                 }
-                try await Cloud(store: late, files: cloud.files, serverEnvironment: cloud.time.serverEnvironment)
-                    .finishKeyResets()
+                try await FinishKeyResets(
+                    Cloud(store: late, files: cloud.files, serverEnvironment: cloud.time.serverEnvironment)
+                ).run()
                 hasInterrupted = late.hasInterrupted
                 guard hasInterrupted else { return }
                 let after = try await look(cloud, caller)
@@ -216,7 +217,7 @@ struct KeyResetTests {
     }
 
     private static func epochs(_ cloud: TestCloud, _ caller: Caller) async throws -> [UInt32] {
-        try await cloud.cloud.listZones(in: TestCloud.address(.private), by: caller).map(\.keyEpoch)
+        try await ListZones(cloud.cloud).run(in: TestCloud.address(.private), by: caller).map(\.keyEpoch)
     }
 
     @Test(arguments: Engine.allCases)
@@ -228,7 +229,7 @@ struct KeyResetTests {
             try await cloud.modify([create("a")], zone: "Full", by: caller)
             try await seal(cloud, by: caller)
         } goOn: { cloud, caller in
-            _ = try await cloud.cloud.modifyZones(
+            _ = try await ModifyZones(cloud.cloud).run(
                 [.delete(ZoneID(zoneName: "Full")), .create(ZoneID(zoneName: "Full"))],
                 in: TestCloud.address(.private), by: caller)
             try await cloud.modify([create("a")], zone: "Full", by: caller)
@@ -256,7 +257,7 @@ struct KeyResetTests {
         } goOn: { cloud, caller in
             let epochs = try await Self.epochs(cloud, caller)
             let next = ShareKeyChange(epoch: Int(epochs[2]) + 1, begins: true, blob: [5])
-            _ = try await cloud.cloud.storeShareKeys(
+            _ = try await StoreShareKeys(cloud.cloud).run(
                 StoreShareKeysRequest(zoneID: ZoneID(zoneName: "Z"), recordName: "S", change: next),
                 in: TestCloud.address(.private), by: caller)
             try await cloud.modify([protected(.forceUpdate, "a", epoch: epochs[1])], zone: "Plain", by: caller)

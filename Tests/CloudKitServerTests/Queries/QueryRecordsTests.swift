@@ -49,12 +49,12 @@ import Testing
             try await fill(test)
             try await fill(test, zone: "Other")
             try await test.modify([create("task", "Task", number("plays", 3))])
-            let page = try await test.cloud.queryRecords(request([plays(.greaterThan, 2)]), in: address, by: ada)
+            let page = try await QueryRecords(test.cloud).run(request([plays(.greaterThan, 2)]), in: address, by: ada)
             #expect(names(page) == ["Z1003", "Z1004"])
             #expect(page.continuationMarker == nil)
             #expect(page.records.first?.id.zoneID == ZoneID(zoneName: "Z", owner: TestCloud.ada))
             try await test.modify([delete("Z1003")])
-            let rest = try await test.cloud.queryRecords(request([plays(.greaterThan, 2)]), in: address, by: ada)
+            let rest = try await QueryRecords(test.cloud).run(request([plays(.greaterThan, 2)]), in: address, by: ada)
             #expect(names(rest) == ["Z1004"])
         }
     }
@@ -65,11 +65,11 @@ import Testing
             try await fill(test, zone: "A")
             try await fill(test, zone: "B")
             try await fill(test, zone: "Gone")
-            _ = try await test.cloud.modifyZones([.delete(ZoneID(zoneName: "Gone"))], in: address, by: ada)
+            _ = try await ModifyZones(test.cloud).run([.delete(ZoneID(zoneName: "Gone"))], in: address, by: ada)
             var found: [String] = []
             var marker: String?
             repeat {
-                let page = try await test.cloud.queryRecords(
+                let page = try await QueryRecords(test.cloud).run(
                     request(
                         [plays(.greaterThan, 2)], sorts: [QuerySort(key: .field("plays"), ascending: false)], zone: nil,
                         zoneWide: true, limit: 2, marker: marker), in: address, by: ada)
@@ -77,7 +77,7 @@ import Testing
                 marker = page.continuationMarker
             } while marker != nil
             #expect(found == ["_defaultZone", "B", "A", "_defaultZone", "B", "A"])
-            let single = try await test.cloud.queryRecords(
+            let single = try await QueryRecords(test.cloud).run(
                 request([plays(.greaterThan, 3)], zone: nil), in: address, by: ada)
             #expect(names(single) == ["D1004"])
         }
@@ -86,7 +86,7 @@ import Testing
     @Test func `B-QRY-01 in the shared database a query needs a zone`() async throws {
         try await withCloud { test in
             await expect(.badRequest) {
-                _ = try await test.cloud.queryRecords(
+                _ = try await QueryRecords(test.cloud).run(
                     request(zone: nil, zoneWide: true), in: TestCloud.address(.shared), by: ada)
             }
         }
@@ -96,7 +96,7 @@ import Testing
         try await withCloud { test in
             try await fill(test, count: 450)
             func count(_ limit: Int?, _ surface: Caller.Surface) async throws -> Int {
-                try await test.cloud.queryRecords(
+                try await QueryRecords(test.cloud).run(
                     request([plays(.greaterThanOrEquals, 0)], limit: limit), in: address,
                     by: Caller(user: TestCloud.ada, surface: surface)
                 ).records.count
@@ -113,27 +113,27 @@ import Testing
             try await fill(test)
             try await test.makeZone("Z", of: TestCloud.bob)
             let asked = request([plays(.greaterThanOrEquals, 0)], limit: 3)
-            let first = try await test.cloud.queryRecords(asked, in: address, by: ada)
+            let first = try await QueryRecords(test.cloud).run(asked, in: address, by: ada)
             let marker = try #require(first.continuationMarker)
             var next = asked
             next.continuationMarker = marker
             next.resultsLimit = 50
             next.desiredKeys = []
-            let second = try await test.cloud.queryRecords(next, in: address, by: ada)
+            let second = try await QueryRecords(test.cloud).run(next, in: address, by: ada)
             #expect(names(second) == ["Z1003", "Z1004"])
             #expect(second.records.flatMap(\.fields).isEmpty)
 
             var other = next
             other.query.filters = [plays(.greaterThanOrEquals, 1)]
-            await expect(.badRequest) { _ = try await test.cloud.queryRecords(other, in: address, by: ada) }
+            await expect(.badRequest) { _ = try await QueryRecords(test.cloud).run(other, in: address, by: ada) }
             await expect(.badRequest) {
-                _ = try await test.cloud.queryRecords(next, in: address, by: Caller(user: TestCloud.bob))
+                _ = try await QueryRecords(test.cloud).run(next, in: address, by: Caller(user: TestCloud.bob))
             }
             for text in ["x", "AAAA", String(marker.dropLast(4)), "B" + marker.dropFirst(), marker + "AAAA"] {
                 var damaged = next
                 damaged.continuationMarker = text
                 await expect(.badRequest) { [damaged] in
-                    _ = try await test.cloud.queryRecords(damaged, in: address, by: ada)
+                    _ = try await QueryRecords(test.cloud).run(damaged, in: address, by: ada)
                 }
             }
         }
@@ -142,22 +142,23 @@ import Testing
     @Test func `B-QRY-15 without filters the record name has to be queryable`() async throws {
         try await withCloud { test in
             try await fill(test)
-            let refused = await failure { _ = try await test.cloud.queryRecords(request(), in: address, by: ada) }
+            let refused = await failure { _ = try await QueryRecords(test.cloud).run(request(), in: address, by: ada) }
             #expect(refused?.code == .indexMissing)
             #expect(refused?.reason == "Field 'recordName' is not marked queryable")
-            try await test.cloud.setIndex(
+            try await SetIndex(test.cloud).run(
                 .queryable, on: .system(.recordName), ofType: "Note", in: TestCloud.container, .development)
-            #expect(try await test.cloud.queryRecords(request(), in: address, by: ada).records.count == 5)
+            #expect(try await QueryRecords(test.cloud).run(request(), in: address, by: ada).records.count == 5)
         }
     }
 
     @Test func `B-QRY-16 an unknown type is not found, an unknown zone neither`() async throws {
         try await withCloud { test in
             try await test.makeZone()
-            await expect(.typeNotFound) { _ = try await test.cloud.queryRecords(request(), in: address, by: ada) }
+            await expect(.typeNotFound) { _ = try await QueryRecords(test.cloud).run(request(), in: address, by: ada) }
             try await fill(test, zone: "Y")
             await expect(.zoneNotFound) {
-                _ = try await test.cloud.queryRecords(request([plays(.equals, 1)], zone: "X"), in: address, by: ada)
+                _ = try await QueryRecords(test.cloud).run(
+                    request([plays(.equals, 1)], zone: "X"), in: address, by: ada)
             }
         }
     }
@@ -166,12 +167,12 @@ import Testing
         try await withCloud { test in
             let open = TestCloud.address(.public)
             try await fillPublic(test)
-            try await test.cloud.setIndex(
+            try await SetIndex(test.cloud).run(
                 .queryable, on: .system(.createdUserRecordName), ofType: "Note", in: TestCloud.container, .development)
             let mine = QueryFilter(
                 key: .system(.createdUserRecordName), comparator: .equals,
                 value: .reference(ReferenceValue(recordName: UserID.caller.recordName)))
-            let found = try await test.cloud.queryRecords(
+            let found = try await QueryRecords(test.cloud).run(
                 request([mine], zone: "_defaultZone"), in: open, by: Caller(user: TestCloud.bob))
             #expect(names(found) == ["b"])
         }
@@ -182,28 +183,28 @@ import Testing
             let open = TestCloud.address(.public)
             try await fillPublic(test)
             let all = request([plays(.equals, 1)], zone: nil)
-            let everything = try await test.cloud.queryRecords(all, in: open, by: .anonymous)
+            let everything = try await QueryRecords(test.cloud).run(all, in: open, by: .anonymous)
             #expect(names(everything) == ["a", "b"])
-            try await test.cloud.setGrants(
+            try await SetGrants(test.cloud).run(
                 [Grant(.read, to: Grant.creator)], ofType: "Note", in: TestCloud.container, .development)
-            let own = try await test.cloud.queryRecords(all, in: open, by: ada)
+            let own = try await QueryRecords(test.cloud).run(all, in: open, by: ada)
             #expect(names(own) == ["a"])
-            await expect(.accessDenied) { _ = try await test.cloud.queryRecords(all, in: open, by: .anonymous) }
+            await expect(.accessDenied) { _ = try await QueryRecords(test.cloud).run(all, in: open, by: .anonymous) }
         }
     }
 
     @Test func `B-SCH-07 an index added later covers older records`() async throws {
         try await withCloud { test in
             try await fill(test)
-            try await test.cloud.setIndex(
+            try await SetIndex(test.cloud).run(
                 [], on: .field("plays"), ofType: "Note", in: TestCloud.container, .development)
             await expect(.indexMissing) {
-                _ = try await test.cloud.queryRecords(request([plays(.equals, 1)]), in: address, by: ada)
+                _ = try await QueryRecords(test.cloud).run(request([plays(.equals, 1)]), in: address, by: ada)
             }
             try await test.modify([save(.forceUpdate, "Z1001", number("plays", 70)), delete("Z1002")])
-            try await test.cloud.setIndex(
+            try await SetIndex(test.cloud).run(
                 [.queryable, .sortable], on: .field("plays"), ofType: "Note", in: TestCloud.container, .development)
-            let page = try await test.cloud.queryRecords(
+            let page = try await QueryRecords(test.cloud).run(
                 request([plays(.greaterThan, 0)], sorts: [QuerySort(key: .field("plays"))]), in: address, by: ada)
             #expect(names(page) == ["Z1003", "Z1004", "Z1001"])
         }
@@ -212,10 +213,10 @@ import Testing
     @Test func `B-SCH-01 records from before a field existed stay in an order by it`() async throws {
         try await withCloud { test in
             try await fill(test, count: 2)
-            try await test.cloud.setIndex(
+            try await SetIndex(test.cloud).run(
                 .queryable, on: .system(.recordName), ofType: "Note", in: TestCloud.container, .development)
             try await test.modify([create("new", "Note", number("plays", 9), number("stars", 1))])
-            let page = try await test.cloud.queryRecords(
+            let page = try await QueryRecords(test.cloud).run(
                 request(sorts: [QuerySort(key: .field("stars"))]), in: address, by: ada)
             #expect(names(page) == ["Z1000", "Z1001", "new"])
             let schema = try await test.cloud.schema(TestCloud.container, .development)
@@ -232,10 +233,10 @@ import Testing
                 return ["Note"]
             }
             let sorted = request([plays(.greaterThan, 0)], sorts: [QuerySort(key: .field("plays"))])
-            await expect(.indexMissing) { _ = try await test.cloud.queryRecords(sorted, in: address, by: ada) }
+            await expect(.indexMissing) { _ = try await QueryRecords(test.cloud).run(sorted, in: address, by: ada) }
             let again = test.restarted()
-            try await again.finishIndexBuilds()
-            #expect(try await !again.queryRecords(sorted, in: address, by: ada).records.isEmpty)
+            try await FinishIndexBuilds(again).run()
+            #expect(try await !QueryRecords(again).run(sorted, in: address, by: ada).records.isEmpty)
         }
     }
 }

@@ -63,7 +63,7 @@ import Testing
         try await withCloud(engine) { test in
             try await test.makeZone()
             func send(_ token: [UInt8]?, _ operation: RecordOperation) async throws -> [RecordOutcome] {
-                try await test.cloud.modifyRecords(
+                try await ModifyRecords(test.cloud).run(
                     ModifyRecordsRequest(
                         operations: [operation], zoneID: ZoneID(zoneName: "Z"), clientChangeToken: token),
                     in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))

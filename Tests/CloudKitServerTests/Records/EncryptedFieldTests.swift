@@ -131,7 +131,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             _ = try await save(test, secret(.create, "R", [.set(sealedField("secret")), text("title", "x")]))
             func failure(_ query: Query) async -> RequestFailure? {
                 await CloudKitServerTests.failure {
-                    _ = try await test.cloud.queryRecords(
+                    _ = try await QueryRecords(test.cloud).run(
                         QueryRecordsRequest(query: query, zoneID: ZoneID(zoneName: "Z")),
                         in: TestCloud.address(.private), by: device)
                 }
@@ -146,7 +146,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             query.sorts = [QuerySort(key: .field("secret"))]
             #expect(await failure(query)?.reason == "Field 'secret' is not marked sortable")
             await expect(.badRequest) {
-                try await test.cloud.setIndex(
+                try await SetIndex(test.cloud).run(
                     .queryable, on: .field("secret"), ofType: "Diary", in: TestCloud.container, .development)
             }
         }
@@ -171,7 +171,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
     private func zone(_ test: TestCloud, _ operation: ZoneOperation, by caller: Caller? = nil) async throws
         -> ZoneOutcome
     {
-        try await test.cloud.modifyZones(
+        try await ModifyZones(test.cloud).run(
             [operation], in: TestCloud.address(.private), by: caller ?? device)[0]
     }
 
@@ -189,7 +189,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             #expect(try await zone(test, .raiseKeyEpoch(missing, to: 1)).failure?.code == .zoneNotFound)
             // The default zone has keys, too.
             #expect(try await zone(test, .raiseKeyEpoch(.default, to: 1)).zone?.keyEpoch == 1)
-            let listed = try await test.cloud.listZones(in: TestCloud.address(.private), by: device)
+            let listed = try await ListZones(test.cloud).run(in: TestCloud.address(.private), by: device)
             #expect(listed.map(\.keyEpoch) == [1, 1])
             // A zone made anew goes on where the old one was, even when that is forgotten.
             _ = try await zone(test, .delete(id))

@@ -265,9 +265,10 @@ import Testing
             let request = LookupRecordsRequest(records: [.init(recordName: "R1")], zoneID: .default)
             let caller = Caller(user: TestCloud.ada)
             let production = TestCloud.address(.private, .production)
-            #expect(try await test.cloud.lookupRecords(request, in: production, by: caller)[0].code == .itemNotFound)
+            #expect(
+                try await LookupRecords(test.cloud).run(request, in: production, by: caller)[0].code == .itemNotFound)
             let other = DatabaseAddress(container: ContainerID("other"), environment: .development, scope: .private)
-            #expect(try await test.cloud.lookupRecords(request, in: other, by: caller)[0].code == .itemNotFound)
+            #expect(try await LookupRecords(test.cloud).run(request, in: other, by: caller)[0].code == .itemNotFound)
         }
     }
 
@@ -294,19 +295,21 @@ import Testing
             let address = TestCloud.address(.public)
             let reason = "endpoint not applicable in the database type 'publicdb'"
             let zones = await failure {
-                _ = try await test.cloud.modifyZones([.create(ZoneID(zoneName: "Z"))], in: address, by: caller)
+                _ = try await ModifyZones(test.cloud).run([.create(ZoneID(zoneName: "Z"))], in: address, by: caller)
             }
             #expect(zones?.reason == reason)
             let feed = await failure {
-                _ = try await test.cloud.databaseChanges(DatabaseChangesRequest(), in: address, by: caller)
+                _ = try await FetchDatabaseChanges(test.cloud).run(DatabaseChangesRequest(), in: address, by: caller)
             }
             #expect(feed?.reason == reason)
             let zoneFeed = await failure {
-                _ = try await test.cloud.zoneChanges([ZoneChangesRequest(zoneID: .default)], in: address, by: caller)
+                _ = try await FetchZoneChanges(test.cloud).run(
+                    [ZoneChangesRequest(zoneID: .default)], in: address, by: caller)
             }
             #expect(zoneFeed?.reason == reason)
             await expect(.zoneNotFound) { try await test.modify([create("R1")], zone: "Z", in: .public) }
-            #expect(try await test.cloud.listZones(in: address, by: .anonymous).map(\.id.zoneName) == ["_defaultZone"])
+            #expect(
+                try await ListZones(test.cloud).run(in: address, by: .anonymous).map(\.id.zoneName) == ["_defaultZone"])
             let encrypted = FieldChange.set(
                 Field(name: "s", type: FieldType(.string, isEncrypted: true), json: Array("\"x\"".utf8)))
             let refused = try await test.modify([create("R1", "Note", encrypted)], zone: "_defaultZone", in: .public)[0]
@@ -343,7 +346,7 @@ import Testing
     @Test func `B-DB-08 a type without CREATE cannot be created`() async throws {
         try await withCloud { test in
             try await test.modify([create("R1")], zone: "_defaultZone", in: .public)
-            try await test.cloud.setGrants(
+            try await SetGrants(test.cloud).run(
                 [Grant(.write, to: Grant.creator)], ofType: "Note", in: TestCloud.container, .development)
             let created = try await test.modify([create("R2")], zone: "_defaultZone", in: .public)[0]
             #expect(created.failure?.reason == "CREATE operation not permitted")
@@ -362,7 +365,7 @@ import Testing
             let foreign = ZoneID(zoneName: "Z", owner: TestCloud.bob)
             func refusal(_ zone: ZoneID, _ scope: DatabaseScope) async -> RequestFailure? {
                 await failure {
-                    _ = try await test.cloud.lookupRecords(request(zone), in: TestCloud.address(scope), by: caller)
+                    _ = try await LookupRecords(test.cloud).run(request(zone), in: TestCloud.address(scope), by: caller)
                 }
             }
             #expect(await refusal(foreign, .private)?.reason == "PrivateDB can't be used to access another user's zone")
@@ -370,7 +373,7 @@ import Testing
             #expect(await refusal(ZoneID(zoneName: "Z", owner: TestCloud.ada), .shared)?.code == .badRequest)
             #expect(await refusal(foreign, .shared)?.code == .zoneNotFound)
             let zones = await failure {
-                _ = try await test.cloud.modifyZones(
+                _ = try await ModifyZones(test.cloud).run(
                     [.create(ZoneID(zoneName: "Y"))], in: TestCloud.address(.shared), by: caller)
             }
             #expect(zones?.reason == "Only shared zones can be accessed in the shared DB")
@@ -382,7 +385,7 @@ import Testing
             try await test.makeZone()
             try await test.modify([create("R1")])
             for owner in [UserID.caller, .publicOwner, TestCloud.ada] {
-                let outcome = try await test.cloud.lookupRecords(
+                let outcome = try await LookupRecords(test.cloud).run(
                     LookupRecordsRequest(
                         records: [.init(recordName: "R1")], zoneID: ZoneID(zoneName: "Z", owner: owner)),
                     in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]

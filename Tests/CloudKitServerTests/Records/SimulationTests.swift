@@ -69,7 +69,7 @@ private struct Simulation {
 
     private mutating func remakeZone() async throws {
         let zone = ZoneID(zoneName: "Z")
-        _ = try await test.cloud.modifyZones(
+        _ = try await ModifyZones(test.cloud).run(
             [.delete(zone), .create(zone)], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
         for device in devices {
             guard let token = device.token else { continue }

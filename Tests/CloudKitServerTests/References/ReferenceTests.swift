@@ -93,11 +93,11 @@ import Testing
             #expect(still != nil)
             // Another process does the work.
             let worker = test.restarted()
-            while try await worker.runOutbox() {}
+            while try await RunOutbox(worker).run() {}
             let left = try await test.lookup(["A", "B", "C"], zone: zone)
             #expect(left.allSatisfy { $0.code == .itemNotFound })
             test.time.advance(1_000_000)
-            let more = try await worker.runOutbox()
+            let more = try await RunOutbox(worker).run()
             #expect(!more)
         }
     }

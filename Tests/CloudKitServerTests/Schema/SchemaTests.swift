@@ -36,7 +36,7 @@ import Testing
             #expect(outcomes[1].code == .schemaMismatch)
             // A process that has not seen the field yet finds out before it saves.
             let other = test.restarted()
-            let refused = try await other.modifyRecords(
+            let refused = try await ModifyRecords(other).run(
                 ModifyRecordsRequest(
                     operations: [create("R3", "Note", number("a", 1))], zoneID: ZoneID(zoneName: "Z")),
                 in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
@@ -62,7 +62,7 @@ import Testing
             let unknown = try await save(create("R1", "Note", text("a", "x")))
             #expect(unknown.failure?.reason == "Cannot create new type Note in production schema")
             try await test.modify([create("R1", "Note", text("a", "x"))], zone: "_defaultZone")
-            try await test.cloud.deploySchema(of: TestCloud.container)
+            try await DeploySchema(test.cloud).run(of: TestCloud.container)
             let known = try await save(create("R1", "Note", text("a", "x")))
             #expect(known.record != nil)
             let field = try await save(create("R2", "Note", text("b", "x")))
@@ -71,9 +71,9 @@ import Testing
                     == "Cannot create or modify field 'b' in record 'Note' in production schema")
             // A second deployment adds, and does not take away.
             try await test.modify([create("R2", "Note", text("b", "x"))], zone: "_defaultZone")
-            try await test.cloud.setIndex(
+            try await SetIndex(test.cloud).run(
                 [.queryable], on: .field("a"), ofType: "Note", in: TestCloud.container, .development)
-            try await test.cloud.deploySchema(of: TestCloud.container)
+            try await DeploySchema(test.cloud).run(of: TestCloud.container)
             let production = try await test.cloud.schema(TestCloud.container, .production)["Note"]
             #expect(production?.fields.keys.sorted() == ["a", "b"])
             #expect(production?.fields["a"]?.indexes == [.queryable])
@@ -94,7 +94,8 @@ import Testing
             }
             let before = try await entries()
             func set(_ indexes: FieldIndexes, _ key: QueryKey) async throws {
-                try await test.cloud.setIndex(indexes, on: key, ofType: "Note", in: TestCloud.container, .development)
+                try await SetIndex(test.cloud).run(
+                    indexes, on: key, ofType: "Note", in: TestCloud.container, .development)
             }
             // A process with the schema from before must not leave records out.
             let other = test.restarted()
@@ -105,7 +106,7 @@ import Testing
             let note = try await type(test)
             #expect(note?.systemIndexes[.createdTimestamp] == [.queryable])
             #expect(note?.systemBuilding.isEmpty == true)
-            _ = try await other.modifyRecords(
+            _ = try await ModifyRecords(other).run(
                 ModifyRecordsRequest(operations: [delete("R0")], zoneID: ZoneID(zoneName: "Z")),
                 in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
             let perRecord = before / 300
@@ -123,7 +124,7 @@ import Testing
     func `B-USR-02 a user's record is made once in both databases, and is theirs`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             for _ in 0..<2 {
-                try await test.cloud.enterUser(TestCloud.ada, in: TestCloud.container, .development)
+                try await CreateUserRecords(test.cloud).run(TestCloud.ada, in: TestCloud.container, .development)
             }
             let name = TestCloud.ada.recordName
             for scope in [DatabaseScope.private, .public] {

@@ -133,12 +133,12 @@ import Testing
                 LookupInfo(emailAddress: "bea@example.com"), LookupInfo(emailAddress: "none@example.com"),
                 LookupInfo(user: bea), LookupInfo(phoneNumber: "+1 555 0100"),
             ]
-            let found = try await test.cloud.lookupParticipants(
+            let found = try await LookupParticipants(test.cloud).run(
                 infos, in: TestCloud.address(.public), by: Caller(user: TestCloud.ada))
             #expect(found.map(\.identity.user) == [bea, nil, bea, nil])
             #expect(found.map(\.identity.givenName) == [nil, nil, nil, nil])
             await expect(.authenticationRequired) {
-                _ = try await test.cloud.lookupParticipants(infos, in: TestCloud.address(.public), by: .anonymous)
+                _ = try await LookupParticipants(test.cloud).run(infos, in: TestCloud.address(.public), by: .anonymous)
             }
         }
     }
@@ -223,7 +223,7 @@ import Testing
     @Test func `B-SHN-02, B-SHN-03, B-SHN-04 asking for access, being let in, denied and blocked`() async throws {
         try await withShare(with: [invite(TestCloud.bob)]) { test, share in
             func ask(_ user: UserID) async throws -> RequestFailure.Code? {
-                try await test.cloud.requestAccess(
+                try await RequestShareAccess(test.cloud).run(
                     [ShareInvitationRequest(shortGUID: share.shortGUID ?? "")], in: TestCloud.address(.public),
                     by: Caller(user: user))[0]?.code
             }
@@ -261,7 +261,7 @@ import Testing
                 { try await $0.modify([delete("Share-Root")], of: TestCloud.ada, by: TestCloud.bob) },
                 { try await $0.modify([delete("Root")], of: TestCloud.ada, by: TestCloud.bob) },
                 {
-                    _ = try await $0.cloud.modifyZones(
+                    _ = try await ModifyZones($0.cloud).run(
                         [.delete(ZoneID(zoneName: "Z", owner: TestCloud.ada))], in: TestCloud.address(.shared),
                         by: Caller(user: TestCloud.bob))
                 },

@@ -163,7 +163,7 @@ import Testing
                     zoneID: environment == .development ? ZoneID(zoneName: "Z") : nil)
                 let address = DatabaseAddress(
                     container: TestCloud.container, environment: environment, scope: .private)
-                return try await test.cloud.queryRecords(request, in: address, by: Caller(user: TestCloud.ada))
+                return try await QueryRecords(test.cloud).run(request, in: address, by: Caller(user: TestCloud.ada))
                     .records.map(\.id.recordName)
             }
             let titled = QueryFilter(key: .field("cloudkit.title"), comparator: .equals, value: .string("Trip"))
@@ -208,7 +208,8 @@ import Testing
             let marks = try await test.changes(since: token).events.map(\.mark)
             #expect(Set(marks) == ["†Root", "†Share-Root"])
             #expect(
-                try await test.cloud.listZones(in: TestCloud.address(.shared), by: Caller(user: TestCloud.bob)).isEmpty)
+                try await ListZones(test.cloud).run(in: TestCloud.address(.shared), by: Caller(user: TestCloud.bob))
+                    .isEmpty)
         }
     }
 }

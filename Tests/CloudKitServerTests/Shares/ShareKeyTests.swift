@@ -32,14 +32,14 @@ import Testing
 
     private func keys(_ test: TestCloud, by user: UserID) async throws -> ShareKeysAnswer {
         let owner = user == TestCloud.ada ? UserID.caller : TestCloud.ada
-        return try await test.cloud.shareKeys(
+        return try await FetchShareKeys(test.cloud).run(
             ShareKeysRequest(zoneID: ZoneID(zoneName: "Z", owner: owner), recordName: "S"),
             in: TestCloud.address(user == TestCloud.ada ? .private : .shared), by: Caller(user: user))
     }
 
     private func store(_ change: ShareKeyChange, _ test: TestCloud, by user: UserID = TestCloud.ada) async throws {
         let owner = user == TestCloud.ada ? UserID.caller : TestCloud.ada
-        _ = try await test.cloud.storeShareKeys(
+        _ = try await StoreShareKeys(test.cloud).run(
             StoreShareKeysRequest(zoneID: ZoneID(zoneName: "Z", owner: owner), recordName: "S", change: change),
             in: TestCloud.address(user == TestCloud.ada ? .private : .shared), by: Caller(user: user))
     }
@@ -75,7 +75,7 @@ import Testing
         for deleted in ["S", "Root"] {
             try await withKeys(engine) { test, _ in
                 func epoch() async throws -> UInt32? {
-                    try await test.cloud.lookupZones(
+                    try await LookupZones(test.cloud).run(
                         [ZoneID(zoneName: "Z")], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
                         .zone?.keyEpoch
                 }
@@ -89,7 +89,7 @@ import Testing
                 }
                 #expect(try await share(1).code == .staleKeyEpoch)
                 #expect(try await share(2).record?.sharing?.keys?.epoch == 2)
-                _ = try await test.cloud.modifyZones(
+                _ = try await ModifyZones(test.cloud).run(
                     [.delete(ZoneID(zoneName: "Z")), .create(ZoneID(zoneName: "Z"))], in: TestCloud.address(.private),
                     by: Caller(user: TestCloud.ada))
                 #expect(try await epoch() == 2)
@@ -130,7 +130,7 @@ import Testing
     ) async throws {
         try await withKeys(engine) { test, share in
             func epochOfZone() async throws -> UInt32? {
-                try await test.cloud.lookupZones(
+                try await LookupZones(test.cloud).run(
                     [ZoneID(zoneName: "Z")], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
                     .zone?.keyEpoch
             }

@@ -311,7 +311,7 @@ private struct ShareSimulation {
             #expect(fresh.1 == expected)
             devices[user] = (devices[user] ?? []).suffix(6)
         }
-        let zones = try await test.cloud.listZones(in: TestCloud.address(.shared), by: Caller(user: TestCloud.bob))
+        let zones = try await ListZones(test.cloud).run(in: TestCloud.address(.shared), by: Caller(user: TestCloud.bob))
         #expect(zones.isEmpty == !isMember(TestCloud.bob))
     }
 

@@ -28,7 +28,7 @@ import Testing
             let page = try await test.sharedDatabaseChanges(since: token, by: bob)
             #expect(page.events.map(\.mark) == ["Z"])
             if case .changed(let id, _)? = page.events.first { #expect(id.owner == TestCloud.ada) }
-            let zones = try await test.cloud.listZones(in: TestCloud.address(.shared), by: Caller(user: bob))
+            let zones = try await ListZones(test.cloud).run(in: TestCloud.address(.shared), by: Caller(user: bob))
             #expect(zones.map(\.id) == [ZoneID(zoneName: "Z", owner: TestCloud.ada)])
             for limit in [1, 2, 10] {
                 let (marks, _) = try await test.follow(limit: limit, by: bob)
@@ -105,7 +105,7 @@ import Testing
             (
                 .deleted,
                 { test in
-                    _ = try await test.cloud.modifyZones(
+                    _ = try await ModifyZones(test.cloud).run(
                         [.delete(ZoneID(zoneName: "Z"))], in: TestCloud.address(.private),
                         by: Caller(user: TestCloud.ada))
                 }
@@ -113,13 +113,13 @@ import Testing
             (
                 .purged,
                 {
-                    try await $0.cloud.purgeZone("Z", of: TestCloud.ada, in: TestCloud.container, .development)
+                    try await EndZone($0.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development)
                 }
             ),
             (
                 .encryptedDataReset,
                 {
-                    try await $0.cloud.resetKeys(
+                    try await EndZone($0.cloud).resetKeys(
                         ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
                 }
             ),
@@ -153,7 +153,7 @@ import Testing
             #expect(marks == ["C", "†A"])
             #expect(try await test.record("C")?.created.user == bob)
             await expect(.badRequest) {
-                _ = try await test.cloud.modifyRecords(
+                _ = try await ModifyRecords(test.cloud).run(
                     ModifyRecordsRequest(operations: [create("D")], zoneID: ZoneID(zoneName: "Z")),
                     in: TestCloud.address(.shared), by: Caller(user: bob))
             }

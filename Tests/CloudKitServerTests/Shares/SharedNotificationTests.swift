@@ -40,7 +40,7 @@ struct SharedNotificationTests {
             }
         }
 
-        func settle() async throws { while try await test.cloud.runOutbox() {} }
+        func settle() async throws { while try await RunOutbox(test.cloud).run() {} }
 
         /// Which devices have been told of something since this was last asked, once what waits is carried.
         mutating func heard() async throws -> String {
@@ -59,7 +59,7 @@ struct SharedNotificationTests {
 
         func modify(_ operations: [RecordOperation], by device: TestDevice) async throws {
             let isOwner = device.caller.user == TestCloud.ada
-            let outcomes = try await test.cloud.modifyRecords(
+            let outcomes = try await ModifyRecords(test.cloud).run(
                 ModifyRecordsRequest(
                     operations: operations, zoneID: ZoneID(zoneName: "Z", owner: TestCloud.ada)),
                 in: TestCloud.address(isOwner ? .private : .shared), by: device.caller)
@@ -128,7 +128,7 @@ struct SharedNotificationTests {
             var here = try await TestDevice(test, "dan here", of: TestCloud.dan)
             try await test.subscribe(Stage.everything, in: .shared, by: TestCloud.dan)
             let guid = try #require(stage.share.shortGUID)
-            _ = try await test.cloud.acceptShares(
+            _ = try await AcceptShares(test.cloud).run(
                 [ShareInvitationRequest(shortGUID: guid)], in: TestCloud.address(.public), by: here.caller)
             #expect(try await stage.heard() == "phone laptop cyd")
             #expect(try await there.received() == ["S"])
@@ -168,12 +168,15 @@ struct SharedNotificationTests {
             { try await $0.modify([delete("Share-Root")]) },
             { try await $0.modify([delete("Root"), delete("A"), delete("B")]) },
             { test in
-                _ = try await test.cloud.modifyZones(
+                _ = try await ModifyZones(test.cloud).run(
                     [.delete(ZoneID(zoneName: "Z"))], in: TestCloud.address(.private),
                     by: Caller(user: TestCloud.ada, deviceID: "ada's"))
             },
-            { try await $0.cloud.purgeZone("Z", of: TestCloud.ada, in: TestCloud.container, .development) },
-            { try await $0.cloud.resetKeys(ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development) },
+            { try await EndZone($0.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development) },
+            {
+                try await EndZone($0.cloud).resetKeys(
+                    ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            },
         ]
         for end in ends {
             try await Stage.run(engine) { stage in
@@ -190,19 +193,19 @@ struct SharedNotificationTests {
             try await test.makeZone()
             let share = try await test.shareZone(with: [invite(TestCloud.bob)])
             try await test.accept(share.shortGUID, by: TestCloud.bob)
-            while try await test.cloud.runOutbox() {}
+            while try await RunOutbox(test.cloud).run() {}
             var device = try await TestDevice(test, "phone", of: TestCloud.bob)
             try await test.subscribe(Stage.everything, in: .shared, by: TestCloud.bob)
             try await test.subscribe(
                 Subscription(id: "T", interest: .database(recordType: "Task")), in: .shared, by: TestCloud.bob)
             try await test.modify([create("A")])
-            while try await test.cloud.runOutbox() {}
+            while try await RunOutbox(test.cloud).run() {}
             #expect(try await device.received() == ["S"])
             try await test.modify([create("B", "Task")])
-            while try await test.cloud.runOutbox() {}
+            while try await RunOutbox(test.cloud).run() {}
             #expect(try await device.received() == ["S", "T"])
             try await test.modify([delete(Share.zoneWideName)])
-            while try await test.cloud.runOutbox() {}
+            while try await RunOutbox(test.cloud).run() {}
             // Of a place that is lost only a subscription to everything tells.
             #expect(try await device.received() == ["S"])
         }
@@ -218,7 +221,7 @@ struct SharedNotificationTests {
                     [save(.forceUpdate, "A", CloudKitServerTests.number("n", number))], by: stage.adas)
             }
             let after = stage.test.restarted()
-            while try await after.runOutbox() {}
+            while try await RunOutbox(after).run() {}
             #expect(try await stage.heard() == "phone laptop cyd")
             #expect(try await stage.heard() == "")
         }
@@ -230,7 +233,7 @@ struct SharedNotificationTests {
             let users = (0..<99).map { UserID("_user\($0)00000000000000000000000000") }
             let share = try await test.shareZone(with: users.map { invite($0) })
             for user in users { try await test.accept(share.shortGUID, by: user) }
-            while try await test.cloud.runOutbox() {}
+            while try await RunOutbox(test.cloud).run() {}
             try await test.modify([create("A"), create("B", "Task")])
             let partition = StoragePartition.privateDatabase(TestCloud.container, .development, of: TestCloud.ada)
             let waiting = try await test.store.read(partition) { try await $0.carriedNotifications(limit: 100) }
@@ -246,12 +249,12 @@ struct SharedNotificationTests {
                 try await test.accept(share.shortGUID, by: user)
                 try await test.subscribe(Stage.everything, in: .shared, by: user)
             }
-            while try await test.cloud.runOutbox() {}
+            while try await RunOutbox(test.cloud).run() {}
             _ = try await TestDevice(test, "phone", of: TestCloud.bob)
-            let before = test.cloud.noticeBoard.counts
+            let before = test.cloud.notificationMetrics.counts
             try await test.modify([create("A")])
-            while try await test.cloud.runOutbox() {}
-            let after = test.cloud.noticeBoard.counts
+            while try await RunOutbox(test.cloud).run() {}
+            let after = test.cloud.notificationMetrics.counts
             #expect(after.decided - before.decided == 2)
             #expect((after.dropped[.noOtherDevice] ?? 0) - (before.dropped[.noOtherDevice] ?? 0) == 1)
         }

@@ -11,7 +11,7 @@ extension TestCloud {
         _ operations: [RecordOperation], zone: String = "Z", of owner: UserID, atomic: Bool? = nil,
         in scope: DatabaseScope = .shared, by user: UserID
     ) async throws -> [RecordOutcome] {
-        try await cloud.modifyRecords(
+        try await ModifyRecords(cloud).run(
             ModifyRecordsRequest(
                 operations: operations, zoneID: ZoneID(zoneName: zone, owner: owner), atomic: atomic),
             in: Self.address(scope), by: Caller(user: user))
@@ -20,7 +20,7 @@ extension TestCloud {
     func sharedLookup(
         _ names: [String], zone: String = "Z", of owner: UserID = ada, by user: UserID
     ) async throws -> [RecordOutcome] {
-        try await cloud.lookupRecords(
+        try await LookupRecords(cloud).run(
             LookupRecordsRequest(
                 records: names.map { .init(recordName: $0) }, zoneID: ZoneID(zoneName: zone, owner: owner)),
             in: Self.address(.shared), by: Caller(user: user))
@@ -29,7 +29,7 @@ extension TestCloud {
     func sharedChanges(
         _ zone: String = "Z", of owner: UserID = ada, since token: String? = nil, limit: Int? = nil, by user: UserID
     ) async throws -> ZoneChangesPage {
-        let outcome = try await cloud.zoneChanges(
+        let outcome = try await FetchZoneChanges(cloud).run(
             [
                 ZoneChangesRequest(
                     zoneID: ZoneID(zoneName: zone, owner: owner), syncToken: token, resultsLimit: limit)
@@ -43,7 +43,7 @@ extension TestCloud {
     func sharedDatabaseChanges(
         since token: String? = nil, limit: Int? = nil, by user: UserID
     ) async throws -> DatabaseChangesPage {
-        try await cloud.databaseChanges(
+        try await FetchDatabaseChanges(cloud).run(
             DatabaseChangesRequest(syncToken: token, resultsLimit: limit), in: Self.address(.shared),
             by: Caller(user: user))
     }
@@ -101,14 +101,14 @@ extension TestCloud {
 
     @discardableResult
     func accept(_ guid: String?, by user: UserID) async throws -> ShareInvitationOutcome {
-        try await cloud.acceptShares(
+        try await AcceptShares(cloud).run(
             [ShareInvitationRequest(shortGUID: guid ?? "none")], in: Self.address(.public), by: Caller(user: user))[0]
     }
 
     func resolve(
         _ guid: String?, by user: UserID?, withRoot: Bool = false
     ) async throws -> ShareInvitationOutcome {
-        try await cloud.resolveShares(
+        try await ResolveShares(cloud).run(
             [ShareInvitationRequest(shortGUID: guid ?? "none", shouldFetchRootRecord: withRoot)],
             in: Self.address(.public), by: Caller(user: user))[0]
     }

@@ -74,7 +74,7 @@ struct NotificationTests {
             try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
             try await cloud.modify([create("R1")])
             #expect(try await device.received() == ["D"])
-            #expect(cloud.cloud.noticeBoard.counts.dropped[.noNotificationInfo] == 1)
+            #expect(cloud.cloud.notificationMetrics.counts.dropped[.noNotificationInfo] == 1)
         }
     }
 
@@ -104,7 +104,7 @@ struct NotificationTests {
             #expect(try await device.received() == ["O +R1"])
             try await cloud.modify([create("R3")])
             #expect(try await device.received() == [])
-            let held = try await cloud.cloud.listSubscriptions(
+            let held = try await ListSubscriptions(cloud.cloud).run(
                 in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
             #expect(held == [])
         }
@@ -122,10 +122,10 @@ struct NotificationTests {
             // Saving a zone that exists changes nothing (B-ZN-06).
             try await cloud.makeZone("Y")
             #expect(try await device.received() == [])
-            _ = try await cloud.cloud.modifyZones(
+            _ = try await ModifyZones(cloud.cloud).run(
                 [.delete(ZoneID(zoneName: "Z"))], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
             #expect(try await device.received() == ["D", "Z Z"])
-            try await cloud.cloud.purgeZone("Y", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(cloud.cloud).purge("Y", of: TestCloud.ada, in: TestCloud.container, .development)
             #expect(try await device.received() == ["D"])
         }
     }
@@ -169,13 +169,13 @@ struct NotificationTests {
             try await cloud.modify([create("R1")], zone: "_defaultZone", in: .public, by: bob.caller)
             try await cloud.modify([delete("R1")], zone: "_defaultZone", in: .public, by: bob.caller)
             #expect(try await ada.received() == [])
-            while try await cloud.cloud.runOutbox() {}
+            while try await RunOutbox(cloud.cloud).run() {}
             #expect(try await ada.received() == ["A -R1"])
             // His own device made the change.
             #expect(try await bob.received() == [])
             try await cloud.modify([create("R2")], zone: "_defaultZone", in: .public, by: ada.caller)
             try await cloud.modify([delete("R2")], zone: "_defaultZone", in: .public, by: ada.caller)
-            while try await cloud.cloud.runOutbox() {}
+            while try await RunOutbox(cloud.cloud).run() {}
             #expect(try await bob.received() == ["B -R2"])
         }
     }
@@ -198,12 +198,12 @@ struct NotificationTests {
             try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
             try await cloud.subscribe(TestCloud.query("S", info: nil))
             try await cloud.modify([create("R1")])
-            #expect(cloud.cloud.noticeBoard.counts.decided == 1)
-            #expect(cloud.cloud.noticeBoard.counts.dropped == [.noOtherDevice: 1, .noNotificationInfo: 1])
+            #expect(cloud.cloud.notificationMetrics.counts.decided == 1)
+            #expect(cloud.cloud.notificationMetrics.counts.dropped == [.noOtherDevice: 1, .noNotificationInfo: 1])
             var device = try await TestDevice(cloud, "laptop")
             try await cloud.modify([create("R2")])
             #expect(try await device.received() == ["D"])
-            #expect(cloud.cloud.noticeBoard.counts.sent == 1)
+            #expect(cloud.cloud.notificationMetrics.counts.sent == 1)
         }
     }
 }

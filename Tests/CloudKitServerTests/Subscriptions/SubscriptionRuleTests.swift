@@ -6,7 +6,7 @@ struct SubscriptionRuleTests {
     private static func code(
         _ subscription: Subscription, in scope: DatabaseScope, _ cloud: TestCloud
     ) async throws -> RequestFailure.Code? {
-        let outcome = try await cloud.cloud.modifySubscriptions(
+        let outcome = try await ModifySubscriptions(cloud.cloud).run(
             [.create(subscription)], in: TestCloud.address(scope), by: Caller(user: TestCloud.ada))[0]
         if case .failed(_, let failure) = outcome { return failure.code }
         return nil
@@ -43,9 +43,9 @@ struct SubscriptionRuleTests {
             try await cloud.subscribe(TestCloud.query("Q", firesOn: .deleted))
             let place = TestCloud.address(.private)
             let ada = Caller(user: TestCloud.ada)
-            let held = try await cloud.cloud.listSubscriptions(in: place, by: ada)
+            let held = try await ListSubscriptions(cloud.cloud).run(in: place, by: ada)
             #expect(held == [TestCloud.query("Q", firesOn: .deleted)])
-            let outcomes = try await cloud.cloud.modifySubscriptions(
+            let outcomes = try await ModifySubscriptions(cloud.cloud).run(
                 [.delete(id: "Q"), .delete(id: "Q"), .update(TestCloud.query("Q")), .create(TestCloud.query(""))],
                 in: place, by: ada)
             #expect(outcomes[0] == .deleted(id: "Q"))
@@ -56,11 +56,11 @@ struct SubscriptionRuleTests {
                 return
             }
             #expect(second.code == .itemNotFound && third.code == .itemNotFound && named.id.count == 36)
-            let found = try await cloud.cloud.lookupSubscriptions([named.id, "Q"], in: place, by: ada)
+            let found = try await LookupSubscriptions(cloud.cloud).run([named.id, "Q"], in: place, by: ada)
             #expect(found.first == .subscription(named))
-            #expect(try await cloud.cloud.listSubscriptions(in: place, by: Caller(user: TestCloud.bob)) == [])
+            #expect(try await ListSubscriptions(cloud.cloud).run(in: place, by: Caller(user: TestCloud.bob)) == [])
             await expect(.authenticationRequired) {
-                _ = try await cloud.cloud.listSubscriptions(in: TestCloud.address(.public), by: .anonymous)
+                _ = try await ListSubscriptions(cloud.cloud).run(in: TestCloud.address(.public), by: .anonymous)
             }
         }
     }

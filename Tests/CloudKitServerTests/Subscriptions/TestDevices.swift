@@ -5,18 +5,20 @@ import Testing
 
 /// A device that waits for the notifications of its user.
 struct TestDevice {
-    let courier: WebCourier
+    let courier: LongPollService
     let path: String
     let caller: Caller
     private(set) var position: String
 
-    init(_ cloud: TestCloud, _ name: String, of user: UserID = TestCloud.ada, courier: WebCourier? = nil) async throws {
+    init(_ cloud: TestCloud, _ name: String, of user: UserID = TestCloud.ada, courier: LongPollService? = nil)
+        async throws
+    {
         caller = Caller(user: user, deviceID: name, surface: .native)
-        let registration = try await cloud.cloud.createPushToken(
+        let registration = try await PushTokens(cloud.cloud).create(
             clientID: name, service: "development", in: TestCloud.container, .development, by: caller)
         path = try #require(registration.courierPath)
         position = registration.position
-        self.courier = courier ?? WebCourier(cloud: cloud.cloud, hold: .zero)
+        self.courier = courier ?? LongPollService(cloud: cloud.cloud, hold: .zero)
     }
 
     /// What waits for the device, confirmed at once.
@@ -45,7 +47,7 @@ extension TestCloud {
     func subscribe(
         _ subscription: Subscription, in scope: DatabaseScope = .private, by user: UserID = ada
     ) async throws {
-        let outcome = try await cloud.modifySubscriptions(
+        let outcome = try await ModifySubscriptions(cloud).run(
             [.create(subscription)], in: Self.address(scope), by: Caller(user: user))[0]
         if case .failed(_, let failure) = outcome { throw failure }
     }

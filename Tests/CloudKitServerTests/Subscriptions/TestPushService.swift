@@ -64,7 +64,7 @@ extension TestCloud {
         _ address: String, client: String? = nil, device: String = "phone", session: String? = nil,
         silent: Bool = false, cloud other: Cloud? = nil, of user: UserID = ada
     ) async throws -> PushRegistration {
-        try await (other ?? cloud).createPushToken(
+        try await PushTokens(other ?? cloud).create(
             clientID: client ?? address, service: "development", in: Self.container, .development,
             by: Caller(user: user, deviceID: device), sessionID: session,
             push: PushOrder(

@@ -35,17 +35,17 @@ import Testing
             }
             _ = try await test.modify(
                 [create("p")], zone: "_defaultZone", in: .public, by: Caller(user: ada.user))
-            let removed = try await test.cloud.removeData(ofAccount: ada.account.id)
+            let removed = try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id)
             #expect(removed.records == 3 && removed.databases == 1 && removed.shares == 0)
 
             let asAda = Caller(user: ada.user)
-            let zones = try await test.cloud.listZones(in: TestCloud.address(.private), by: asAda)
+            let zones = try await ListZones(test.cloud).run(in: TestCloud.address(.private), by: asAda)
             #expect(zones.map(\.id.zoneName) == ["_defaultZone"])
             #expect(try await test.lookup(["c"], zone: "_defaultZone", by: asAda)[0].code == .itemNotFound)
             #expect(try await test.lookup(["a", "b"], by: Caller(user: bob.user)).allSatisfy { $0.record != nil })
             #expect(
                 try await test.lookup(["p"], zone: "_defaultZone", in: .public, by: .anonymous)[0].record != nil)
-            let again = try await test.cloud.removeData(ofAccount: ada.account.id)
+            let again = try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id)
             #expect(again.records == 0)
             let accounts = test.cloud.accountStore.accounts
             try await accounts.remove(email: "ada@example.com")
@@ -73,7 +73,7 @@ import Testing
             // Uploaded, and not yet in any record.
             _ = try await test.upload([1], for: "S", zone: "_defaultZone", by: Caller(user: ada.user))
             #expect(try await test.fileIDs().count == 4)
-            #expect(try await test.cloud.removeData(ofAccount: ada.account.id).files == 2)
+            #expect(try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id).files == 2)
             #expect(try await test.fileIDs().count == 2)
             #expect(try await test.download(bobs) == Array("Bob's".utf8))
             #expect(try await test.download(everybodys) == Array("everybody's".utf8))
@@ -89,11 +89,11 @@ import Testing
             try await share("Adas", of: ada.user, with: bob.user, test)
             try await share("Bobs", of: bob.user, with: ada.user, test)
             let shared = TestCloud.address(.shared)
-            #expect(try await test.cloud.listZones(in: shared, by: Caller(user: bob.user)).count == 1)
-            let removed = try await test.cloud.removeData(ofAccount: ada.account.id)
+            #expect(try await ListZones(test.cloud).run(in: shared, by: Caller(user: bob.user)).count == 1)
+            let removed = try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id)
             #expect(removed.shares == 1)
-            #expect(try await test.cloud.listZones(in: shared, by: Caller(user: bob.user)).isEmpty)
-            let changes = try await test.cloud.databaseChanges(
+            #expect(try await ListZones(test.cloud).run(in: shared, by: Caller(user: bob.user)).isEmpty)
+            let changes = try await FetchDatabaseChanges(test.cloud).run(
                 DatabaseChangesRequest(), in: shared, by: Caller(user: bob.user))
             #expect(changes.events.isEmpty)
         }

@@ -10,7 +10,7 @@ struct UserRecordTests {
     private let user = UserID("_0123456789abcdef0123456789abcdef")
 
     private func lookUp(_ scope: DatabaseScope, in cloud: Cloud) async throws -> RecordOutcome? {
-        try await cloud.lookupRecords(
+        try await LookupRecords(cloud).run(
             LookupRecordsRequest(records: [.init(recordName: user.recordName)], zoneID: .default),
             in: DatabaseAddress(container: TestCloud.container, environment: .development, scope: scope),
             by: Caller(user: user)
@@ -20,8 +20,8 @@ struct UserRecordTests {
     @Test(arguments: [DatabaseScope.public, .private])
     func `B-USR-02 a user has a record of its own in both databases`(scope: DatabaseScope) async throws {
         let cloud = Cloud(
-            store: MemoryStore(), files: MemoryFileStore(now: { 0 }), serverEnvironment: time.serverEnvironment)
-        try await cloud.enterUser(user, in: TestCloud.container, .development)
+            store: MemoryStore(), files: MemoryFileStore(now: { 0 }), serverEnvironment: people.serverEnvironment)
+        try await CreateUserRecords(cloud).run(user, in: people.container, .development)
         guard case .record(let first)? = try await lookUp(scope, in: cloud) else {
             Issue.record("no user record")
             return
@@ -29,7 +29,7 @@ struct UserRecordTests {
         #expect(first.recordType == "Users")
         #expect(first.created.user == user)
         #expect(first.fields.isEmpty)
-        try await cloud.enterUser(user, in: TestCloud.container, .development)
+        try await CreateUserRecords(cloud).run(user, in: people.container, .development)
         #expect(try await lookUp(scope, in: cloud) == .record(first))
     }
 
@@ -40,7 +40,7 @@ struct UserRecordTests {
         func save(_ kind: RecordOperation.Kind) async throws -> RecordOutcome? {
             let field = Field(name: "nickname", type: .string, json: Array(#""Ada""#.utf8))
             let change = RecordChange(recordName: user.recordName, recordType: "Users", fields: [.set(field)])
-            return try await cloud.modifyRecords(
+            return try await ModifyRecords(cloud).run(
                 ModifyRecordsRequest(operations: [RecordOperation(kind, change)], zoneID: .default), in: address,
                 by: Caller(user: user)
             ).first
@@ -49,7 +49,7 @@ struct UserRecordTests {
             Issue.record("an app made a user")
             return
         }
-        try await cloud.enterUser(user, in: TestCloud.container, .development)
+        try await CreateUserRecords(cloud).run(user, in: people.container, .development)
         guard case .record(let record)? = try await save(.forceUpdate) else {
             Issue.record("the user's own field was refused")
             return

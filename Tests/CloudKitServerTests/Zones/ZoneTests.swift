@@ -56,7 +56,7 @@ extension ZoneDecision {
 
 @Suite struct ZoneTests {
     private func modify(_ test: TestCloud, _ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
-        try await test.cloud.modifyZones(
+        try await ModifyZones(test.cloud).run(
             operations, in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
     }
 
@@ -99,16 +99,16 @@ extension ZoneDecision {
         try await withCloud(engine) { test in
             let address = TestCloud.address(.private)
             let caller = Caller(user: TestCloud.ada)
-            let empty = try await test.cloud.listZones(in: address, by: caller)
+            let empty = try await ListZones(test.cloud).run(in: address, by: caller)
             #expect(empty.map(\.id.zoneName) == ["_defaultZone"])
             _ = try await modify(test, ["B", "A", "C"].map { .create(ZoneID(zoneName: $0)) })
             _ = try await modify(test, [.delete(ZoneID(zoneName: "B"))])
             try await test.modify([create("R1")], zone: "_defaultZone")
-            let zones = try await test.cloud.listZones(in: address, by: caller)
+            let zones = try await ListZones(test.cloud).run(in: address, by: caller)
             #expect(zones.map(\.id.zoneName) == ["_defaultZone", "A", "C"])
-            let shared = try await test.cloud.listZones(in: TestCloud.address(.shared), by: caller)
+            let shared = try await ListZones(test.cloud).run(in: TestCloud.address(.shared), by: caller)
             #expect(shared.isEmpty)
-            let found = try await test.cloud.lookupZones(
+            let found = try await LookupZones(test.cloud).run(
                 ["A", "B", "_defaultZone", "nie"].map { ZoneID(zoneName: $0) }, in: address, by: caller)
             #expect(found.map { $0.zone != nil } == [true, false, true, false])
             #expect(found[1].failure?.code == .zoneNotFound)
@@ -150,7 +150,7 @@ extension ZoneDecision {
             try await test.makeZone()
             try await test.modify([create("R1")])
             let token = try await test.databaseChanges().syncToken
-            try await test.cloud.purgeZone("Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(test.cloud).purge("Z", of: TestCloud.ada, in: TestCloud.container, .development)
             let refused = await failure { try await test.modify([create("R2")]) }
             #expect(refused?.code == .zonePurged)
             #expect(refused?.reason == "Zone was purged by user")
@@ -174,7 +174,8 @@ extension ZoneDecision {
         try await withCloud(engine) { test in
             try await test.makeZone()
             let token = try await test.databaseChanges().syncToken
-            try await test.cloud.resetKeys(ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
+            try await EndZone(test.cloud).resetKeys(
+                ofZone: "Z", of: TestCloud.ada, in: TestCloud.container, .development)
             await expect(.zoneKeysReset) { try await test.modify([create("R2")]) }
             let feed = try await test.databaseChanges(since: token)
             #expect(feed.events.map(\.mark) == ["†Z encryptedDataReset"])

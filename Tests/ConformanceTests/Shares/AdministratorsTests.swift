@@ -161,7 +161,7 @@ import Testing
             try await ben.save(note("Ben's", in: shared.theirs))
             try await write("new One", to: "One", in: shared.theirs, ben)
             // Ada ends the share with a client that has no keys; none of her devices ever saw Ben's.
-            let outcomes = try await home.cloud.cloud.modifyRecords(
+            let outcomes = try await ModifyRecords(home.cloud.cloud).run(
                 ModifyRecordsRequest(
                     operations: [.init(.forceDelete, RecordChange(recordName: shared.share.recordName))],
                     zoneID: ZoneID(zoneName: shared.zone.zoneName)),
@@ -193,7 +193,7 @@ import Testing
             try await home.accept(shared.url, on: doras.container)
             let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
             // Dora leaves by a client without keys.
-            _ = try await home.cloud.cloud.modifyRecords(
+            _ = try await ModifyRecords(home.cloud.cloud).run(
                 ModifyRecordsRequest(
                     operations: [.init(.forceDelete, RecordChange(recordName: shared.share.recordName))],
                     zoneID: ZoneID(

@@ -37,7 +37,7 @@ import Testing
         }
         var change = RecordChange(recordName: name, recordType: "Note")
         change.parent = .remove
-        let outcomes = try await home.cloud.cloud.modifyRecords(
+        let outcomes = try await ModifyRecords(home.cloud.cloud).run(
             ModifyRecordsRequest(
                 operations: [.init(.forceUpdate, change)], zoneID: ZoneID(zoneName: zone.zoneName)),
             in: DatabaseAddress(

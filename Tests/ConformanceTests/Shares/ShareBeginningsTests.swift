@@ -21,7 +21,7 @@ import Testing
         _ operations: [RecordOperation], in zone: CKRecordZone.ID, _ home: SharingHousehold
     ) async throws -> [RecordOutcome] {
         let ada = UserID(try await home.ada.userRecordID().recordName)
-        return try await home.cloud.cloud.modifyRecords(
+        return try await ModifyRecords(home.cloud.cloud).run(
             ModifyRecordsRequest(operations: operations, zoneID: ZoneID(zoneName: zone.zoneName)),
             in: DatabaseAddress(
                 container: ContainerID(home.cloud.container), environment: .development, scope: .private),

@@ -8,8 +8,8 @@ import Testing
 @Suite struct ForgottenFeedTests {
     /// Forgets all that the cloud would forget in a month.
     private func forget(_ cloud: ThrowawayCloud) async throws {
-        for database in try await cloud.cloud.databasesToCompact(after: nil, limit: .max) {
-            _ = try await cloud.cloud.compactFeeds(of: database, before: .max)
+        for database in try await CompactFeeds(cloud.cloud).databases(after: nil, limit: .max) {
+            _ = try await CompactFeeds(cloud.cloud).run(of: database, before: .max)
         }
     }
 

@@ -7,7 +7,7 @@ function text(literal, key, values) {
   return key.replace(/%(?:(\d+)\$)?@/g, (_, place) => (values || [])[place ? place - 1 : next++] ?? "");
 }
 
-// The notification that a payload (web-services.md §12.3) asks for.
+// The notification that a payload (docs/web-services.md §12.3) asks for.
 function presented(payload) {
   const aps = payload.aps || {};
   const ck = payload.ck || {};

@@ -1,0 +1,70 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// The limits of a cloud; an operator may set tighter ones (B-LIM-16).
+package struct Limits: Hashable, Sendable {
+    /// Bytes of a request's fields together (B-LIM-02).
+    package var requestBytesMax = 2 * 1_048_576
+    /// Bytes of one record's fields (B-LIM-05).
+    package var recordBytesMax = Validity.recordBytesMax
+    /// Fields of one record type (B-LIM-06).
+    package var fieldsMax = 256
+    /// Custom zones of one user in one container (B-LIM-06).
+    package var zonesMax = 1000
+    /// deleteSelf references to one record (B-LIM-07).
+    package var owningReferencesMax = 750
+    /// Records that one deletion may take with it at once; a deletion that needs more is refused.
+    package var cascadeMax = 5000
+    /// Stored bytes of one user's private database; nil: no limit (B-THR-01).
+    package var quotaBytes: UInt64?
+    /// Bytes of records in one page of one zone's feed; a page holds at least one record.
+    package var pageBytesMax = 1_048_576
+    /// Bytes of records in one answer with the feeds of several zones.
+    package var answerBytesMax = 4 * 1_048_576
+    /// Feed entries that one page may skip, because they were not requested, before it ends early.
+    package var skippedEntriesMax = 5000
+    /// Subscriptions of one user in one database.
+    package var subscriptionsMax = 500
+    /// The limits of the notifications that wait for the devices of one user in one container.
+    package var notifications = NotificationQueueLimits()
+    /// Devices of one user that may wait for notifications in one container; beyond that, the one longest unseen is removed.
+    package var pushTokensMax = 50
+    /// Those of them that a push service sends to.
+    package var pushAddressesMax = 10
+    /// Milliseconds after which a device that did not ask for its notifications loses its token, or a browser that did not
+    /// register again its place with a push service.
+    package var pushTokenLifetime: Int64 = 90 * 86_400_000
+
+    /// Bytes of one asset that a client of web services uploads (B-LIM-10).
+    package var webAssetBytesMax: Int64 = 50 * 1_048_576
+    /// Bytes of one asset that our SDK uploads, sealed (B-LIM-10).
+    package var nativeAssetBytesMax: Int64 = 4 * 1_073_741_824
+    /// Times in the life of a file.
+    package var assetTimes = AssetTimes()
+    /// Bytes that uploads leave free on the disk.
+    package var freeBytesMin: Int64 = 256 * 1_048_576
+
+    package init() {}
+
+    /// Seconds after which a save that found the quota used up may be tried again (B-THR-01).
+    static let quotaRetryAfter: Double = 300
+}
+
+/// Times in the life of a file, milliseconds.
+package struct AssetTimes: Hashable, Sendable {
+    /// The time for which an upload can be begun (docs/web-services.md §7: 15 minutes).
+    package var begin: Int64 = 15 * 60_000
+    /// The time for which an upload can go on in pieces, counted from its permission.
+    package var upload: Int64 = 24 * 3_600_000
+    /// The time for which a receipt can be saved.
+    package var receipt: Int64 = 24 * 3_600_000
+    /// The time for which a download can be begun.
+    package var download: Int64 = 6 * 3_600_000
+    /// The time for which a file stays that nothing refers to any more (B-AST-02).
+    package var grace: Int64 = 3_600_000
+    /// Age at which a file that no database knows is one that a crash left. Longer than an upload can last, so that none
+    /// is mistaken that is just being finished.
+    package var orphan: Int64 = 48 * 3_600_000
+
+    package init() {}
+}

@@ -1,0 +1,40 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Makes uploaded files known to the database for which they are.
+struct AssetRegistration: Sendable {
+    let cloud: Cloud
+
+    init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Keeps a file that is known for the time of another receipt; nil if it is not known.
+    func keep(
+        _ id: AssetFileID, in partition: StoragePartition, until time: Int64
+    ) async throws -> StoredAsset? {
+        guard try await cloud.store.read(partition, { try await $0.assets([id])[0] }) != nil else { return nil }
+        return try await cloud.store.write(partition) { transaction in
+            guard var asset = try await transaction.assets([id])[0] else { return nil }
+            asset.keptUntil = max(asset.keptUntil, time)
+            transaction.set(asset)
+            return asset
+        }
+    }
+
+    /// Makes a file known to the database it is for; from now on it is kept as long as `StoredAsset` says.
+    func register(_ asset: StoredAsset, in partition: StoragePartition) async throws {
+        try await cloud.registry.enter(partition)
+        let quota = partition.isPrivate ? cloud.limits.quotaBytes : nil
+        try await cloud.store.write(partition) { transaction in
+            if let quota {
+                let records = try await transaction.databaseHeader().recordBytes
+                let assets = try await transaction.assetBytes()
+                guard records + assets + UInt64(asset.size) <= quota else { throw RequestFailure.quotaExceeded }
+            }
+            transaction.set(asset)
+        }
+    }
+}
+
+extension StoragePartition {
+    fileprivate var isPrivate: Bool { name.hasPrefix("private/") }
+}

@@ -1,0 +1,216 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Reads the feeds of zones.
+package struct FetchZoneChanges: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Returns the changes of zones, each since its own token.
+    ///
+    /// Rules B-CHG-01 to B-CHG-14, docs/web-services.md §8.3. Zones fail one by one (B-CHG-13).
+    package func run(
+        _ requests: [ZoneChangesRequest], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneChangesOutcome] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
+        try caller.checkItemCount(requests.count)
+        if place.scope == .shared { return try await sharedZoneChanges(requests, in: place) }
+        let reading = ZoneFeedReading(place: place, tokens: cloud.tokens, limits: cloud.limits)
+        return try await dressed(
+            cloud.store.read(place.partition) { view in
+                var outcomes: [ZoneChangesOutcome] = []
+                var bytesLeft = reading.limits.answerBytesMax
+                for request in requests {
+                    do {
+                        let page = try await reading.page(request, bytesLeft: &bytesLeft, view)
+                        outcomes.append(.page(page))
+                    } catch let failure as RequestFailure {
+                        outcomes.append(.failed(request.zoneID, failure))
+                    }
+                }
+                return outcomes
+            })
+    }
+
+    /// Returns the changes of zones of other users, each in its owner's partition.
+    private func sharedZoneChanges(
+        _ requests: [ZoneChangesRequest], in place: DatabasePlace
+    ) async throws -> [ZoneChangesOutcome] {
+        var outcomes: [ZoneChangesOutcome] = []
+        var bytesLeft = cloud.limits.answerBytesMax
+        for request in requests {
+            do {
+                let place = try place.reaching(request.zoneID)
+                let left = bytesLeft
+                let (page, taken) = try await cloud.store.read(place.partition) { view in
+                    var reading = try await MemberFeed(
+                        request, in: place, tokens: cloud.tokens, limits: cloud.limits, bytesLeft: left, view)
+                    return (try await reading.page(view), reading.bytesTaken)
+                }
+                bytesLeft -= taken
+                outcomes.append(.page(page))
+            } catch let failure as RequestFailure {
+                outcomes.append(.failed(request.zoneID, failure))
+            }
+        }
+        return try await addingIdentities(to: outcomes)
+    }
+
+    /// Returns pages with names and public identities in the shares among their records.
+    private func addingIdentities(to outcomes: [ZoneChangesOutcome]) async throws -> [ZoneChangesOutcome] {
+        var outcomes = outcomes
+        for (position, outcome) in outcomes.enumerated() {
+            guard case .page(var page) = outcome else { continue }
+            for (index, event) in page.events.enumerated() {
+                guard case .changed(let record) = event, record.sharing != nil else { continue }
+                var records = [record]
+                try await cloud.userDirectory.addIdentities(to: &records)
+                page.events[index] = .changed(records[0])
+            }
+            outcomes[position] = .page(page)
+        }
+        return outcomes
+    }
+}
+
+/// Reads pages of feeds inside one transaction.
+private struct ZoneFeedReading: Sendable {
+    let place: DatabasePlace
+    let tokens: SyncTokenSeal
+    let limits: Limits
+
+    func page(
+        _ request: ZoneChangesRequest, bytesLeft: inout Int, _ view: StorageReader
+    ) async throws -> ZoneChangesPage {
+        let name = try ZoneAccess.zoneName(of: request.zoneID, in: place)
+        guard name != ZoneID.defaultZoneName else { throw RequestFailure.noFeed(for: place.caller.surface) }
+        let zone = try ZoneAccess.live(try await view.zone(named: name))
+        switch try position(of: request, in: zone) {
+        case .refuse(let failure): throw failure
+        case .caughtUp: return answer([], .zone(zone.number, at: zone.latestVersion), moreComing: false, zone)
+        case .forward(let version, let baseline):
+            return try await forward(request, zone, after: version, baseline, &bytesLeft, view)
+        case .backward(let version, let floor, let top):
+            return try await backward(request, zone, before: version, floor, top, &bytesLeft, view)
+        }
+    }
+
+    private func position(of request: ZoneChangesRequest, in zone: ZoneHeader) throws(RequestFailure) -> FeedPosition {
+        guard let text = request.syncToken else {
+            return FeedPosition(token: nil, zone: zone, isReversed: request.reverse)
+        }
+        if text.isEmpty { return .caughtUp }
+        let token = try tokens.open(text, for: place.partition, kinds: [.zone, .zoneReversed])
+        return FeedPosition(token: token, zone: zone, isReversed: request.reverse)
+    }
+
+    private func forward(
+        _ request: ZoneChangesRequest, _ zone: ZoneHeader, after version: UInt64, _ baseline: UInt64,
+        _ bytesLeft: inout Int, _ view: StorageReader
+    ) async throws -> ZoneChangesPage {
+        var page = newPage(request, silentDeletions: baseline, bytesLeft)
+        try await fill(&page) { last, limit in
+            try await view.feed(zone: zone.number, after: last ?? version, limit: limit)
+        }
+        bytesLeft -= page.bytesTaken
+        let reached = page.isFull ? page.last ?? version : max(page.last ?? version, zone.latestVersion)
+        let token = SyncToken(.zone, zone: zone.number, version: reached, baseline: baseline)
+        return answer(try await events(page, request, zone, view), token, moreComing: page.isFull, zone)
+    }
+
+    private func backward(
+        _ request: ZoneChangesRequest, _ zone: ZoneHeader, before version: UInt64, _ floor: UInt64, _ top: UInt64,
+        _ bytesLeft: inout Int, _ view: StorageReader
+    ) async throws -> ZoneChangesPage {
+        // Without a token at the start nothing is known that could be gone.
+        var page = newPage(request, silentDeletions: floor == 0 ? top : 0, bytesLeft)
+        try await fill(&page) { last, limit in
+            try await view.feed(zone: zone.number, before: last ?? version, limit: limit).filter {
+                $0.version > floor
+            }
+        }
+        bytesLeft -= page.bytesTaken
+        let token =
+            page.isFull
+            ? SyncToken(
+                .zoneReversed, zone: zone.number, version: page.last ?? version, baseline: top, floor: floor)
+            : .zone(zone.number, at: top)
+        return answer(try await events(page, request, zone, view), token, moreComing: page.isFull, zone)
+    }
+
+    private func newPage(_ request: ZoneChangesRequest, silentDeletions: UInt64, _ bytesLeft: Int) -> FeedPage {
+        let max = place.caller.surface.itemsMax
+        let wanted = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
+        return FeedPage(
+            resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
+            skippedEntriesMax: limits.skippedEntriesMax, silentDeletions: silentDeletions,
+            recordTypes: request.desiredRecordTypes.map(Set.init))
+    }
+
+    /// Reads on until the page is full or the feed ends.
+    private func fill(
+        _ page: inout FeedPage, _ next: (_ last: UInt64?, _ limit: Int) async throws -> [FeedEntry]
+    ) async throws {
+        // One more than fits shows whether there is more.
+        let limit = min(page.resultsMax, 400) + 1
+        while !page.isFull {
+            let entries = try await next(page.last, limit)
+            for entry in entries where !page.take(entry) { return }
+            if entries.count < limit { return }
+        }
+    }
+
+    private func events(
+        _ page: FeedPage, _ request: ZoneChangesRequest, _ zone: ZoneHeader, _ view: StorageReader
+    ) async throws -> [RecordChangeEvent] {
+        try await view.events(page.picked, of: zone, in: place, desiredKeys: request.desiredKeys)
+    }
+
+    private func answer(
+        _ events: [RecordChangeEvent], _ token: SyncToken, moreComing: Bool, _ zone: ZoneHeader
+    ) -> ZoneChangesPage {
+        ZoneChangesPage(
+            zoneID: place.zoneID(zone.name), events: events, syncToken: tokens.seal(token, for: place.partition),
+            moreComing: moreComing, clientChangeToken: zone.clientChangeToken)
+    }
+}
+
+extension StorageView {
+    /// Returns the events for entries of a feed: records as they are, or deletions.
+    func events(
+        _ entries: [FeedEntry], of zone: ZoneHeader, in place: DatabasePlace, desiredKeys: [String]?
+    ) async throws -> [RecordChangeEvent] {
+        let desired = desiredKeys.map(Set.init)
+        let names = entries.filter { !$0.isTombstone }.map(\.recordName)
+        let stored = try await self.records(zone: zone.number, names: names)
+        let zoneID = place.zoneID(zone.name)
+        var records: [Record] = []
+        records.reserveCapacity(stored.count)
+        for record in stored {
+            guard let record else { throw DamagedValue(.feed) }
+            records.append(try record.record(in: zoneID, desired: desired))
+        }
+        try await attachShares(to: &records, zone: zone.number, in: place)
+        var next = records[...]
+        return entries.map { entry in
+            if !entry.isTombstone { return .changed(next.removeFirst()) }
+            return .deleted(
+                RecordTombstone(
+                    recordName: entry.recordName, recordType: entry.recordType,
+                    changeTag: ChangeTag(version: entry.version)))
+        }
+    }
+}
+
+extension RequestFailure {
+    /// B-DB-13; docs/web-services.md §5.3.
+    static func noFeed(for surface: Caller.Surface) -> RequestFailure {
+        RequestFailure(
+            .badRequest,
+            surface == .native
+                ? "AppDefaultZone does not support getChanges call" : "cannot get changes in default zone",
+            remedy: "Keep records whose changes are followed in a custom zone.")
+    }
+}

@@ -1,0 +1,69 @@
+import AsyncLocks
+import CloudKitAccounts
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// The state and services that all operations of the server share.
+///
+/// Operations are types of their own in the folder of their noun, such as `Records/ModifyRecords.swift`, each with one `run`. They
+/// throw `RequestFailure`s; errors of an engine pass through, and the HTTP layer hides them. A class, because all requests share it.
+package final class Cloud: Sendable {
+    /// The store of everything but the bytes of assets.
+    package let store: Storage
+    /// The store of the bytes of assets.
+    package let files: Files
+    /// The time, randomness and the secret of the cloud.
+    package let serverEnvironment: ServerEnvironment
+    /// The limits that the operator has set.
+    package let limits: Limits
+    /// The faults that the operator has ordered.
+    package let faults: Faults
+    let schemas: SchemaCache
+    let registry: PartitionRegistry
+    let tokens: SyncTokenSeal
+    let assetSeal: AssetSeal
+    let assetDigests = AssetDigests()
+    let assetPartitions: AssetPartitions
+    /// The names, addresses and public keys behind users.
+    package let people: People
+    /// Counts notifications and reports their fate.
+    package let notificationMetrics = NotificationMetrics()
+    /// The partitions of users whose notifications push services send.
+    let pushIndex = PushIndex()
+    /// The turns of deliveries from a partition to others.
+    let deliveryTurns = KeyedAsyncMutex<StoragePartition>()
+
+    /// - Parameters:
+    ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.
+    ///   - files: Holds the bytes of assets.
+    ///   - serverEnvironment: The time, chance and the secret that tokens are made with.
+    package init(store: Storage, files: Files, serverEnvironment: ServerEnvironment, limits: Limits = Limits()) {
+        self.store = store
+        self.files = files
+        self.serverEnvironment = serverEnvironment
+        self.limits = limits
+        faults = Faults(book: .accounts(in: store), serverEnvironment: serverEnvironment)
+        schemas = SchemaCache(store: store)
+        registry = PartitionRegistry(store: store)
+        people = People(book: .accounts(in: store), serverEnvironment: serverEnvironment)
+        tokens = SyncTokenSeal(secret: serverEnvironment.secret, epoch: store.epoch)
+        assetSeal = AssetSeal(serverEnvironment)
+        assetPartitions = AssetPartitions(store: store)
+    }
+
+    /// Returns the schema of a container and environment.
+    package func schema(_ container: ContainerID, _ environment: Environment) async throws -> Schema {
+        try await schemas.current(.schema(container, environment))
+    }
+
+    /// Returns the limits for writes to a place.
+    func limits(in place: DatabasePlace) async throws -> Limits {
+        guard place.scope != .public else { return limits }
+        let ordered = try await faults.quota(of: place.owner, in: place.address.container, place.address.environment)
+        guard let ordered else { return limits }
+        var limits = limits
+        limits.quotaBytes = min(ordered, limits.quotaBytes ?? .max)
+        return limits
+    }
+}

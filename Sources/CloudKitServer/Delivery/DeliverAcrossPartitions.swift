@@ -1,0 +1,150 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Moves notifications from the partition of a change into the queues of their receivers.
+struct DeliverAcrossPartitions: Sendable {
+    let cloud: Cloud
+
+    init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Delivers notifications that wait in a partition to the queues of their receivers.
+    ///
+    /// Each receiver's queue is written before the job is done, so that a crash between the two delivers again rather than
+    /// never; the queue takes the second for a newer one of the same.
+    ///
+    /// - Returns: How many were queued; nil if none waited.
+    @discardableResult
+    func run(from partition: StoragePartition) async throws -> Int? {
+        guard let place = DatabasePlace(partition: partition) else { return nil }
+        // Two at once would deliver twice what a subscription meets once.
+        return try await cloud.deliveryTurns.withLock(partition) {
+            let (waiting, mail) = try await cloud.store.read(partition) { view in
+                let waiting = try await view.carriedNotifications(limit: Self.notificationsAtOnce)
+                var members: [UInt32: [ShareMember]] = [:]
+                for zone in CrossPartitionDelivery.zones(of: waiting) {
+                    members[zone] = try await view.shareMembers(zone: zone)
+                }
+                return (waiting, CrossPartitionDelivery(waiting, from: partition, members: members))
+            }
+            if waiting.isEmpty { return nil }
+            let counts = try await deliver(mail, in: place.address)
+            try await cloud.store.write(partition) { transaction in
+                for carried in waiting { transaction.clear(carried) }
+            }
+            report(counts, place)
+            return counts.drafts.queued + counts.news.queued
+        }
+    }
+
+    private static var notificationsAtOnce: Int { 200 }
+    /// Queues written at the same time: they share syncs of the disk.
+    private static var receiversAtOnce: Int { 16 }
+
+    private func deliver(_ mail: CrossPartitionDelivery, in address: DatabaseAddress) async throws -> DeliveryCounts {
+        try await withThrowingTaskGroup(of: DeliveryCounts.self) { group in
+            var counts = DeliveryCounts()
+            for (index, (receiver, items)) in mail.items.enumerated() {
+                if index >= Self.receiversAtOnce, let done = try await group.next() { counts.add(done) }
+                group.addTask { try await deliver(items, to: receiver, address) }
+            }
+            for try await done in group { counts.add(done) }
+            return counts
+        }
+    }
+
+    private func deliver(
+        _ items: [CrossPartitionDelivery.Item], to receiver: UserID, _ address: DatabaseAddress
+    ) async throws -> DeliveryCounts {
+        let partition = StoragePartition.privateDatabase(address.container, address.environment, of: receiver)
+        let hasNews = items.contains { if case .news = $0 { true } else { false } }
+        let (queue, subscriptions) = try await cloud.store.read(partition) { view in
+            (
+                try await view.notificationQueueHeader(),
+                hasNews ? try await view.subscriptions(of: receiver, in: .shared) : []
+            )
+        }
+        var counts = DeliveryCounts()
+        var due: [NotificationDraft] = []
+        for item in items {
+            let drafts =
+                switch item {
+                case .draft(let draft): [draft]
+                case .news(let news):
+                    subscriptions.compactMap { news.draft(for: $0, of: receiver, in: address.container) }
+                }
+            let wanted = drafts.filter { queue.hasReceiver(besides: $0.origin) }
+            due += wanted
+            counts.add(item, decided: drafts.count, queued: wanted.count)
+        }
+        if !due.isEmpty { try await enqueue(due, in: partition) }
+        return counts
+    }
+
+    private func enqueue(_ drafts: [NotificationDraft], in partition: StoragePartition) async throws {
+        let limits = cloud.limits.notifications
+        let now = cloud.serverEnvironment.now()
+        try await cloud.store.write(partition) { transaction in
+            var queue = NotificationEnqueuing(
+                try await transaction.notificationQueueHeader(), limits: limits, now: now)
+            try await queue.enqueue(drafts, &transaction)
+        }
+    }
+
+    private func report(_ counts: DeliveryCounts, _ place: DatabasePlace) {
+        if counts.drafts.decided > 0 {
+            let (queued, decided) = (counts.drafts.queued, counts.drafts.decided)
+            cloud.notificationMetrics.record(.carried(place.address, count: queued, dropped: decided - queued))
+        }
+        if counts.news.decided > 0 {
+            let shared = place.asShared
+            let dropped = counts.news.decided - counts.news.queued
+            cloud.notificationMetrics.record(
+                .decided(
+                    NotificationReport(
+                        place: shared, decided: counts.news.decided,
+                        dropped: dropped > 0 ? [.noOtherDevice: dropped] : [:])))
+            cloud.notificationMetrics.record(.carried(shared.address, count: counts.news.queued, dropped: 0))
+        }
+    }
+}
+
+/// The number of notifications that were delivered across partitions.
+private struct DeliveryCounts: Sendable {
+    struct Count: Sendable {
+        var decided = 0
+        var queued = 0
+    }
+
+    /// Notifications that were decided with the change.
+    var drafts = Count()
+    /// Notifications that were decided by the receivers' subscriptions.
+    var news = Count()
+
+    mutating func add(_ item: CrossPartitionDelivery.Item, decided: Int, queued: Int) {
+        switch item {
+        case .draft:
+            drafts.decided += decided
+            drafts.queued += queued
+        case .news:
+            news.decided += decided
+            news.queued += queued
+        }
+    }
+
+    mutating func add(_ other: DeliveryCounts) {
+        drafts.decided += other.drafts.decided
+        drafts.queued += other.drafts.queued
+        news.decided += other.news.decided
+        news.queued += other.news.queued
+    }
+}
+
+extension DatabasePlace {
+    /// The same data as participants reach it.
+    fileprivate var asShared: DatabasePlace {
+        DatabasePlace(
+            address: DatabaseAddress(
+                container: address.container, environment: address.environment, scope: .shared),
+            caller: caller, owner: owner, partition: partition, schemaPartition: schemaPartition)
+    }
+}

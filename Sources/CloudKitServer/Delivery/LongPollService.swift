@@ -1,0 +1,172 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Synchronization
+
+/// Gives notifications to devices that keep asking: a request waits until there is something, or its time is over.
+///
+/// A device that waits costs its suspended request and an entry here. One clock ends all waits; a commit wakes the devices
+/// of its partition's user only.
+package final class LongPollService: NotificationTransport {
+    /// The notifications that a device receives.
+    package struct Delivery: Hashable, Sendable {
+        /// Payloads, oldest first.
+        package var payloads: [[UInt8]]
+        /// What the device says next time to confirm that it has them.
+        package var position: String
+    }
+
+    private let cloud: Cloud
+    private let hold: Duration
+    private let isCurrent: @Sendable (String) async throws -> Bool
+    private let waiting = LongPollWaiters()
+    private let positions = LongPollPositions()
+
+    /// - Parameters:
+    ///   - hold: How long a request waits.
+    ///   - isCurrent: Whether the session with this identifier still lasts.
+    package init(
+        cloud: Cloud, hold: Duration = .seconds(25),
+        isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
+    ) {
+        self.cloud = cloud
+        self.hold = hold
+        self.isCurrent = isCurrent
+    }
+
+    /// Requests that wait at this moment.
+    package var waitingCount: Int { waiting.count }
+
+    /// The next notifications of a device; none if there are none within the time that a request waits.
+    ///
+    /// - Parameters:
+    ///   - path: The last part of the long-poll URL.
+    ///   - confirmed: What the device has, as the answer before said; nil: a web client, which has what it was last given
+    ///     once it asks again.
+    ///   - max: The most payloads of one answer.
+    ///   - isConnected: Returns whether the client is still connected; notifications are not spent on one that left.
+    /// - Throws: `itemNotFound` for a URL that is no longer good: the device asks for a new token.
+    package func next(
+        _ path: some StringProtocol, confirmed: String?, max: Int, isConnected: @Sendable () -> Bool = { true }
+    ) async throws -> Delivery {
+        guard let address = CourierAddressSeal(cloud.serverEnvironment).open(path) else {
+            throw Self.unknownAddress
+        }
+        var stamp = waiting.enter(address.partition)
+        defer { waiting.leave(address.partition) }
+        let ends = cloud.serverEnvironment.uptime() + hold
+        while true {
+            // Checked again after each wait: a user who was signed out meanwhile receives nothing.
+            if !address.sessionID.isEmpty, try await !isCurrent(address.sessionID) { throw Self.unknownAddress }
+            let has = confirmed.map { QueuePosition.read($0, epoch: cloud.store.epoch) }
+            let page = try await page(address, confirmed: has, max: max)
+            if !page.payloads.isEmpty {
+                guard isConnected() else { return Delivery(payloads: [], position: text(page.start)) }
+                if confirmed == nil { positions.gave(address.hash, up: page.position) }
+                cloud.notificationMetrics.record(
+                    .sent(address.container, address.environment, count: page.payloads.count))
+                return Delivery(payloads: page.payloads, position: text(page.position))
+            }
+            if confirmed == nil { positions.gave(address.hash, up: page.position) }
+            // Two web clients would confirm for each other; processes of one device say what each of them has.
+            let outcome = await waiting.wait(
+                address, after: stamp, until: ends, now: cloud.serverEnvironment.uptime(),
+                sharedBy: confirmed == nil ? 1 : Self.processesMax)
+            guard case .woken(let next) = outcome else {
+                return Delivery(payloads: [], position: text(page.position))
+            }
+            stamp = next
+        }
+    }
+
+    /// Wakes the requests that wait for the partition's queue.
+    package func deliver(in partition: StoragePartition) async {
+        guard waiting.isAwaited(partition) else { return }
+        // A hint may be of any change: only one of the queue wakes.
+        let header = try? await cloud.store.read(partition) { try await $0.notificationQueueHeader() }
+        if let header { waiting.wake(partition, upTo: header.sequence) }
+    }
+
+    /// Ends waits whose time is over, until the task is cancelled.
+    package func run() async {
+        while (try? await cloud.serverEnvironment.sleep(.seconds(1))) != nil {
+            waiting.end(before: cloud.serverEnvironment.uptime())
+        }
+        close()
+    }
+
+    /// Ends all waits; later requests do not wait.
+    package func close() { waiting.close() }
+
+    private static let unknownAddress = RequestFailure(
+        .itemNotFound, "this notification URL is not, or no longer, valid", remedy: "Create a token.")
+
+    // MARK: Positions
+
+    private func text(_ position: UInt64) -> String { QueuePosition.text(position, epoch: cloud.store.epoch) }
+
+    private func keep(_ position: UInt64, _ address: CourierAddress, _ now: Int64) async throws {
+        try await cloud.store.write(address.partition) { transaction in
+            guard var held = try await transaction.pushToken(address.hash) else { throw Self.unknownAddress }
+            held.position = max(held.position, position)
+            held.seen = now
+            transaction.set(held)
+        }
+    }
+
+    // MARK: Reading
+
+    private struct Page: Sendable {
+        /// The position that the device has confirmed.
+        var start: UInt64
+        var payloads: [[UInt8]] = []
+        /// The position after these payloads.
+        var position: UInt64
+        var token: PushToken
+    }
+
+    /// The next notifications of a device, and keeps its place where that is due.
+    private func page(_ address: CourierAddress, confirmed: UInt64?, max: Int) async throws -> Page {
+        let now = cloud.serverEnvironment.now()
+        let known = confirmed ?? positions.confirmed(address.hash)
+        let page = try await cloud.store.read(address.partition) { [limits = cloud.limits] view in
+            // What a push service sends is not to be had here as well: one would confirm for the other.
+            guard let token = try await view.pushToken(address.hash), token.destination == nil else {
+                throw Self.unknownAddress
+            }
+            let start = known ?? token.position
+            var page = Page(start: start, position: start, token: token)
+            try await Self.fill(&page, address, view, oldest: now - limits.notifications.lifetime, max: max)
+            return page
+        }
+        let isDue = QueuePositionWriteDecision.isDue(
+            seen: page.token.seen, held: page.token.position, position: page.start, now: now)
+        if isDue { try await keep(page.start, address, now) }
+        return page
+    }
+
+    /// Adds the notifications after the page's position that concern the device.
+    private static func fill(
+        _ page: inout Page, _ address: CourierAddress, _ view: StorageReader, oldest: Int64, max: Int
+    ) async throws {
+        let header = try await view.notificationQueueHeader()
+        if page.position < header.lost {
+            page.payloads.append(PushNotification.lost(address.user, address.container).payload())
+            page.position = header.lost
+            if max == 1 { return }
+        }
+        while true {
+            let found = try await view.notifications(
+                for: page.token.device, after: page.position, header: header, oldest: oldest, limit: entriesAtOnce)
+            for notification in found.notifications {
+                page.payloads.append(notification.payload)
+                page.position = notification.sequence
+                if page.payloads.count == max { return }
+            }
+            page.position = found.position
+            if !found.moreComing { return }
+        }
+    }
+
+    private static let entriesAtOnce = 100
+    private static let processesMax = 8
+}

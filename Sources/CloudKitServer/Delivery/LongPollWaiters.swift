@@ -1,0 +1,161 @@
+import CloudKitRecordLayer
+import Synchronization
+
+/// Requests that wait for notifications, by the partition in which those will be queued.
+final class LongPollWaiters: Sendable {
+    enum Outcome: Hashable, Sendable {
+        /// The queue has changed; the number distinguishes this change from later ones.
+        case woken(UInt64)
+        case over
+    }
+
+    private struct Wait: Sendable {
+        var hash: [UInt8]
+        /// By the clock that only runs forward.
+        var ends: Duration
+        var continuation: CheckedContinuation<Outcome, Never>
+    }
+
+    private struct Watch: Sendable {
+        /// Requests that read or wait.
+        var requests = 0
+        /// Grows with each change of the queue.
+        var stamp: UInt64 = 0
+        /// The newest position in the queue for which a request was woken.
+        var sequence: UInt64?
+        var waits: [UInt64: Wait] = [:]
+    }
+
+    private struct State: Sendable {
+        var watches: [StoragePartition: Watch] = [:]
+        var count = 0
+        var nextID: UInt64 = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.count } }
+
+    /// Begins to notice changes, before the queue is read: what comes meanwhile wakes at once.
+    func enter(_ partition: StoragePartition) -> UInt64 {
+        state.withLock { state in
+            state.watches[partition, default: Watch()].requests += 1
+            return state.watches[partition]?.stamp ?? 0
+        }
+    }
+
+    func leave(_ partition: StoragePartition) {
+        state.withLock { state in
+            guard var watch = state.watches.removeValue(forKey: partition) else { return }
+            watch.requests -= 1
+            if watch.requests > 0 { state.watches[partition] = watch }
+        }
+    }
+
+    /// Waits until the queue changes after `stamp`, the time is over, more requests of the same device come than may wait,
+    /// or the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - ends: When the time is over, by the clock that only runs forward; what is over `now` does not wait.
+    func wait(
+        _ address: CourierAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
+    ) async -> Outcome {
+        let partition = address.partition
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let wait = Wait(hash: address.hash, ends: ends, continuation: continuation)
+                let ended = begin(wait, id, partition, after: stamp, now: now, sharedBy: max)
+                for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            let waits = take { $1 == id && $0 == partition }
+            for wait in waits { wait.continuation.resume(returning: .over) }
+        }
+    }
+
+    /// Lets a request wait; what ends at once, be it this one or an older one of the same device.
+    private func begin(
+        _ wait: Wait, _ id: UInt64, _ partition: StoragePartition, after stamp: UInt64, now: Duration,
+        sharedBy max: Int
+    ) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
+        let isCancelled = Task.isCancelled
+        return state.withLock { state in
+            guard var watch = state.watches.removeValue(forKey: partition) else {
+                return [(wait.continuation, .over)]
+            }
+            defer { state.watches[partition] = watch }
+            if watch.stamp > stamp { return [(wait.continuation, .woken(watch.stamp))] }
+            if isCancelled || state.isClosed || wait.ends <= now { return [(wait.continuation, .over)] }
+            let older = watch.waits.filter { $0.value.hash == wait.hash }.sorted { $0.key < $1.key }
+            let surplus = older.prefix(Swift.max(0, older.count + 1 - max))
+            for (id, _) in surplus { watch.waits[id] = nil }
+            watch.waits[id] = wait
+            state.count += 1 - surplus.count
+            return surplus.map { ($0.value.continuation, .over) }
+        }
+    }
+
+    func isAwaited(_ partition: StoragePartition) -> Bool { state.withLock { $0.watches[partition] != nil } }
+
+    /// The queue of a partition has grown up to a place; wakes who waits unless it was woken for that place before.
+    func wake(_ partition: StoragePartition, upTo sequence: UInt64) {
+        let (waits, stamp) = state.withLock { state in
+            guard var watch = state.watches.removeValue(forKey: partition) else { return ([Wait](), UInt64(0)) }
+            defer { state.watches[partition] = watch }
+            if let known = watch.sequence, known >= sequence { return ([], 0) }
+            watch.sequence = sequence
+            watch.stamp += 1
+            let waits = Array(watch.waits.values)
+            watch.waits = [:]
+            state.count -= waits.count
+            return (waits, watch.stamp)
+        }
+        for wait in waits { wait.continuation.resume(returning: .woken(stamp)) }
+    }
+
+    /// Ends the waits whose time is over.
+    func end(before now: Duration) {
+        let waits = state.withLock { state in
+            var over: [Wait] = []
+            for (partition, watch) in state.watches {
+                for (id, wait) in watch.waits where wait.ends <= now {
+                    state.watches[partition]?.waits[id] = nil
+                    over.append(wait)
+                }
+            }
+            state.count -= over.count
+            return over
+        }
+        for wait in waits { wait.continuation.resume(returning: .over) }
+    }
+
+    /// Ends all waits; later requests do not wait.
+    func close() {
+        let wasClosed = state.withLock { state in
+            defer { state.isClosed = true }
+            return state.isClosed
+        }
+        if wasClosed { return }
+        let waits = take { _, _ in true }
+        for wait in waits { wait.continuation.resume(returning: .over) }
+    }
+
+    private func take(where isWanted: (StoragePartition, UInt64) -> Bool) -> [Wait] {
+        state.withLock { state in
+            var taken: [Wait] = []
+            for (partition, watch) in state.watches {
+                for (id, wait) in watch.waits where isWanted(partition, id) {
+                    state.watches[partition]?.waits[id] = nil
+                    taken.append(wait)
+                }
+            }
+            state.count -= taken.count
+            return taken
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Synchronization
+
+/// A way on which notifications reach devices: `LongPollService`, for devices that poll, and `PushDeliveryService`, for devices
+/// behind external push services. Another such service is a `PushService`, not another transport.
+///
+/// A transport reads the queue of a user for each device it serves, from the device's position on, and moves the position
+/// when the device has what it was given: so everything arrives at least once, in order.
+package protocol NotificationTransport: Sendable {
+    /// The partition has changed; there may be notifications for its user's devices. Returns without waiting for external services:
+    /// all transports receive all commits, one after the other.
+    func deliver(in partition: StoragePartition) async
+
+    /// Works until the task is cancelled, then ends all waiting requests.
+    func run() async
+}
+
+/// Delivers notifications to their receivers' queues and wakes the transports, while the cloud runs.
+package struct NotificationDelivery: Sendable {
+    private let cloud: Cloud
+    private let couriers: [any NotificationTransport]
+    private let pace = DeliveryPace()
+
+    package init(cloud: Cloud, couriers: [any NotificationTransport]) {
+        self.cloud = cloud
+        self.couriers = couriers
+    }
+
+    /// Follows the store's commits until the task is cancelled.
+    ///
+    /// - Parameter failed: Receives what the store throws; the outbox's worker retries failed deliveries.
+    package func run(failed: @escaping @Sendable (any Error) -> Void) async {
+        let commits = cloud.store.commits()
+        await withTaskGroup(of: Void.self) { group in
+            for courier in couriers { group.addTask { await courier.run() } }
+            group.addTask {
+                await withDiscardingTaskGroup { carriers in
+                    for await partition in commits {
+                        if Task.isCancelled { return }
+                        // Transports do not wait for the delivery across partitions.
+                        if mayHold(partition), pace.begin(partition) {
+                            carriers.addTask { await carry(from: partition, failed: failed) }
+                        }
+                        for courier in couriers { await courier.deliver(in: partition) }
+                    }
+                }
+            }
+            // A stream of hints may have nothing more to say: cancelling ends it.
+            await group.waitForAll()
+        }
+    }
+
+    /// Returns whether notifications may wait there for delivery across partitions.
+    private func mayHold(_ partition: StoragePartition) -> Bool {
+        // A transaction may have relied on a promise that has aged since.
+        cloud.registry.isWorkPromised(
+            in: partition, now: cloud.serverEnvironment.now(), within: 2 * PartitionRegistry.promiseFreshness)
+    }
+
+    private func carry(from partition: StoragePartition, failed: @Sendable (any Error) -> Void) async {
+        let serverEnvironment = cloud.serverEnvironment
+        do {
+            while true {
+                let began = serverEnvironment.uptime()
+                if let count = try await DeliverAcrossPartitions(cloud).run(from: partition) {
+                    try await serverEnvironment.sleep(
+                        DeliveryPace.rest(after: serverEnvironment.uptime() - began, queued: count))
+                } else if pace.end(partition) {
+                    return
+                }
+            }
+        } catch {
+            pace.stop(partition)
+            if !(error is CancellationError) { failed(error) }
+        }
+    }
+}
+
+/// Allows one delivery at a time from a partition, with pauses in between: later changes are delivered together.
+///
+/// The first change is delivered at once. Of many in a row, delivery takes a small part of the time, however many members
+/// there are.
+final class DeliveryPace: Sendable {
+    /// Partitions with a running delivery, and whether there was another commit since.
+    private let busy = Mutex<[StoragePartition: Bool]>([:])
+
+    /// Returns whether to begin; false: the running delivery will look again.
+    func begin(_ partition: StoragePartition) -> Bool {
+        busy.withLock { busy in
+            defer { busy[partition] = busy[partition] != nil }
+            return busy[partition] == nil
+        }
+    }
+
+    /// Returns whether there was no commit since; otherwise the delivery continues.
+    func end(_ partition: StoragePartition) -> Bool {
+        busy.withLock { busy in
+            if busy[partition] == true {
+                busy[partition] = false
+                return false
+            }
+            busy[partition] = nil
+            return true
+        }
+    }
+
+    func stop(_ partition: StoragePartition) { busy.withLock { $0[partition] = nil } }
+
+    /// Returns the pause after a delivery. Waking and answering devices costs more than the delivery, so each notification counts.
+    static func rest(after work: Duration, queued count: Int) -> Duration {
+        min(max(work * 20, .milliseconds(20) * count), .seconds(2))
+    }
+}

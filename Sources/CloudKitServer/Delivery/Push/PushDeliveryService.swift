@@ -1,0 +1,119 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Synchronization
+
+/// Sends notifications by push services: for devices that keep no connection of their own, such as browsers whose page is closed.
+///
+/// A commit costs a look into a set of partitions and, for users with an address, an entry in an agenda; everything else happens
+/// beside it. After a restart it looks once at every user with an address, so that nothing waits for the next change.
+package final class PushDeliveryService: NotificationTransport {
+    private let round: PushBatch
+    private let agenda = Mutex(PushSchedule())
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+
+    /// The interval at which the schedule is checked for due partitions.
+    private static let tick = Duration.milliseconds(500)
+    /// The pause after a failure of the store.
+    private static let troublePause = Duration.seconds(1)
+
+    private var cloud: Cloud { round.cloud }
+
+    /// - Parameters:
+    ///   - services: The services that are switched on; each has a name of its own.
+    ///   - isCurrent: Whether the session with this identifier still lasts.
+    package init(
+        cloud: Cloud, services: [any PushService],
+        isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
+    ) {
+        round = PushBatch(
+            cloud: cloud, services: Dictionary(services.map { ($0.name, $0) }, uniquingKeysWith: { $1 }),
+            isCurrent: isCurrent)
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Schedules a visit of the partition if its user has an address.
+    package func deliver(in partition: StoragePartition) async {
+        guard cloud.pushIndex.contains(partition) else { return }
+        agenda.withLock { $0.note(partition) }
+        signal.yield()
+    }
+
+    /// Visits scheduled partitions until the task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.restoreIndex() }
+            group.addTask {
+                while (try? await self.cloud.serverEnvironment.sleep(Self.tick)) != nil {
+                    self.signal.yield()
+                }
+            }
+            for await _ in signals {
+                while let partition = agenda.withLock({ $0.begin(now: cloud.serverEnvironment.now()) }) {
+                    group.addTask { await self.look(at: partition) }
+                }
+            }
+        }
+    }
+
+    /// Looks at a partition now, and says when to look again. For tests, which do not `run`.
+    ///
+    /// - Returns: Milliseconds since 1970; nil: nothing waits.
+    @discardableResult
+    package func deliverOnce(in partition: StoragePartition) async throws -> Int64? {
+        try await round.run(in: partition).again
+    }
+
+    private func look(at partition: StoragePartition) async {
+        var result = PushBatch.Result()
+        do {
+            result = try await round.run(in: partition)
+            if !result.hasAddresses { try await forget(partition) }
+        } catch {
+            if !(error is CancellationError) {
+                cloud.notificationMetrics.record(.pushFailed(error: String(describing: type(of: error))))
+            }
+            result.again = cloud.serverEnvironment.now() + PushBackoff.firstPause
+        }
+        agenda.withLock {
+            $0.end(partition, hasSent: result.hasSent, again: result.again, now: cloud.serverEnvironment.now())
+        }
+        signal.yield()
+    }
+
+    // MARK: Across restarts
+
+    private static let partitionsAtOnce = 500
+    /// A mark is made before the address it stands for, which may still be on its way; milliseconds.
+    private static let markLifetime: Int64 = 300_000
+
+    /// Looks at every partition with an address.
+    private func restoreIndex() async {
+        var last: StoragePartition?
+        while !Task.isCancelled {
+            let after = last
+            let known = try? await cloud.store.read(.registry) {
+                try await $0.pushedPartitions(after: after, limit: Self.partitionsAtOnce)
+            }
+            guard let known else {
+                // The store is in trouble; it is asked again until it is not.
+                try? await cloud.serverEnvironment.sleep(Self.troublePause)
+                continue
+            }
+            for partition in known {
+                cloud.pushIndex.insert(partition)
+                agenda.withLock { $0.note(partition) }
+            }
+            signal.yield()
+            last = known.last
+            if known.count < Self.partitionsAtOnce { return }
+        }
+    }
+
+    /// The user has no address any more: the next start need not look here.
+    private func forget(_ partition: StoragePartition) async throws {
+        let marked = try await cloud.store.read(.registry) { try await $0.whenPushed(partition) }
+        guard let marked, marked + Self.markLifetime < cloud.serverEnvironment.now() else { return }
+        try await cloud.store.write(.registry) { try await $0.clearPushed(partition, marked: marked) }
+    }
+}

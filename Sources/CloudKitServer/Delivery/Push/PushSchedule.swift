@@ -1,0 +1,94 @@
+import CloudKitRecordLayer
+
+/// The partitions that push delivery visits, and when. Times are milliseconds since 1970.
+///
+/// Each is looked at by one at a time, at once when something happens there, and again when a message is to be tried again. After
+/// something was sent a partition rests for a moment: later changes replace one another in the queue, and a person is
+/// not notified of every keystroke.
+struct PushSchedule: Sendable {
+    /// Partitions looked at together.
+    static let workersMax = 64
+    /// Milliseconds.
+    static let rest: Int64 = 1_000
+
+    private enum Standing: Hashable {
+        case ready
+        /// - Parameter isDirty: Whether something happened since.
+        case underway(isDirty: Bool)
+        /// - Parameter isResting: Whether what happens is left until then.
+        case waiting(until: Int64, isResting: Bool)
+    }
+
+    private var standings: [StoragePartition: Standing] = [:]
+    private var ready: [StoragePartition] = []
+    private var firstReady = 0
+    private var workers = 0
+    private var nextDue = Int64.max
+    /// The latest time that was passed in.
+    private var latest: Int64 = 0
+
+    /// Something happened in a partition.
+    mutating func note(_ partition: StoragePartition) {
+        switch standings[partition] {
+        case .ready, .waiting(_, true): return
+        case .underway: standings[partition] = .underway(isDirty: true)
+        case .waiting(_, false), nil: makeReady(partition)
+        }
+    }
+
+    /// The next partition to look at now; nil: none, or enough are looked at.
+    mutating func begin(now: Int64) -> StoragePartition? {
+        wake(now: now)
+        guard workers < Self.workersMax, firstReady < ready.count else { return nil }
+        let partition = ready[firstReady]
+        firstReady += 1
+        if firstReady == ready.count {
+            ready.removeAll(keepingCapacity: true)
+            firstReady = 0
+        }
+        standings[partition] = .underway(isDirty: false)
+        workers += 1
+        return partition
+    }
+
+    /// A partition was looked at.
+    ///
+    /// - Parameters:
+    ///   - hasSent: Whether something was sent.
+    ///   - again: When it is to be looked at again, whatever happens; nil: when something happens.
+    mutating func end(_ partition: StoragePartition, hasSent: Bool, again: Int64?, now: Int64) {
+        guard case .underway(let isDirty) = standings[partition] else { return }
+        workers -= 1
+        if hasSent {
+            wait(partition, until: now + Self.rest, isResting: true)
+        } else if isDirty {
+            makeReady(partition)
+        } else if let again {
+            wait(partition, until: again, isResting: false)
+        } else {
+            standings[partition] = nil
+        }
+    }
+
+    /// Readies the partitions that are due. When the clock was set back that is unknown, and all are visited: a visit costs little.
+    private mutating func wake(now: Int64) {
+        let wasSetBack = now < latest - Self.rest
+        latest = wasSetBack ? now : max(latest, now)
+        guard nextDue <= now || wasSetBack else { return }
+        nextDue = .max
+        for (partition, standing) in standings {
+            guard case .waiting(let until, _) = standing else { continue }
+            if until <= now || wasSetBack { makeReady(partition) } else { nextDue = min(nextDue, until) }
+        }
+    }
+
+    private mutating func makeReady(_ partition: StoragePartition) {
+        standings[partition] = .ready
+        ready.append(partition)
+    }
+
+    private mutating func wait(_ partition: StoragePartition, until due: Int64, isResting: Bool) {
+        standings[partition] = .waiting(until: due, isResting: isResting)
+        nextDue = min(nextDue, due)
+    }
+}

@@ -1,0 +1,72 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Processes the work that waits in the outbox.
+package struct RunOutbox: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Processes a part of the waiting work: cascades of default zones (B-REF-08), zones of keychains that were reset, and notifications for other partitions. To be
+    /// called again and again, from any number of processes.
+    ///
+    /// A cascade and what it does are one transaction, so it is done once and needs no lease: leases are for work that
+    /// leaves the store.
+    ///
+    /// - Returns: Whether there may be more to do now.
+    @discardableResult
+    package func run() async throws -> Bool {
+        try await FinishKeyResets(cloud).run()
+        let now = cloud.serverEnvironment.now()
+        var mayBeMore = false
+        let pending = try await cloud.store.read(.registry) { try await $0.pendingPartitions(limit: 100) }
+        for (partition, promised) in pending {
+            let hasCarried = try await DeliverAcrossPartitions(cloud).run(from: partition) != nil
+            if try await runCascade(in: partition) || hasCarried {
+                mayBeMore = true
+            } else if promised + Self.promiseLifetime < now {
+                // Promised work has been written by now, or never will be.
+                try await cloud.store.write(.registry) { try await $0.clearPending(partition, promised: promised) }
+            }
+        }
+        return mayBeMore
+    }
+
+    /// Milliseconds; far longer than any transaction.
+    private static var promiseLifetime: Int64 { 300_000 }
+    private static var recordsAtOnce: Int { 200 }
+
+    /// Takes one step of the oldest job of a partition; false if there is none.
+    private func runCascade(in partition: StoragePartition) async throws -> Bool {
+        guard let place = DatabasePlace(partition: partition) else { return false }
+        let schema = try await cloud.schemas.current(place.schemaPartition)
+        let now = cloud.serverEnvironment.now()
+        return try await cloud.writeNotifying([partition]) { transaction, notices in
+            guard let job = try await transaction.cascadeJobs(limit: 1).first else { return false }
+            let headers = try await transaction.headers(zoneNamed: job.zoneName)
+            guard let zone = headers.zone, zone.number == job.zone, zone.state == .live else {
+                transaction.clear(job)
+                return true
+            }
+            let owned = try await transaction.backReferences(
+                zone: job.zone, target: job.target, limit: Self.recordsAtOnce
+            ).filter { $0.kind == .deleteSelf }
+            // A record that came back under the name keeps what points to it.
+            let target = try await transaction.records(zone: job.zone, names: [job.target])[0]
+            guard !owned.isEmpty, target == nil else {
+                transaction.clear(job)
+                return true
+            }
+            let names = Array(Set(owned.map(\.holder))).sorted()
+            let records = try await transaction.records(zone: job.zone, names: names)
+            let batch = ChangeBatch(
+                items: [], place: place, zoneName: zone.name, wantsAtomic: false, clientChangeToken: nil,
+                limits: cloud.limits, now: now)
+            var writer = ChangeWriter(
+                batch: batch, database: headers.database, zone: zone, schema: schema, notices: notices)
+            try await writer.deleteOwned(records.compactMap { $0 }, &transaction)
+            return true
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import Synchronization
+
+/// The cloud's list of its own partitions, so that an index can be built over all of them.
+///
+/// A partition is listed before its first write.
+final class PartitionRegistry: Sendable {
+    private let store: Storage
+    private let known = Mutex<Set<StoragePartition>>([])
+    /// The times at which this process last promised work, milliseconds since 1970.
+    private let promises = Mutex<[StoragePartition: Int64]>([:])
+
+    init(store: Storage) { self.store = store }
+
+    /// Lists a partition unless it is listed.
+    func enter(_ partition: StoragePartition) async throws {
+        if known.withLock({ $0.contains(partition) }) { return }
+        let isListed = try await store.read(.registry) { try await $0.isKnown(partition) }
+        if !isListed {
+            try await store.write(.registry) { $0.setKnown(partition) }
+        }
+        known.withLock { _ = $0.insert(partition) }
+    }
+
+    /// Announces that a partition will have work waiting, before it has: a promise without work costs a look, work without
+    /// a promise would wait indefinitely.
+    func promiseWork(in partition: StoragePartition, now: Int64) async throws {
+        try await store.write(.registry) { $0.setPending(partition, promised: now) }
+        promises.withLock { promises in
+            if promises.count >= Self.promisesMax { promises.removeAll(keepingCapacity: true) }
+            promises[partition] = now
+        }
+    }
+
+    /// Promises work unless that was done lately.
+    func renewWorkPromise(in partition: StoragePartition, now: Int64) async throws {
+        if !isWorkPromised(in: partition, now: now) { try await promiseWork(in: partition, now: now) }
+    }
+
+    /// Notes that the partition's user registers an address of a push service, before it is stored: after a restart
+    /// noted partitions are visited.
+    func notePush(in partition: StoragePartition, now: Int64) async throws {
+        try await store.write(.registry) { $0.setPushed(partition, now: now) }
+    }
+
+    /// Returns whether a promise of this process is fresh enough to cover another transaction, so that frequent
+    /// work is not promised each time.
+    func isWorkPromised(in partition: StoragePartition, now: Int64, within: Int64 = promiseFreshness) -> Bool {
+        promises.withLock { $0[partition] }.map { $0 <= now && now - $0 < within } ?? false
+    }
+
+    /// Milliseconds; a small part of a promise's lifetime.
+    static let promiseFreshness: Int64 = 60_000
+    private static let promisesMax = 10_000
+
+    /// Every container and environment that has data.
+    func containers() async throws -> Set<DataPlace> {
+        let partitions = try await store.read(.registry) { view in
+            try await view.knownPartitions(prefix: "private/") + view.knownPartitions(prefix: "public/")
+        }
+        return Set(
+            partitions.compactMap { partition in
+                DatabasePlace(partition: partition).map {
+                    DataPlace(container: $0.address.container, environment: $0.address.environment)
+                }
+            })
+    }
+
+    /// Every listed partition with data of one container and environment.
+    func databases(of container: ContainerID, _ environment: Environment) async throws -> [StoragePartition] {
+        try await store.read(.registry) { view in
+            try await view.knownPartitions(prefix: StoragePartition.publicDatabase(container, environment).name)
+                .filter { $0 == .publicDatabase(container, environment) }
+                + view.knownPartitions(prefix: StoragePartition.privateDatabases(container, environment))
+        }
+    }
+}
+
+/// A container and environment, which has a schema of its own (B-DB-01).
+struct DataPlace: Hashable, Sendable {
+    var container: ContainerID
+    var environment: Environment
+}

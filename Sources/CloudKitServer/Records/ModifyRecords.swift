@@ -1,0 +1,128 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Saves and deletes records of one zone.
+package struct ModifyRecords: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Saves and deletes records of one zone.
+    ///
+    /// In a custom zone either all operations take effect or none, unless the request says otherwise; elsewhere each
+    /// succeeds or fails on its own (B-BAT-01 to B-BAT-04). In development the schema grows by what is saved (B-SCH-01).
+    ///
+    /// - Returns: An outcome for each operation, in their order.
+    /// - Throws: What concerns the request as a whole: its size (B-LIM-01, B-LIM-02), a record named twice (B-BAT-07,
+    ///   B-BAT-08), a missing change tag, access, the zone (B-ZN-07).
+    package func run(
+        _ request: ModifyRecordsRequest, in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [RecordOutcome] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
+        let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
+        try ModifyCheck.check(request, caller, cloud.limits)
+        try await checkAccess(ofZone: zoneName, in: place)
+        let request = try await cloud.userDirectory.resolving(request, in: address.container)
+        let limits = try await cloud.limits(in: place)
+        let items = request.operations.map {
+            IncomingChange(
+                $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys,
+                serverEnvironment: cloud.serverEnvironment,
+                seal: cloud.assetSeal, limits: limits)
+        }
+        let batch = ChangeBatch(
+            items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
+            clientChangeToken: request.clientChangeToken, limits: limits, now: cloud.serverEnvironment.now())
+        return try await cloud.userDirectory.addingIdentities(to: try await run(batch))
+    }
+
+    /// Refuses non-members before they delay a zone's writers.
+    private func checkAccess(ofZone name: String, in place: DatabasePlace) async throws {
+        guard place.member != nil else { return }
+        try await cloud.store.read(place.partition) { view in
+            _ = try await CallerAccess(try await view.zone(named: name), in: place, view)
+        }
+    }
+
+    /// Runs a batch until the schema holds what it needs.
+    private func run(_ batch: ChangeBatch) async throws -> [RecordOutcome] {
+        let place = batch.place
+        try await cloud.registry.enter(place.partition)
+        var schema = try await cloud.schemas.current(place.schemaPartition)
+        var isWorkPromised = cloud.registry.isWorkPromised(in: place.partition, now: batch.now)
+        for _ in 0..<Self.attemptsMax {
+            let result = try await cloud.writeNotifying(batch.partitions) {
+                [schema, isWorkPromised] transaction, notices in
+                try await batch.run(schema, isWorkPromised: isWorkPromised, notices, &transaction)
+            }
+            switch result {
+            case .outcomes(let outcomes): return outcomes
+            case .schemaIsOld: schema = try await cloud.schemas.current(place.schemaPartition)
+            case .mustGrow(let growth):
+                let grown = try await cloud.schemas.grow(place.schemaPartition, by: growth)
+                schema = try await IndexOlderRecords(cloud).run(from: schema, to: grown, in: place)
+            case .mustPromiseWork:
+                try await cloud.registry.promiseWork(in: place.partition, now: batch.now)
+                isWorkPromised = true
+            }
+        }
+        throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
+    }
+
+    /// One attempt for the promise, one for growth, and some for concurrent changes of the schema.
+    private static var attemptsMax: Int { 8 }
+}
+
+/// Checks a request as a whole, before anything is read.
+package enum ModifyCheck {
+    /// Checked in this order: number of operations, their bytes, change tags, names that occur twice.
+    package static func check(
+        _ request: ModifyRecordsRequest, _ caller: Caller, _ limits: Limits
+    ) throws(RequestFailure) {
+        let operations = request.operations
+        let max = caller.surface.itemsMax
+        guard operations.count <= max else {
+            throw RequestFailure(
+                .itemLimitExceeded,
+                "Your request contains \(operations.count) items which is more than the maximum number of items in a "
+                    + "single request (\(max))", remedy: "Send the halves.")
+        }
+        guard bytes(of: operations) <= limits.requestBytesMax else {
+            throw RequestFailure(.sizeLimitExceeded, "request too large", remedy: "Send the halves.")
+        }
+        if operations.contains(where: { $0.kind.checksTag && $0.change.changeTag == nil }) {
+            throw RequestFailure(.badRequest, "BadRequestException: missing required field 'recordChangeTag'")
+        }
+        if operations.contains(where: { $0.kind.isDelete && $0.change.recordName == nil }) {
+            throw RequestFailure(.badRequest, "BadRequestException: missing required field 'recordName'")
+        }
+        try checkNames(operations)
+    }
+
+    private static func bytes(of operations: [RecordOperation]) -> Int {
+        operations.reduce(0) { sum, operation in
+            operation.change.fields.reduce(sum + (operation.change.protection?.keys.count ?? 0)) { sum, change in
+                if case .set(let field) = change { sum + field.name.utf8.count + field.json.count } else { sum }
+            }
+        }
+    }
+
+    /// Rules B-BAT-07 and B-BAT-08.
+    private static func checkNames(_ operations: [RecordOperation]) throws(RequestFailure) {
+        var isDeletion: [String: Bool] = [:]
+        isDeletion.reserveCapacity(operations.count)
+        for operation in operations {
+            guard let name = operation.change.recordName else { continue }
+            guard let earlier = isDeletion.updateValue(operation.kind.isDelete, forKey: name) else { continue }
+            let reason =
+                switch (earlier, operation.kind.isDelete) {
+                case (false, false): "You can't save the same record twice"
+                case (true, true): "You can't delete the same record twice"
+                default: "You can't save and delete the same record in a single operation"
+                }
+            throw RequestFailure(.badRequest, reason, remedy: "Name each record once in a request.")
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Plans the changes of a batch one after the other, each without regard to its references.
+///
+/// Checked in this order: what the request alone shows, existence and change tag, the type's grants, the schema, the keys
+/// of sealed values, size, quota.
+struct ChangePlanner {
+    private let batch: ChangeBatch
+    private let keyEpoch: UInt32
+    private let assets: AssetPlanner
+    private(set) var growth: SchemaGrowth
+    /// Stored bytes of the database, those of assets included, with what was drafted so far.
+    private var databaseBytes: UInt64
+
+    /// - Parameter assetBytes: Those that the database's records hold; 0 where there is no quota.
+    init(
+        batch: ChangeBatch, database: DatabaseHeader, zone: ZoneHeader, assets: AssetPlanner, assetBytes: UInt64,
+        growth: SchemaGrowth
+    ) {
+        self.batch = batch
+        keyEpoch = zone.keyEpoch
+        self.assets = assets
+        self.growth = growth
+        databaseBytes = database.recordBytes + assetBytes
+    }
+
+    /// - Parameter held: What the zone holds under the name, a tombstone included.
+    mutating func draft(_ item: IncomingChange, held: StoredRecord?) throws -> PlannedChange {
+        if let fault = item.fault { return .failed(fault) }
+        let live = held.flatMap { $0.isTombstone ? nil : $0 }
+        do {
+            return item.kind.isDelete
+                ? try deletion(item, live) : .save(try save(item, previous: held, held: live))
+        } catch let failure as RequestFailure {
+            return .failed(try failure.withServerRecord(live, in: batch))
+        }
+    }
+
+    private func deletion(_ item: IncomingChange, _ held: StoredRecord?) throws -> PlannedChange {
+        switch DeletionDecision(item.kind, tag: item.tag, held: held?.changeTag) {
+        case .refuse(let failure): throw failure
+        case .alreadyGone: return .alreadyGone
+        case .delete: break
+        }
+        guard let held else { return .alreadyGone }
+        try checkGrant(.write, held.recordType, creator: held.created.user)
+        return .delete(try PlannedDeletion(held))
+    }
+
+    private mutating func save(
+        _ item: IncomingChange, previous: StoredRecord?, held: StoredRecord?
+    ) throws -> PlannedSave {
+        let known = held.map { SaveDecision.Held(tag: $0.changeTag, recordType: $0.recordType) }
+        switch SaveDecision(item.kind, tag: item.tag, recordType: item.recordType, held: known) {
+        case .refuse(let failure):
+            throw failure
+        case .create:
+            return try create(item, previous: previous)
+        case .update(let replacing):
+            guard let held else { throw RequestFailure.recordNotFound }
+            return try update(item, held, replacing: replacing)
+        }
+    }
+
+    private mutating func create(_ item: IncomingChange, previous: StoredRecord?) throws -> PlannedSave {
+        guard let recordType = item.recordType else { throw RequestFailure.noRecordType }
+        try Validity.recordName(item.name)
+        if recordType == RecordTypeDefinition.usersName {
+            throw RequestFailure(.accessDenied, "CREATE operation not permitted")
+        }
+        try checkGrant(.create, recordType, creator: nil)
+        let admitted = try growth.admit(item.fields, of: recordType)
+        let fields = try assets.bind(admitted, of: item, recordType: recordType, held: nil)
+        let draft = PlannedSave(
+            previous: previous, recordType: recordType, fields: fields, parent: item.newParent,
+            shortGUID: item.shortGUID, protection: try protection(item, fields, merged: fields, held: nil),
+            set: item.references, before: [], after: Set(item.references))
+        try checkSpace(draft)
+        return draft
+    }
+
+    private mutating func update(_ item: IncomingChange, _ held: StoredRecord, replacing: Bool) throws -> PlannedSave {
+        try checkGrant(.write, held.recordType, creator: held.created.user)
+        let admitted = try growth.admit(item.fields, of: held.recordType)
+        let set = try assets.bind(admitted, of: item, recordType: held.recordType, held: held)
+        let kept = replacing ? [] : try held.fields()
+        let fields = FieldMerge.merge(kept, set, removed: item.removed)
+        let parent = item.parent(keeping: held.parent)
+        let draft = PlannedSave(
+            previous: held, recordType: held.recordType, fields: fields, parent: parent,
+            shortGUID: held.shortGUID ?? item.shortGUID, share: held.share,
+            protection: try protection(item, set, merged: fields, held: held.protection), set: item.references,
+            before: try held.backReferences(),
+            after: Set(
+                try IncomingChange.references(
+                    of: fields, parent.map(ParentChange.set(recordName:)) ?? .keep, holder: item.name)))
+        try checkSpace(draft)
+        return draft
+    }
+
+    /// Returns the protection of the record's sealed values after the save.
+    private func protection(
+        _ item: IncomingChange, _ set: [Field], merged: [Field], held: Protection?
+    ) throws(RequestFailure) -> Protection? {
+        // A value without a tag is known as encrypted only now.
+        try IncomingChange.checkEncrypted(set, in: batch.place)
+        switch ProtectionDecision(
+            set: set, merged: merged, sent: item.protection, held: held, zoneEpoch: keyEpoch,
+            checksTag: item.kind.checksTag)
+        {
+        case .store(let protection): return protection
+        case .refuse(let failure): throw failure
+        }
+    }
+
+    /// The public database's roles (B-DB-06, B-DB-08); in a private one its owner may do everything.
+    private func checkGrant(
+        _ privilege: Grant.Privilege, _ recordType: String, creator: UserID?
+    ) throws(RequestFailure) {
+        guard batch.place.scope == .public else { return }
+        let grants = growth.schema[recordType]?.grants ?? Grant.defaults
+        let user = batch.place.caller.user
+        if let refusal = PublicAccess.refusal(privilege, grants: grants, user: user, creator: creator) {
+            throw refusal
+        }
+    }
+
+    /// Size of the record (B-LIM-05) and quota of the user (B-THR-01), to which assets count (B-AST-06).
+    private mutating func checkSpace(_ draft: PlannedSave) throws {
+        guard draft.contentBytes <= batch.limits.recordBytesMax else {
+            throw RequestFailure.recordTooLarge
+        }
+        guard batch.place.scope != .public, let quota = batch.limits.quotaBytes else { return }
+        let assetsBefore = try AssetUse.bytes(of: draft.held?.fields(ofType: .asset) ?? [])
+        let assetGrowth = Int(clamping: try AssetUse.bytes(of: draft.fields) - assetsBefore)
+        let growth = draft.bytes - (draft.held?.storedBytes ?? 0) + assetGrowth
+        guard growth > 0 else { return }
+        guard databaseBytes + UInt64(growth) <= quota else { throw RequestFailure.quotaExceeded }
+        databaseBytes += UInt64(growth)
+    }
+}
+
+extension IncomingChange {
+    var newParent: String? { if case .set(let name) = parent { name } else { nil } }
+
+    func parent(keeping held: String?) -> String? {
+        switch parent {
+        case .keep: held
+        case .remove: nil
+        case .set(let name): name
+        }
+    }
+}
+
+extension RequestFailure {
+    /// The failure with the server's record, where that is what it is about (B-SAV-07).
+    fileprivate func withServerRecord(_ held: StoredRecord?, in batch: ChangeBatch) throws -> RequestFailure {
+        guard code == .conflict || code == .recordExists, let held else { return self }
+        var failure = self
+        failure.serverRecord = Box(try held.record(in: batch.place.zoneID(batch.zoneName)))
+        return failure
+    }
+}

@@ -1,0 +1,50 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+import Synchronization
+
+/// Every container's schema, held in memory and read again when another process has changed it.
+final class SchemaCache: Sendable {
+    private let store: Storage
+    private let cache = Mutex<[StoragePartition: Schema]>([:])
+
+    init(store: Storage) { self.store = store }
+
+    /// The schema as it is now: one short read when it is as it was.
+    func current(_ partition: StoragePartition) async throws -> Schema {
+        let cached = cache.withLock { $0[partition] }
+        let newer: Schema? = try await store.read(partition) { view in
+            if let cached, try await view.schemaVersion() == cached.version { return nil }
+            return try await view.schema()
+        }
+        return remember(newer ?? cached ?? Schema(), partition)
+    }
+
+    /// Adds what a batch needs, in a transaction of its own, before the batch's.
+    func grow(_ partition: StoragePartition, by growth: SchemaGrowth) async throws -> Schema {
+        try await change(partition) { $0.merge(growth) }
+    }
+
+    /// Changes a schema.
+    ///
+    /// - Parameter body: Gives the names of types that it changed.
+    func change(
+        _ partition: StoragePartition, _ body: @Sendable (inout Schema) throws -> Set<String>
+    ) async throws -> Schema {
+        let schema = try await store.write(partition) { transaction in
+            var schema = try await transaction.schema()
+            let changed = try body(&schema)
+            transaction.store(&schema, changed: changed)
+            return schema
+        }
+        return remember(schema, partition)
+    }
+
+    private func remember(_ schema: Schema, _ partition: StoragePartition) -> Schema {
+        cache.withLock { cache in
+            if let known = cache[partition], known.version > schema.version { return known }
+            cache[partition] = schema
+            return schema
+        }
+    }
+}

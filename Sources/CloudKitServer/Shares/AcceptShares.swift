@@ -1,0 +1,70 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Accepts shares by their links (B-ACP-03 to B-ACP-05).
+package struct AcceptShares: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    private var links: ShareLinks { ShareLinks(cloud) }
+
+    /// Accepts the shares of links (B-ACP-03 to B-ACP-05). The zone is in the caller's shared database when this
+    /// returns (B-SHF-02).
+    package func run(
+        _ requests: [ShareInvitationRequest], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ShareInvitationOutcome] {
+        try links.checkInvitations(requests.count, address, caller)
+        guard let user = caller.user else { throw RequestFailure.notSignedIn }
+        let person = try await links.holder(caller)
+        var outcomes: [ShareInvitationOutcome] = []
+        for request in requests {
+            do {
+                guard let link = try await links.link(request.shortGUID, in: address) else {
+                    throw RequestFailure.noSuchShare
+                }
+                try await accept(link, request, user, person, caller)
+                outcomes.append(.invitation(try await links.resolve(request, link, person, caller)))
+            } catch let failure as RequestFailure {
+                outcomes.append(.failed(failure))
+            }
+        }
+        return outcomes
+    }
+
+    private func accept(
+        _ link: SharePlace, _ request: ShareInvitationRequest, _ user: UserID, _ person: LinkHolder, _ caller: Caller
+    ) async throws {
+        let holder = person.opening(link)
+        let freshID = RecordName.random(cloud.serverEnvironment)
+        let now = cloud.serverEnvironment.now()
+        let own = StoragePartition.privateDatabase(link.container, link.environment, of: user)
+        try await cloud.registry.enter(own)
+        try await links.changeShare(
+            at: link, opening: request.shortGUID, by: caller, with: own,
+            after: { transaction, zone in
+                try await transaction.join(zone, of: link.owner, user, in: own)
+            },
+            { share in
+                try share.accepted(
+                    by: user, email: person.email, holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
+                    now: now)
+            })
+    }
+}
+
+extension StorageWriter {
+    /// Puts a zone into a user's shared database, at its newest place (B-SHF-01). Home is the owner's partition.
+    fileprivate mutating func join(
+        _ zone: ZoneHeader, of owner: UserID, _ user: UserID, in partition: StoragePartition
+    ) async throws {
+        guard let member = try await shareMember(zone: zone.number, user: user) else { return }
+        var header = try await joinedHeader(in: partition)
+        let held = try await joinedZone(owner, zone.name, in: partition)
+        var joined = JoinedZone(
+            owner: owner, zoneName: zone.name, zone: zone.number, noted: member.seats.map(\.joined).max() ?? 0)
+        joined.feedVersion = held?.feedVersion ?? 0
+        try move(&joined, &header, in: partition)
+    }
+}

@@ -1,0 +1,54 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Carries out what was decided of shares, inside a transaction.
+typealias ShareChanging = (inout ChangeWriter, inout StorageWriter) async throws -> Void
+
+/// Changes shares of a zone in other ways than by saving their records.
+struct ChangeShares: Sendable {
+    let cloud: Cloud
+
+    init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Changes shares of a zone other than by saving their records: accepting, leaving, storing keys, asking for access.
+    ///
+    /// - Parameters:
+    ///   - others: Further partitions that `change` writes to.
+    ///   - decide: Reads and decides; the shares that will change, and what to do with them. Nothing is written before it
+    ///     returns.
+    /// - Throws: What the zone may be for the caller, and what `decide` throws.
+    @discardableResult
+    func run(
+        inZone name: String, of place: DatabasePlace, with others: [StoragePartition] = [],
+        _ decide: @Sendable (StorageWriter, CallerAccess) async throws -> ([StoredShare], ShareChanging)
+    ) async throws -> [StoredShare] {
+        let batch = ChangeBatch(
+            items: [], place: place, zoneName: name, wantsAtomic: true, clientChangeToken: nil, limits: cloud.limits,
+            now: cloud.serverEnvironment.now())
+        var partitions = [place.partition]
+        for partition in others where !partitions.contains(partition) { partitions.append(partition) }
+        try await cloud.registry.renewWorkPromise(in: place.partition, now: batch.now)
+        for _ in 0..<Self.shareAttemptsMax {
+            let schema = try await cloud.schemas.current(place.schemaPartition)
+            let changed = try await cloud.writeNotifying(partitions) { transaction, notices -> [StoredShare]? in
+                let headers = try await transaction.headers(zoneNamed: name)
+                guard headers.database.schemaFloor <= schema.version else { return nil }
+                let access = try await CallerAccess(headers.zone, in: place, transaction)
+                let (shares, change) = try await decide(transaction, access)
+                if shares.isEmpty { return [] }
+                var sharing = try await SharePlanner(batch, access, headers.database, transaction)
+                try await sharing.loadShares(shares.map(\.name), transaction)
+                var writer = ChangeWriter(
+                    batch: batch, database: headers.database, zone: access.zone, schema: schema, shares: sharing,
+                    notices: notices)
+                try await change(&writer, &transaction)
+                try await writer.finish(&transaction)
+                return shares
+            }
+            if let changed { return changed }
+        }
+        throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
+    }
+
+    private static var shareAttemptsMax: Int { 8 }
+}

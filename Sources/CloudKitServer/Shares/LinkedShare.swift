@@ -1,0 +1,137 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// A share found by its link, as its owner's partition holds it.
+struct LinkedShare: Sendable {
+    var zone: ZoneHeader
+    var stored: StoredShare
+    var record: StoredRecord
+    var root: StoredRecord?
+
+    /// nil: the link leads nowhere any more. Neither does one of a share that went with its root, when a record of the same
+    /// name is shared later.
+    ///
+    /// - Parameter shortGUID: The link's own; one-time links are known by their participant.
+    init?(at link: SharePlace, opening shortGUID: String, _ view: some StorageView) async throws {
+        guard let zone = try await view.zone(named: link.zoneName), zone.number == link.zone, zone.state == .live else {
+            return nil
+        }
+        var name = Share.zoneWideName
+        if let rootName = link.root {
+            root = try await view.records(zone: zone.number, names: [rootName])[0]
+            guard let root, !root.isTombstone, let share = root.share else { return nil }
+            name = share
+        }
+        guard let stored = try await view.share(zone: zone.number, name: name),
+            let record = try await view.records(zone: zone.number, names: [name])[0], !record.isTombstone
+        else { return nil }
+        guard link.participantID != nil || stored.shortGUID == shortGUID else { return nil }
+        self.zone = zone
+        self.stored = stored
+        self.record = record
+    }
+}
+
+/// The holder of a link.
+struct LinkHolder: Hashable, Sendable {
+    var user: UserID?
+    /// The address that the account has proved.
+    var email: String?
+    /// The participant whose one-time link it is.
+    var participantSlotID: String?
+
+    func verdict(on share: StoredShare, ownedBy owner: UserID) -> ShareAuthorization.LinkVerdict {
+        ShareAuthorization.verdict(
+            onLinkOf: share, ownedBy: owner, for: user, email: email, participantSlotID: participantSlotID)
+    }
+}
+
+extension StoredShare {
+    /// Returns the share after the holder of its link has joined; nil: nothing changes.
+    ///
+    /// - Parameters:
+    ///   - email: The address that the user's account has proved.
+    ///   - freshID: For a participant who comes by a public link.
+    /// - Throws: `accessDenied` (B-ACP-03), `participantMayNeedVerification`, `tooManyParticipants`,
+    ///   `authenticationRequired`.
+    func accepted(
+        by user: UserID, email: String?, _ verdict: ShareAuthorization.LinkVerdict, freshID: String, now: Int64
+    ) throws(RequestFailure) -> StoredShare? {
+        var share = self
+        switch verdict {
+        case .owner: return nil
+        case .participant(let id), .seat(let id):
+            guard let index = participants.firstIndex(where: { $0.id == id }) else { throw .notInvited }
+            if participants[index].acceptance == .accepted { return nil }
+            share.participants[index].user = user
+            share.participants[index].acceptance = .accepted
+            share.participants[index].oneTimeGUID = nil
+            if let email { share.unite(participants[index].id, invitedAs: email) }
+        case .join(let permission):
+            guard participants.count < ShareDecision.participantsMax else { throw .tooManyParticipants }
+            share.participants.append(
+                StoredParticipant(
+                    id: freshID, role: .publicUser, permission: permission, acceptance: .accepted, user: user,
+                    added: now))
+        case .mayNeedVerification: throw .mayNeedVerification
+        case .hide: throw .notInvited
+        case .signIn: throw .notSignedIn
+        }
+        share.requesters.removeAll { $0.user == user }
+        return share
+    }
+
+    /// Merges the slots to which a participant was invited by address before having an account: no user has
+    /// two slots.
+    private mutating func unite(_ id: String, invitedAs email: String) {
+        let isDouble = { (other: StoredParticipant) in other.user == nil && other.email == email && other.id != id }
+        let doubles = participants.filter(isDouble)
+        guard !doubles.isEmpty else { return }
+        participants.removeAll(where: isDouble)
+        guard let index = participants.firstIndex(where: { $0.id == id }) else { return }
+        participants[index].email = email
+        for double in doubles {
+            if double.role == .administrator { participants[index].role = .administrator }
+            if double.permission == .readWrite { participants[index].permission = .readWrite }
+        }
+    }
+
+    /// Returns the share with a user who requests access; nil: nothing changes (B-SHN-02 to B-SHN-04).
+    ///
+    /// - Throws: `participantAlreadyInvited`.
+    func asked(by person: StoredPerson, _ verdict: ShareAuthorization.LinkVerdict) throws(RequestFailure)
+        -> StoredShare?
+    {
+        switch verdict {
+        case .participant(let id), .seat(let id):
+            if participants.contains(where: { $0.id == id && $0.acceptance == .pending }) { throw .alreadyInvited }
+            return nil
+        case .owner, .signIn: return nil
+        case .join, .mayNeedVerification, .hide: break
+        }
+        guard allowsAccessRequests, !blocked.contains(where: { $0.user == person.user }),
+            !requesters.contains(where: { $0.user == person.user }), requesters.count < ShareDecision.requestersMax
+        else { return nil }
+        var share = self
+        share.requesters.append(person)
+        return share
+    }
+}
+
+extension RequestFailure {
+    /// B-ACP-03.
+    static let notInvited = RequestFailure(
+        .accessDenied, "the share has no invitation for this user", remedy: "Ask its owner for one.")
+
+    /// B-ACP-02.
+    static let mayNeedVerification = RequestFailure(
+        .participantMayNeedVerification, "the invitation was sent to an address that this account has not proved",
+        remedy: "Sign in with the account of that address, or ask for an invitation to this one.")
+
+    /// B-SHN-04.
+    static let alreadyInvited = RequestFailure(
+        .participantAlreadyInvited, "the user is invited to the share already", remedy: "Accept the invitation.")
+
+    /// B-ACP-02: as for a link that never was.
+    package static let noSuchShare = RequestFailure(.itemNotFound, "Share not found")
+}

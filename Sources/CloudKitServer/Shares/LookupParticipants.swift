@@ -1,0 +1,38 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Finds participants for shares.
+package struct LookupParticipants: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Participants for shares, by address, number or user record name (B-PRT-05, B-ACC-05): also for addresses that no
+    /// account has yet.
+    ///
+    /// - Throws: `authenticationRequired`: only users may learn who has an account.
+    package func run(
+        _ infos: [LookupInfo], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ShareParticipant] {
+        guard address.scope == .public else { throw RequestFailure.notApplicable(in: address.scope) }
+        guard caller.user != nil, !caller.isServerKey else { throw RequestFailure.notSignedIn }
+        try caller.checkItemCount(infos.count)
+        var participants: [ShareParticipant] = []
+        for info in infos {
+            var user: UserID?
+            if let name = info.user {
+                user = try await cloud.userDirectory.person(name) == nil ? nil : name
+            } else if let email = info.emailAddress {
+                user = try await cloud.userDirectory.user(email: email, in: address.container)
+            }
+            let identity = try await cloud.userDirectory.addingIdentity(
+                to: PersonIdentity(user: user, lookup: info), withName: false)
+            participants.append(
+                ShareParticipant(
+                    id: RecordName.random(cloud.serverEnvironment), role: .privateUser, permission: .readOnly,
+                    acceptance: .pending, identity: identity))
+        }
+        return participants
+    }
+}

@@ -1,0 +1,137 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Creates, replaces and deletes subscriptions.
+package struct ModifySubscriptions: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Creates, replaces and deletes subscriptions of the caller; each operation succeeds or fails on its own.
+    ///
+    /// Rules B-SUB-01 to B-SUB-08. A subscription counts from the commit on.
+    ///
+    /// - Returns: An outcome for each operation, in their order.
+    package func run(
+        _ operations: [SubscriptionOperation], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [SubscriptionOutcome] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .subscribe)
+        guard let user = caller.user else { throw RequestFailure.notSignedIn }
+        try caller.checkItemCount(operations.count)
+        try await cloud.registry.enter(place.partition)
+        let schema = try await cloud.schemas.current(place.schemaPartition)
+        let operations = operations.map { $0.naming { cloud.serverEnvironment.randomUUID() } }
+        let writer = SubscriptionWriter(user: user, place: place, schema: schema, max: cloud.limits.subscriptionsMax)
+        return try await cloud.store.write(place.partition) { transaction in
+            try await writer.apply(operations, &transaction)
+        }
+    }
+}
+
+extension SubscriptionOperation {
+    fileprivate var subscription: Subscription? {
+        switch self {
+        case .create(let subscription), .update(let subscription): subscription
+        case .delete: nil
+        }
+    }
+
+    /// The operation with an identifier of its own where the client chose none.
+    fileprivate func naming(_ name: () -> String) -> SubscriptionOperation {
+        guard case .create(var subscription) = self, subscription.id.isEmpty else { return self }
+        subscription.id = name()
+        return .create(subscription)
+    }
+}
+
+/// Subscriptions of one request on their way into the store.
+private struct SubscriptionWriter: Sendable {
+    let user: UserID
+    let place: DatabasePlace
+    let schema: Schema
+    let max: Int
+
+    func apply(
+        _ operations: [SubscriptionOperation], _ transaction: inout StorageWriter
+    ) async throws -> [SubscriptionOutcome] {
+        var held = try await held(transaction)
+        let zones = try await zones(of: operations, transaction)
+        let before = held.count
+        var outcomes: [SubscriptionOutcome] = []
+        for operation in operations {
+            do throws(RequestFailure) {
+                outcomes.append(try apply(try accepted(operation, zones), &held, &transaction))
+            } catch {
+                outcomes.append(.failed(id: operation.subscriptionID, error))
+            }
+        }
+        // Those of the shared database are met by changes in other partitions.
+        if place.scope != .shared, held.count != before {
+            var header = try await transaction.databaseHeader()
+            let others = header.subscriptionCount - min(header.subscriptionCount, UInt32(before))
+            header.subscriptionCount = others + UInt32(held.count)
+            transaction.set(header)
+        }
+        return outcomes
+    }
+
+    private func held(_ view: StorageWriter) async throws -> [String: Subscription] {
+        var held: [String: Subscription] = [:]
+        for subscription in try await view.subscriptions(of: user, in: place.scope) {
+            held[subscription.id] = subscription
+        }
+        return held
+    }
+
+    private func zones(
+        of operations: [SubscriptionOperation], _ view: StorageWriter
+    ) async throws -> [String: ZoneHeader] {
+        let names = Array(Set(operations.compactMap { $0.subscription?.zoneName }))
+        if names.isEmpty { return [:] }
+        var zones: [String: ZoneHeader] = [:]
+        for case let zone? in try await view.zones(named: names) { zones[zone.name] = zone }
+        return zones
+    }
+
+    private func accepted(
+        _ operation: SubscriptionOperation, _ zones: [String: ZoneHeader]
+    ) throws(RequestFailure) -> SubscriptionOperation {
+        guard let subscription = operation.subscription else { return operation }
+        let accepted = try SubscriptionCheck.accepted(subscription, in: place, schema: schema)
+        // A subscription to a zone that does not exist would never fire (B-ZN-07).
+        if let name = accepted.zoneName { _ = try ZoneAccess.live(zones[name]) }
+        if case .update = operation { return .update(accepted) }
+        return .create(accepted)
+    }
+
+    private func apply(
+        _ operation: SubscriptionOperation, _ held: inout [String: Subscription],
+        _ transaction: inout StorageWriter
+    ) throws(RequestFailure) -> SubscriptionOutcome {
+        let old = held[operation.subscriptionID]
+        switch SubscriptionDecision(operation, held: old, count: held.count, max: max) {
+        case .store(let subscription):
+            try transaction.set(subscription, of: user, in: place.scope, replacing: old)
+            held[subscription.id] = subscription
+            return .subscription(subscription)
+        case .remove(let subscription):
+            transaction.clear(subscription, of: user, in: place.scope)
+            held[subscription.id] = nil
+            return .deleted(id: subscription.id)
+        case .refuse(let failure): throw failure
+        }
+    }
+}
+
+extension Subscription {
+    /// The only zone it is about; nil: several.
+    fileprivate var zoneName: String? {
+        switch interest {
+        case .query(let query): query.zoneID?.zoneName
+        case .zone(let zoneID, _): zoneID.zoneName
+        case .database: nil
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import CloudKitAccounts
+import CloudKitModel
+import CloudKitRecordLayer
+import TextEncodings
+
+/// The position up to which a client has followed a feed; opaque to it (B-CHG-02).
+package struct SyncToken: Hashable, Sendable {
+    /// The feed that a token belongs to.
+    package enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+        /// A zone's feed, oldest change first.
+        case zone
+        /// A zone's feed on its way back, newest change first.
+        case zoneReversed
+        case database
+        /// A zone's feed as one of its members reads it.
+        case member
+
+        /// A flag for tokens with a position within `version`.
+        var hasFloor: Bool { self == .zoneReversed || self == .member }
+    }
+
+    /// The kind of the token.
+    package var kind: Kind
+    /// The zone's number, different in each incarnation (B-CHG-10); 0 for a database.
+    package var zone: UInt32
+    /// The newest entry seen; when reversed, the oldest.
+    package var version: UInt64
+    /// The newest version when the client began without a token: deletions up to here are not reported (B-CHG-08). When reversed,
+    /// where to go on once the way back is done.
+    package var baseline: UInt64
+    /// When reversed: entries up to here are known. A member's: what stands at `version` is many records, known up to
+    /// here; 0: all of them.
+    package var floor: UInt64
+
+    package init(_ kind: Kind, zone: UInt32 = 0, version: UInt64, baseline: UInt64 = 0, floor: UInt64 = 0) {
+        self.kind = kind
+        self.zone = zone
+        self.version = version
+        self.baseline = baseline > version || kind == .zoneReversed ? baseline : 0
+        self.floor = floor
+    }
+
+    /// Returns the token of a zone's feed at a version.
+    package static func zone(_ number: UInt32, at version: UInt64) -> SyncToken {
+        SyncToken(.zone, zone: number, version: version)
+    }
+}
+
+/// Makes tokens that only this cloud can make, each good for one partition.
+///
+/// A token holds the store's epoch, so that after a restored backup it is known to be from before (B-BKD-13).
+package struct SyncTokenSeal: Sendable {
+    private let codec: SealedTokenCodec
+    private let epoch: UInt64
+
+    private static let epochBytes = 5
+    private static let checkBytes = 12
+    /// A 40-bit part of the epoch: stores are few, and what it guards against is not an attack.
+    private var shownEpoch: UInt64 { (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF }
+
+    package init(secret: [UInt8], epoch: UInt64) {
+        codec = SealedTokenCodec(purpose: "welkin sync token 1", secret: secret, derivation: .hmac)
+        self.epoch = epoch
+    }
+
+    /// Returns the token as text, bound to a partition.
+    package func seal(_ token: SyncToken, for partition: StoragePartition) -> String {
+        var bytes = token.kind.magic
+        bytes.append(shownEpoch, bytes: Self.epochBytes)
+        bytes.append(UInt64(token.zone), bytes: 4)
+        bytes.append(token.version, bytes: 6)
+        bytes.append(token.baseline, bytes: 6)
+        if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
+        return Base64URL.encode(
+            codec.sign(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes))
+    }
+
+    /// - Parameter kinds: Those that the caller can go on from.
+    /// - Throws: `badRequest`, `Unknown sync continuation type`, for what this cloud did not make for this partition and
+    ///   use; `Invalid continuation format` for a part of a token; `changeTokenExpired` for one of another epoch.
+    package func open(
+        _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
+    ) throws(RequestFailure) -> SyncToken {
+        guard let kind = kinds.first(where: { text.isPart(ofMagic: $0.magicText) }) else { throw .unknownToken }
+        guard let bytes = Base64URL.decodeStrictly(text), bytes.count == kind.byteCount + Self.checkBytes else {
+            throw .truncatedToken
+        }
+        guard
+            let content = codec.verify(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes)
+        else { throw .unknownToken }
+        var reader = content[3...]
+        guard reader.takeNumber(bytes: Self.epochBytes) == shownEpoch else { throw .tokenExpired }
+        return SyncToken(
+            kind, zone: UInt32(truncatingIfNeeded: reader.takeNumber(bytes: 4)),
+            version: reader.takeNumber(bytes: 6), baseline: reader.takeNumber(bytes: 6),
+            floor: kind.hasFloor ? reader.takeNumber(bytes: 6) : 0)
+    }
+}
+
+extension SyncToken.Kind {
+    /// The prefix of tokens of this kind: three bytes, four characters.
+    fileprivate var magic: [UInt8] { [0xC4, 0x0B, rawValue + 1] }
+    fileprivate var magicText: String { Base64URL.encode(magic) }
+    fileprivate var byteCount: Int { hasFloor ? 30 : 24 }
+}
+
+extension String {
+    /// Returns whether this begins with the prefix of a kind, or is a part of the prefix.
+    fileprivate func isPart(ofMagic magic: String) -> Bool {
+        hasPrefix(magic) || (!isEmpty && magic.hasPrefix(self))
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ number: UInt64, bytes count: Int) {
+        for index in stride(from: count - 1, through: 0, by: -1) {
+            append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index)))
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate mutating func takeNumber(bytes count: Int) -> UInt64 {
+        defer { removeFirst(count) }
+        return prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+extension RequestFailure {
+    /// docs/web-services.md §5.3.
+    static let unknownToken = RequestFailure(
+        .badRequest, "Unknown sync continuation type", remedy: "Fetch without a token.")
+
+    static let truncatedToken = RequestFailure(
+        .badRequest, "Invalid continuation format", remedy: "Fetch without a token.")
+
+    /// B-CHG-09.
+    static let tokenExpired = RequestFailure(
+        .changeTokenExpired, "client knowledge differs from server knowledge",
+        remedy: "Fetch without a token, and treat what does not come back as deleted.")
+}

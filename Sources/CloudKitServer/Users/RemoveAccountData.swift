@@ -1,0 +1,86 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// The data that was removed with an account.
+package struct RemovedData: Hashable, Sendable {
+    /// The number of records.
+    package var records = 0
+    /// The number of files.
+    package var files = 0
+    /// The number of private databases.
+    package var databases = 0
+    /// Zones of others that the person has left.
+    package var shares = 0
+
+    package init() {}
+}
+
+/// Deletes the private data of an account.
+package struct RemoveAccountData: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Removes what an account has in private databases, of all containers and environments, and leaves the shares of others.
+    /// Shares of the person end for all participants; records in public databases stay.
+    ///
+    /// The account should be disabled before and removed after. Whatever happens in between, it can be done again. An upload
+    /// that is under way meanwhile leaves a file that goes with a later sweep (`AssetTimes.orphan`).
+    package func run(ofAccount id: String) async throws -> RemovedData {
+        var removed = RemovedData()
+        let names = cloud.accountStore.userNames
+        for (container, user) in try await names.all(of: id) {
+            for environment in Environment.allCases {
+                removed.shares += try await leaveEverything(of: user, in: container, environment)
+                let partition = StoragePartition.privateDatabase(container, environment, of: user)
+                guard try await cloud.store.read(.registry, { try await $0.isKnown(partition) }) else { continue }
+                removed.files += try await deleteFiles(of: partition)
+                removed.records += try await clear(partition)
+                removed.databases += 1
+            }
+        }
+        return removed
+    }
+
+    private func leaveEverything(
+        of user: UserID, in container: ContainerID, _ environment: Environment
+    ) async throws -> Int {
+        let address = DatabaseAddress(container: container, environment: environment, scope: .shared)
+        let caller = Caller(user: user)
+        let zones = try await ListZones(cloud).run(in: address, by: caller)
+        for zone in zones { _ = try await ModifyZones(cloud).run([.delete(zone.id)], in: address, by: caller) }
+        return zones.count
+    }
+
+    /// - Returns: How many there were.
+    private func deleteFiles(of partition: StoragePartition) async throws -> Int {
+        var count = 0
+        var last: AssetFileID?
+        while true {
+            let ids = try await cloud.store.read(partition) { [last] view in
+                try await view.assetIDs(after: last, limit: Self.filesAtOnce)
+            }
+            for id in ids { try await cloud.files.delete(id) }
+            count += ids.count
+            guard ids.count == Self.filesAtOnce else { return count }
+            last = ids.last
+        }
+    }
+
+    private static var filesAtOnce: Int { 500 }
+
+    /// Clears a database, zone by zone so that no transaction holds others up for long, and then all that is left.
+    ///
+    /// - Returns: How many records there were.
+    private func clear(_ partition: StoragePartition) async throws -> Int {
+        let (count, zones) = try await cloud.store.read(partition) { view in
+            (try await view.databaseHeader().recordCount, try await view.zones(limit: .max).map(\.number))
+        }
+        for zone in zones {
+            try await cloud.store.write(partition) { $0.clearContents(ofZone: zone) }
+        }
+        try await cloud.store.write(partition) { $0.clearDatabase() }
+        return Int(count)
+    }
+}

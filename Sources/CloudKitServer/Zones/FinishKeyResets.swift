@@ -1,0 +1,55 @@
+import CloudKitAccounts
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// A reset keychain, the zones of which are not all marked yet.
+struct KeyReset: BookRow, Codable, Hashable, Sendable {
+    var account: String
+    /// Milliseconds since 1970.
+    var begun: Int64
+}
+
+/// Marks the zones of accounts whose keychain was reset (B-ZN-12).
+package struct FinishKeyResets: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Marks the zones of accounts whose keychain was reset: what lies in them can never be read again, and clients learn so
+    /// (B-ZN-12). To be called after a reset and, for those that a crash interrupted, again and again.
+    ///
+    /// A container whose schema knows neither encrypted fields nor assets keeps its zones, and their shares, which start
+    /// with new keys; and so does an empty zone. The default zone cannot be deleted, so its records stay: plain fields as they are, sealed ones closed for good, and a new
+    /// key epoch, so that a record is written with all its values sealed again or not at all.
+    ///
+    /// Any number of processes may do so at once, and a crash may come between any two steps: each transaction marks only while the
+    /// reset is not finished. Until then its owner's requests are refused, so that a step done twice does no harm; from then on nothing is
+    /// marked, so that a process that is late ends nothing that the owner has made since.
+    package func run() async throws {
+        let accountStore = cloud.accountStore
+        for reset in try await book.rows(prefix: AccountKey.keyResets, as: KeyReset.self) {
+            for (container, user) in try await accountStore.userNames.all(
+                of: reset.account)
+            {
+                for environment in Environment.allCases {
+                    try await ResetZoneKeys(cloud).run(ofZonesOf: user, in: container, environment, for: reset)
+                }
+            }
+            try await accountStore.keyResets.finish(reset)
+        }
+    }
+}
+
+extension Cloud {
+    /// Returns whether zones are still to be marked for a reset, read in the marking transaction, which names `keyResetBook`.
+    ///
+    /// - Parameter reset: nil: an operator's order, which is executed in any case.
+    func isDue(_ reset: KeyReset?, _ transaction: StorageWriter) async throws -> Bool {
+        guard let reset else { return true }
+        return try await accountStore.keyResets.isUnfinished(reset, in: transaction)
+    }
+
+    /// The partition of unfinished resets.
+    var keyResetBook: StoragePartition { Book.accounts(in: store).partition }
+}

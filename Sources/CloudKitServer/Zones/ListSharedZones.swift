@@ -1,0 +1,14 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+/// Lists the zones of other users that the caller can reach.
+struct ListSharedZones: Sendable {
+    let cloud: Cloud
+
+    init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// The zones of others that the caller reaches.
+    func run(in place: DatabasePlace) async throws -> [Zone] {
+        try await SharedDatabase(cloud, in: place).zones().map { $0.zone(sealedBy: cloud.tokens) }
+    }
+}

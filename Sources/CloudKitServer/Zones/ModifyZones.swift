@@ -1,0 +1,42 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Creates and deletes zones.
+package struct ModifyZones: Sendable {
+    private let cloud: Cloud
+
+    /// Creates the operation on a cloud.
+    package init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Creates and deletes zones, one after the other; each operation succeeds or fails on its own.
+    ///
+    /// Rules B-ZN-05 to B-ZN-12, B-LIM-06, B-LIM-11.
+    ///
+    /// - Returns: An outcome for each operation, in their order.
+    package func run(
+        _ operations: [ZoneOperation], in address: DatabaseAddress, by caller: Caller
+    ) async throws -> [ZoneOutcome] {
+        let place = try DatabaseAccess.place(address, for: caller, to: .writeZones)
+        try caller.checkItemCount(operations.count)
+        if place.scope == .shared { return try await LeaveSharedZones(cloud).run(operations, in: place) }
+        try await cloud.registry.enter(place.partition)
+        let now = cloud.serverEnvironment.now()
+        if operations.contains(where: \.isDeletion) {
+            try await cloud.registry.renewWorkPromise(in: place.partition, now: now)
+        }
+        return try await cloud.writeNotifying([place.partition]) { transaction, buffer in
+            var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
+            var outcomes: [ZoneOutcome] = []
+            for operation in operations {
+                let outcome = try await writer.apply(operation, in: place, cloud.limits, &transaction)
+                outcomes.append(outcome.sealed(by: cloud.tokens, in: place))
+            }
+            let notices = NotificationWriter(
+                place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
+            try await writer.writeNotices(notices, &transaction)
+            if writer.isChanged { transaction.set(writer.header) }
+            return outcomes
+        }
+    }
+}

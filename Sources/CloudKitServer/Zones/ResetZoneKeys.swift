@@ -1,0 +1,48 @@
+import CloudKitAccounts
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// Removes or renews the zones of a user whose keys were lost (B-ZN-12).
+struct ResetZoneKeys: Sendable {
+    let cloud: Cloud
+
+    init(_ cloud: Cloud) { self.cloud = cloud }
+
+    /// Removes every custom zone that may hold what lost keys sealed (B-ZN-12), and begins a key epoch in the default zone; where
+    /// the schema has nothing that is sealed, zones stay and start with new keys.
+    ///
+    /// - Parameter reset: Of the user's keychain, after which nothing is done that is not due any more; nil: an operator's order.
+    /// - Returns: How many zones it concerned.
+    @discardableResult
+    func run(
+        ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment, for reset: KeyReset? = nil
+    ) async throws -> Int {
+        let schema = try await cloud.schemas.current(.schema(container, environment))
+        let partition = StoragePartition.privateDatabase(container, environment, of: user)
+        guard let place = DatabasePlace(partition: partition) else { return 0 }
+        guard schema.hasSealedValues else { return try await RenewZoneKeys(cloud).run(in: place, for: reset) }
+        let now = cloud.serverEnvironment.now()
+        try await cloud.registry.renewWorkPromise(in: partition, now: now)
+        return try await cloud.writeNotifying([partition, cloud.keyResetBook]) { transaction, buffer in
+            guard try await cloud.isDue(reset, transaction) else { return 0 }
+            let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
+            guard !zones.isEmpty else { return 0 }
+            var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
+            for var zone in zones {
+                if zone.isCustom {
+                    try await writer.end(&zone, as: .keysReset, in: &transaction)
+                } else {
+                    // A record's old sealed values cannot stay beside new ones.
+                    zone.beginKeyEpoch()
+                    transaction.set(zone)
+                }
+            }
+            let notices = NotificationWriter(
+                place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
+            try await writer.writeNotices(notices, &transaction)
+            if writer.isChanged { transaction.set(writer.header) }
+            return zones.count
+        }
+    }
+}

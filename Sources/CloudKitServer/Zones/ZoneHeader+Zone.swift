@@ -1,0 +1,14 @@
+import CloudKitModel
+import CloudKitRecordLayer
+
+extension ZoneHeader {
+    /// The zone as answers carry it.
+    func zone(in place: DatabasePlace, _ tokens: SyncTokenSeal) -> Zone {
+        let id = place.zoneID(name)
+        guard isCustom else { return Zone(id: id, capabilities: [], keyEpoch: keyEpoch) }
+        let token = SyncToken.zone(number, at: latestVersion)
+        return Zone(
+            id: id, capabilities: .custom(encryptionScope), encryptionScope: encryptionScope,
+            syncToken: tokens.seal(token, for: place.partition), keyEpoch: keyEpoch, share: zoneWideShare)
+    }
+}

@@ -1,0 +1,84 @@
+import CloudKitModel
+import CloudKitServer
+import OrderedStore
+import Testing
+
+/// How often a partition is carried from while much is written there.
+struct DeliveryPaceTests {
+    /// A pause of the cloud, which lasts until its test ends it.
+    private struct Rest: Sendable {
+        var duration: Duration
+        var continuation: CheckedContinuation<Void, Never>
+
+        func end() { continuation.resume() }
+    }
+
+    /// Tells when delivery follows the store's commits.
+    private struct Herald: NotificationTransport {
+        let began: AsyncStream<Void>.Continuation
+
+        func deliver(in partition: Partition) async {}
+        func run() async { began.finish() }
+    }
+
+    private func deliver(_ test: TestCloud) async -> Task<Void, Never> {
+        let (beginning, began) = AsyncStream.makeStream(of: Void.self)
+        let delivery = NotificationDelivery(cloud: test.cloud, couriers: [Herald(began: began)])
+        let running = Task { await delivery.run { Issue.record("\($0)") } }
+        for await _ in beginning {}
+        return running
+    }
+
+    @Test func `B-PSH-02 the first change is told at once, what is written meanwhile together after a rest`()
+        async throws
+    {
+        try await withCloud { test in
+            let (rests, begun) = AsyncStream.makeStream(of: Rest.self)
+            test.time.sleep { duration in
+                await withCheckedContinuation { begun.yield(Rest(duration: duration, continuation: $0)) }
+            }
+            let writer = Caller(user: TestCloud.ada, deviceID: "writer")
+            func write(_ names: String...) async throws {
+                for name in names {
+                    try await test.modify([create(name)], zone: "_defaultZone", in: .public, by: writer)
+                }
+            }
+            try await write("R0")
+            var bob = try await TestDevice(test, "bob", of: TestCloud.bob)
+            try await test.subscribe(TestCloud.query("S"), in: .public, by: TestCloud.bob)
+            let running = await deliver(test)
+            defer { running.cancel() }
+            var pauses = rests.makeAsyncIterator()
+
+            try await write("R1")
+            let first = try #require(await pauses.next())
+            // The clock stands still: carrying took no time, and what was queued counts.
+            #expect(first.duration == .milliseconds(20))
+            #expect(try await bob.received() == ["S +R1"])
+            try await write("R2", "R3", "R4")
+            #expect(try await bob.received() == [])
+
+            first.end()
+            let second = try #require(await pauses.next())
+            #expect(second.duration == .milliseconds(60))
+            #expect(try await bob.received() == ["S +R2", "S +R3", "S +R4"])
+            second.end()
+        }
+    }
+
+    @Test func `B-PSH-02 a rest lasts two seconds at most`() async throws {
+        try await withCloud { test in
+            let (rests, begun) = AsyncStream.makeStream(of: Duration.self)
+            test.time.sleep { begun.yield($0) }
+            let writer = Caller(user: TestCloud.ada, deviceID: "writer")
+            try await test.modify([create("R0")], zone: "_defaultZone", in: .public, by: writer)
+            _ = try await TestDevice(test, "bob", of: TestCloud.bob)
+            try await test.subscribe(TestCloud.query("S"), in: .public, by: TestCloud.bob)
+            let running = await deliver(test)
+            defer { running.cancel() }
+            try await test.modify(
+                (1...150).map { create("R\($0)") }, zone: "_defaultZone", in: .public, by: writer)
+            #expect(await rests.first { _ in true } == .seconds(2))
+        }
+    }
+}
