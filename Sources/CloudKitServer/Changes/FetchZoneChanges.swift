@@ -18,8 +18,8 @@ package struct FetchZoneChanges: Sendable {
         try caller.checkItemCount(requests.count)
         if place.scope == .shared { return try await sharedZoneChanges(requests, in: place) }
         let reading = ZoneFeedReading(place: place, tokens: cloud.tokens, limits: cloud.limits)
-        return try await dressed(
-            cloud.store.read(place.partition) { view in
+        return try await addingIdentities(
+            to: cloud.store.read(place.partition) { view in
                 var outcomes: [ZoneChangesOutcome] = []
                 var bytesLeft = reading.limits.answerBytesMax
                 for request in requests {

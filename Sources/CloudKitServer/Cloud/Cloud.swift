@@ -25,8 +25,10 @@ package final class Cloud: Sendable {
     let assetSeal: AssetSeal
     let assetDigests = AssetDigests()
     let assetPartitions: AssetPartitions
+    /// The accounts, sessions, tokens and keychains.
+    package let accountStore: AccountStore
     /// The names, addresses and public keys behind users.
-    package let people: People
+    package let userDirectory: UserDirectory
     /// Counts notifications and reports their fate.
     package let notificationMetrics = NotificationMetrics()
     /// The partitions of users whose notifications push services send.
@@ -37,16 +39,17 @@ package final class Cloud: Sendable {
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.
     ///   - files: Holds the bytes of assets.
-    ///   - serverEnvironment: The time, chance and the secret that tokens are made with.
+    ///   - serverEnvironment: The time, randomness and the secret that tokens are made with.
     package init(store: Storage, files: Files, serverEnvironment: ServerEnvironment, limits: Limits = Limits()) {
         self.store = store
         self.files = files
         self.serverEnvironment = serverEnvironment
         self.limits = limits
-        faults = Faults(book: .accounts(in: store), serverEnvironment: serverEnvironment)
+        accountStore = AccountStore(store, serverEnvironment)
+        userDirectory = accountStore.userDirectory
+        faults = Faults(store: accountStore)
         schemas = SchemaCache(store: store)
         registry = PartitionRegistry(store: store)
-        people = People(book: .accounts(in: store), serverEnvironment: serverEnvironment)
         tokens = SyncTokenSeal(secret: serverEnvironment.secret, epoch: store.epoch)
         assetSeal = AssetSeal(serverEnvironment)
         assetPartitions = AssetPartitions(store: store)

@@ -22,10 +22,10 @@ package struct PushTokens: Sendable {
 
     /// Gives a device of the caller a token for the caller's notifications in one container.
     ///
-<    /// A device that comes back under the identifier it chose before goes on where it was; a new one receives notifications of later
-    /// changes (docs/web-services.md §12.1). A user has `pushTokensMax` of them: beyond that, the one longest unseen is removed. The same holds
+    /// A device that comes back under the identifier it chose before goes on where it was; a new one receives notifications of later
+    /// changes (web-services.md §12.1). A user has `pushTokensMax` of them: beyond that, the one longest unseen is removed. The same holds
     /// for those that a push service sends to, `pushAddressesMax` of them; an address is registered once, for the user who names it last.
->    ///
+    ///
     /// - Parameters:
     ///   - clientID: At most 255 bytes; nil: the client is new each time.
     ///   - service: `development` or `production`.
@@ -37,27 +37,27 @@ package struct PushTokens: Sendable {
         sessionID: String? = nil, push: PushOrder? = nil
     ) async throws -> PushRegistration {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
-<        let clientID = clientID ?? cloud.serverEnvironment.randomUUID()
->        guard clientID.utf8.count <= Validity.nameLengthMax, Environment(rawValue: service) != nil else {
+        let clientID = clientID ?? cloud.serverEnvironment.randomUUID()
+        guard clientID.utf8.count <= Validity.nameLengthMax, Environment(rawValue: service) != nil else {
             throw RequestFailure(
                 .badRequest, "bad apnsEnvironment or clientId",
                 remedy: "The first is development or production, the second at most 255 characters.")
         }
-<        let token = cloud.serverEnvironment.random(32)
->        let address = CourierAddress(
+        let token = cloud.serverEnvironment.random(32)
+        let address = CourierAddress(
             container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
             sessionID: sessionID ?? "")
         let made = PushToken(
             hash: address.hash, clientID: clientID, device: caller.deviceID, service: service,
-<            seen: cloud.serverEnvironment.now(), position: 0, destination: try await destination(push, address))
+            seen: cloud.serverEnvironment.now(), position: 0, destination: try await destination(push, address))
         try await cloud.registry.enter(address.partition)
         let position = try await cloud.store.write(address.partition) { transaction in
             try await PushTokenWriter(limits: cloud.limits).add(made, &transaction)
->        }
+        }
         return try registration(token, address, position, isPushed: made.destination != nil)
     }
 
-    /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (docs/web-services.md §12.1).
+    /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (web-services.md §12.1).
     ///
     /// - Parameter push: Another address, or the same; nil: it stays as it was.
     package func register(
@@ -68,8 +68,8 @@ package struct PushTokens: Sendable {
         let address = CourierAddress(
             container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
             sessionID: sessionID ?? "")
-<        let now = cloud.serverEnvironment.now()
->        let destination = try await destination(push, address)
+        let now = cloud.serverEnvironment.now()
+        let destination = try await destination(push, address)
         let kept: PushToken? = try await cloud.store.write(address.partition) { transaction in
             guard var held = try await transaction.pushToken(address.hash) else { return nil }
             held.seen = now
@@ -107,12 +107,12 @@ package struct PushTokens: Sendable {
         guard push.address.bytes.count <= PushAddress.bytesMax else {
             throw RequestFailure(.badRequest, "the address of the push service is too long")
         }
-<        try await cloud.accountStore.sessions.keep(
+        try await cloud.accountStore.sessions.keep(
             place.sessionID, until: cloud.serverEnvironment.now() + cloud.limits.pushTokenLifetime)
         try await cloud.registry.notePush(in: place.partition, now: cloud.serverEnvironment.now())
         cloud.pushIndex.insert(place.partition)
         let seal = PushAddressSeal(cloud.serverEnvironment)
->        return PushDestination(
+        return PushDestination(
             service: push.service, address: try seal.seal(push.address, service: push.service, in: place.partition),
             addressID: seal.identity(of: push.address, service: push.service), sessionID: place.sessionID,
             takesSilent: push.takesSilent)
@@ -126,5 +126,5 @@ package struct PushTokens: Sendable {
             position: QueuePosition.text(position, epoch: cloud.store.epoch))
     }
 
-<    private var courierSeal: CourierAddressSeal { CourierAddressSeal(cloud.serverEnvironment) }
->}
+    private var courierSeal: CourierAddressSeal { CourierAddressSeal(cloud.serverEnvironment) }
+}

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 /// A fault that an operator orders, so that a developer can test an app's reaction. Development environments only.
-package struct Fault: BookRow, Codable, Hashable, Sendable {
+package struct Fault: StoredRow, Hashable {
     /// The kind of the fault.
     package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
         /// Requests are refused as too many: HTTP 429 (B-THR-02).
@@ -26,6 +26,9 @@ package struct Fault: BookRow, Codable, Hashable, Sendable {
     /// Of a quota.
     package var bytes: UInt64?
     private var isSilent: Bool?
+
+    /// The faults by id, in the partition of accounts.
+    package static let table = RowTable<String, Fault>("fault")
 
     /// A flag for refusals with a waiting time (`retryAfter`).
     package var tellsWait: Bool { isSilent != true }

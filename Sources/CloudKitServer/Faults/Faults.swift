@@ -96,7 +96,7 @@ package final class Faults: Sendable {
     /// Refuses a request that a fault affects.
     package func check(_ user: UserID?, in container: ContainerID, _ environment: Environment) async throws {
         guard environment == .development else { return }
-        let now = serverEnvironment.now()
+        let now = store.serverEnvironment.now()
         for fault in try await current(now) where fault.affects(user, in: container, at: now) {
             if let refusal = fault.refusal(at: now) { throw refusal }
         }
@@ -105,7 +105,7 @@ package final class Faults: Sendable {
     /// The smallest quota ordered for a user; nil if none is.
     package func quota(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
         guard environment == .development else { return nil }
-        let now = serverEnvironment.now()
+        let now = store.serverEnvironment.now()
         return try await current(now).filter { $0.kind == .quota && $0.affects(user, in: container, at: now) }
             .compactMap(\.bytes).min()
     }

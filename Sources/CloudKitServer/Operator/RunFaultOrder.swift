@@ -77,8 +77,6 @@ package struct RunFaultOrder: Sendable {
         _ person: FaultOrder.Person, in container: ContainerID
     ) async throws -> (user: UserID, account: Account) {
         let accountStore = cloud.accountStore
-        let accounts = accountStore.accounts
-        let names = accountStore.userNames
         switch person {
         case .email(let email):
             guard let account = try await accountStore.accounts.account(email: email) else { throw Self.noSuchAccount }

@@ -2,13 +2,6 @@ import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// A reset keychain, the zones of which are not all marked yet.
-struct KeyReset: BookRow, Codable, Hashable, Sendable {
-    var account: String
-    /// Milliseconds since 1970.
-    var begun: Int64
-}
-
 /// Marks the zones of accounts whose keychain was reset (B-ZN-12).
 package struct FinishKeyResets: Sendable {
     private let cloud: Cloud
@@ -28,10 +21,8 @@ package struct FinishKeyResets: Sendable {
     /// marked, so that a process that is late ends nothing that the owner has made since.
     package func run() async throws {
         let accountStore = cloud.accountStore
-        for reset in try await book.rows(prefix: AccountKey.keyResets, as: KeyReset.self) {
-            for (container, user) in try await accountStore.userNames.all(
-                of: reset.account)
-            {
+        for reset in try await accountStore.keyResets.unfinished() {
+            for (container, user) in try await accountStore.userNames.all(of: reset.account) {
                 for environment in Environment.allCases {
                     try await ResetZoneKeys(cloud).run(ofZonesOf: user, in: container, environment, for: reset)
                 }
@@ -51,5 +42,5 @@ extension Cloud {
     }
 
     /// The partition of unfinished resets.
-    var keyResetBook: StoragePartition { Book.accounts(in: store).partition }
+    var keyResetBook: StoragePartition { accountStore.partition }
 }
