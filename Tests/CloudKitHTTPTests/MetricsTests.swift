@@ -1,4 +1,5 @@
 import CloudKitHTTP
+import CoreMetrics
 import MetricsTestKit
 import Testing
 
@@ -43,5 +44,33 @@ struct MetricsTests {
             #expect(dropped.first == "welkin_notifications_dropped_total{reason=\"noNotificationInfo\"} 0")
             #expect(lines.last == "# TYPE welkin_push_addresses_removed_total counter")
         }
+    }
+
+    @Test func `an exporter writes counters, gauges and histograms`() {
+        let exporter = PrometheusExporter()
+        let quoted = [("path", "a\"b\\c\nd")]
+        Counter(label: "saves", dimensions: quoted, factory: exporter).increment(by: 2)
+        // The same name and labels are the same metric.
+        Counter(label: "saves", dimensions: quoted, factory: exporter).increment()
+        let load = Gauge(label: "load", factory: exporter)
+        load.record(1.5)
+        let open = Meter(label: "open", factory: exporter)
+        open.increment()
+        let wait = CoreMetrics.Timer(label: "wait", dimensions: [("to", "x")], factory: exporter)
+        wait.recordNanoseconds(2_000_000)
+        wait.recordNanoseconds(9_000_000_000)
+        let text = exporter.exposition()
+        #expect(
+            text.hasPrefix("# TYPE saves counter\nsaves{path=\"a\\\"b\\\\c\\nd\"} 3\n# TYPE load gauge\nload 1.5\n"))
+        #expect(
+            text.contains("# TYPE open gauge\nopen 1\n# TYPE wait histogram\nwait_bucket{to=\"x\",le=\"0.001\"} 0\n"))
+        #expect(text.contains("wait_bucket{to=\"x\",le=\"0.0025\"} 1\n"))
+        #expect(
+            text.hasSuffix(
+                "wait_bucket{to=\"x\",le=\"+Inf\"} 2\nwait_sum{to=\"x\"} 9.002\nwait_count{to=\"x\"} 2\n"))
+        wait.destroy()
+        load.destroy()
+        #expect(
+            exporter.exposition().hasSuffix("# TYPE load gauge\n# TYPE open gauge\nopen 1\n# TYPE wait histogram\n"))
     }
 }

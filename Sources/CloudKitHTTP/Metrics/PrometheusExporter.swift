@@ -50,6 +50,9 @@ package final class PrometheusExporter: MetricsFactory {
         series = Mutex(families.map { Series(family: $0) })
     }
 
+    /// Creates an exporter that knows no families before their first metric is made.
+    package convenience init() { self.init([]) }
+
     // MARK: Making
 
     /// Returns the counter of these labels.
@@ -128,7 +131,7 @@ package final class PrometheusExporter: MetricsFactory {
     // MARK: Writing
 
     /// Returns all metrics in Prometheus' text format.
-    func exposition() -> String {
+    package func exposition() -> String {
         var text = ""
         for series in series.withLock({ $0 }) {
             let family = series.family
