@@ -1,4 +1,5 @@
 import Foundation
+import CloudKitServer
 import Testing
 
 @testable import CloudKit
@@ -34,7 +35,7 @@ import Testing
             var spy = try await Spy(dora.container, zone: theirs)
 
             _ = try await dora.reset("correct horse")
-            try await home.cloud.cloud.finishKeyResets()
+            try await FinishKeyResets(home.cloud.cloud).run()
             func expectWaiting() async throws {
                 let error = await #expect(throws: CKError.self) { try await secret("One", in: theirs, doras) }
                 #expect(error?.localizedDescription.contains("waiting for key") == true)
