@@ -1,5 +1,5 @@
-import Foundation
 import CloudKitServer
+import Foundation
 import Testing
 
 @testable import CloudKit
