@@ -1,3 +1,4 @@
+import CloudKitServer
 import Foundation
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
             var spy = try await Spy(dora.container, zone: theirs)
 
             _ = try await dora.reset("correct horse")
-            try await home.cloud.cloud.finishKeyResets()
+            try await FinishKeyResets(home.cloud.cloud).run()
             func expectWaiting() async throws {
                 let error = await #expect(throws: CKError.self) { try await secret("One", in: theirs, doras) }
                 #expect(error?.localizedDescription.contains("waiting for key") == true)

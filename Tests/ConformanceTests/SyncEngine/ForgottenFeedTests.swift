@@ -95,8 +95,8 @@ import Testing
         let ends:
             [(CKDatabase.DatabaseChange.Deletion.Reason, @Sendable (Cloud, UserID, ContainerID) async throws -> Void)]
         ends = [
-            (.purged, { try await $0.purgeZone("Notes", of: $1, in: $2, .development) }),
-            (.encryptedDataReset, { try await $0.resetKeys(ofZone: "Notes", of: $1, in: $2, .development) }),
+            (.purged, { try await EndZone($0).purge("Notes", of: $1, in: $2, .development) }),
+            (.encryptedDataReset, { try await EndZone($0).resetKeys(ofZone: "Notes", of: $1, in: $2, .development) }),
         ]
         for (reason, end) in ends {
             try await ThrowawayCloud.run { cloud in
