@@ -5,7 +5,6 @@ import FileStore
 import Foundation
 import OrderedStore
 import Synchronization
-import TextEncodings
 
 /// The state of a test cloud that outlives its server: the store, the secret, the devices' files and the address.
 package struct CloudHoldings: Sendable {

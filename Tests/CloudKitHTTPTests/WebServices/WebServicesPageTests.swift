@@ -1,4 +1,4 @@
-import CloudKitHTTP
+@testable import CloudKitHTTP
 import Foundation
 import Testing
 
@@ -21,7 +21,7 @@ struct WebServicesPageTests {
     private static func checkEndpoints(_ cloud: inout ScriptedCloud) async throws {
         guard let step = HTTPScript.Step("GET /metrics\nAuthorization: Bearer $OPERATOR") else { return }
         let metrics = try await cloud.send(step).body
-        for endpoint in Endpoint.allCases where endpoint != .unknown && endpoint != .metrics {
+        for endpoint in EndpointName.allCases where endpoint != .unknown && endpoint != .metrics {
             let isAsked = metrics.contains("welkin_requests_total{endpoint=\"\(endpoint.rawValue)\",status=\"2")
             #expect(isAsked, "docs/web-services.md has no example of \(endpoint.rawValue) that succeeds")
         }
@@ -29,14 +29,14 @@ struct WebServicesPageTests {
 
     @Test func `every endpoint of databases, devices and operators has a section`() throws {
         let headings = try WebServicesPage().headings
-        for endpoint in Endpoint.allCases where !Self.namedByPath.contains(endpoint) {
+        for endpoint in EndpointName.allCases where !Self.namedByPath.contains(endpoint) {
             let name = endpoint.rawValue
             #expect(headings.contains { $0.contains("`\(name)`") }, "docs/web-services.md has no section on \(name)")
         }
     }
 
     /// Endpoints that a path of their own names; examples of them are checked above.
-    private static let namedByPath: Set<Endpoint> = [
+    private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
         .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .health, .metrics,
         .unknown,

@@ -20,8 +20,8 @@ struct UserRecordTests {
     @Test(arguments: [DatabaseScope.public, .private])
     func `B-USR-02 a user has a record of its own in both databases`(scope: DatabaseScope) async throws {
         let cloud = Cloud(
-            store: MemoryStore(), files: MemoryFileStore(now: { 0 }), serverEnvironment: people.serverEnvironment)
-        try await CreateUserRecords(cloud).run(user, in: people.container, .development)
+            store: MemoryStore(), files: MemoryFileStore(now: { 0 }), serverEnvironment: time.serverEnvironment)
+        try await CreateUserRecords(cloud).run(user, in: TestCloud.container, .development)
         guard case .record(let first)? = try await lookUp(scope, in: cloud) else {
             Issue.record("no user record")
             return
@@ -29,7 +29,7 @@ struct UserRecordTests {
         #expect(first.recordType == "Users")
         #expect(first.created.user == user)
         #expect(first.fields.isEmpty)
-        try await CreateUserRecords(cloud).run(user, in: people.container, .development)
+        try await CreateUserRecords(cloud).run(user, in: TestCloud.container, .development)
         #expect(try await lookUp(scope, in: cloud) == .record(first))
     }
 
@@ -49,7 +49,7 @@ struct UserRecordTests {
             Issue.record("an app made a user")
             return
         }
-        try await CreateUserRecords(cloud).run(user, in: people.container, .development)
+        try await CreateUserRecords(cloud).run(user, in: TestCloud.container, .development)
         guard case .record(let record)? = try await save(.forceUpdate) else {
             Issue.record("the user's own field was refused")
             return
