@@ -50,7 +50,7 @@ struct ShareLinks: Sendable {
         let place = place(of: link, caller)
         let holder = person.opening(link)
         var invitation = try await cloud.store.read(place.partition) { view in
-            guard let found = try await LinkedShare(at: link, opening: request.shortGUID, view) else {
+            guard let found = try await ResolvedShareLink(at: link, opening: request.shortGUID, view) else {
                 throw caller.user == nil ? RequestFailure.notSignedIn : .noSuchShare
             }
             return try await Self.invitation(request, found, holder, place, view)
@@ -64,7 +64,7 @@ struct ShareLinks: Sendable {
     }
 
     private static func invitation(
-        _ request: ShareInvitationRequest, _ found: LinkedShare, _ holder: LinkHolder, _ place: DatabasePlace,
+        _ request: ShareInvitationRequest, _ found: ResolvedShareLink, _ holder: LinkHolder, _ place: DatabasePlace,
         _ view: StorageReader
     ) async throws -> ShareInvitation {
         var stored = found.stored
@@ -116,7 +116,7 @@ struct ShareLinks: Sendable {
             try await ChangeShares(cloud).run(
                 inZone: link.zoneName, of: place(of: link, caller), with: other.map { [$0] } ?? []
             ) { view, access in
-                guard let found = try await LinkedShare(at: link, opening: shortGUID, view) else {
+                guard let found = try await ResolvedShareLink(at: link, opening: shortGUID, view) else {
                     throw RequestFailure.noSuchShare
                 }
                 guard let changed = try decide(found.stored) else { return ([], { _, _ in }) }

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 /// A share found by its link, as its owner's partition holds it.
-struct LinkedShare: Sendable {
+struct ResolvedShareLink: Sendable {
     var zone: ZoneHeader
     var stored: StoredShare
     var record: StoredRecord
