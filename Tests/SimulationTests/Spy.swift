@@ -15,7 +15,7 @@ struct HeldKeys {
 /// A key reset leaves a spy with the old keys.
 final class Spy {
     let person: Int
-    let access: ShareAccess
+    let access: ShareKeyAccess
     /// Whether the user's keys were replaced.
     private(set) var isFormer = false
 
