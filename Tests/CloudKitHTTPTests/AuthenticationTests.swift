@@ -160,7 +160,7 @@ struct AuthenticationTests {
                 publicKey: key.publicKey.pemRepresentation, container: ContainerID(TestCloud.container),
                 environment: .development, name: "")
             func send(_ target: String, signing signed: String) async throws -> RawClient.Answer {
-                // The test clock stands at this time.
+                // The test clock shows this time.
                 let date = "2023-11-14T22:13:20Z"
                 let digest = Data(SHA256.hash(data: [])).base64EncodedString()
                 let signature = try key.signature(for: Data("\(date):\(digest):\(signed)".utf8))

@@ -92,7 +92,7 @@ struct CourierTests {
             let lines = cloud.log.lines.filter { $0.message == "notifications" }
             #expect(lines.contains { $0.metadata["decided"] == "1" && $0.metadata["database"] == "private" })
             #expect(lines.contains { $0.metadata["sent"] == "1" })
-            // Who has the URL may read notifications: it is in no log.
+            // The URL is a permission to read notifications: it is in no log.
             let secret = String(path.dropFirst("/courier/".count))
             #expect(!cloud.log.lines.contains { $0.metadata.values.contains { $0.contains(secret) } })
         }

@@ -3,7 +3,7 @@ import CloudKitServer
 import OrderedStore
 import Testing
 
-/// What an operator sees.
+/// The operator's view.
 struct OperationTests {
     @Test func `a request leaves one line with its operation, and no secrets`() async throws {
         try await TestCloud.run { cloud in

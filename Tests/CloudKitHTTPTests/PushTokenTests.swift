@@ -37,7 +37,7 @@ struct PushTokenTests {
 
     private static let good = #"{"service":"test","subscription":{"to":"a"}}"#
 
-    /// Waits for what another task does; not for ever.
+    /// Waits, for a limited time, until another task has done its work.
     private static func until(_ isDone: () async throws -> Bool) async throws {
         for _ in 0..<5_000 {
             if try await isDone() { return }
@@ -97,7 +97,7 @@ struct PushTokenTests {
             #expect(try await cloud.client.post(Self.target("delete", tokens), "{}").status == 400)
             let deleted = try await cloud.client.post(Self.target("delete", tokens), #"{"apnsToken":"\#(token)"}"#)
             #expect(deleted.status == 200 && deleted.body == "{}")
-            // Nobody waits any more, so nothing is even queued.
+            // No device waits any more, so nothing is queued.
             try await cloud.save("R2", by: saver)
             let dropped = try await cloud.client.get("/metrics").body
             #expect(dropped.contains(#"welkin_notifications_dropped_total{reason="noOtherDevice"} 1"#))

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Speaks HTTP/1.1 over a plain socket: what goes out is exactly what a test says.
+/// Sends HTTP/1.1 over a plain socket: the bytes sent are exactly those of the test.
 ///
 /// Blocks a thread of its own, never one of those that the cloud needs to answer.
 struct RawClient: Sendable {
     var port: Int
 
-    /// What a server sent.
+    /// The response of a server.
     struct Answer: Sendable {
         var status: Int
         /// Names in lower case.
@@ -82,7 +82,7 @@ enum ClientError: Error {
     case noAnswer
 }
 
-/// One connection, with what was read but not used.
+/// One connection, with the bytes that were read but not used.
 private struct RawConnection {
     private let descriptor: Int32
     private var unread: [UInt8] = []
@@ -116,7 +116,7 @@ private struct RawConnection {
         }
     }
 
-    /// - Parameter hasBody: false: the head is all there is, whatever it says.
+    /// - Parameter hasBody: false: the response consists of the head, whatever it says.
     mutating func readAnswer(hasBody: Bool) throws -> RawClient.Answer {
         let end = Array("\r\n\r\n".utf8)
         while true {

@@ -197,7 +197,7 @@ struct RouteTests {
             #expect(
                 try await cloud.client.get(TestCloud.target("users/caller", "public", any), headers: evil).status == 421
             )
-            // The cloud's own pages sign people in for every app.
+            // The cloud's own pages sign in users of every app.
             let own = ["Origin": "http://127.0.0.1"]
             #expect(
                 try await cloud.client.post(

@@ -1,6 +1,6 @@
 import Testing
 
-/// What makes notifications, for the tests of the ways in which they arrive.
+/// Saves that cause notifications, for the tests of their delivery.
 extension TestCloud {
     /// A zone, and a subscription to all that happens in it.
     ///

@@ -128,7 +128,7 @@ final class TestClock: Sendable {
     func advance(_ milliseconds: Int64) { time.add(milliseconds, ordering: .relaxed) }
 }
 
-/// Remembers what was logged.
+/// Stores log lines.
 final class CapturedLog: Sendable {
     private let captured = Mutex<[(message: String, metadata: [String: String])]>([])
 

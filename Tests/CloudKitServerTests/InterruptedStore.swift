@@ -18,7 +18,7 @@ final class InterruptedStore: OrderedStore {
 
     var epoch: UInt64 { store.epoch }
 
-    /// Whether the process came as far as that.
+    /// A Boolean value that indicates whether the process was interrupted.
     var hasInterrupted: Bool { state.withLock { $0.interruption == nil } }
 
     func read<Value: Sendable>(

@@ -190,7 +190,7 @@ extension ZoneOutcome {
 }
 
 extension RecordChangeEvent {
-    /// The name of what changed, with a cross for what is gone.
+    /// The name of the changed item, with a cross for a deletion.
     var mark: String {
         switch self {
         case .changed(let record): record.id.recordName

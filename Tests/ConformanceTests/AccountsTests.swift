@@ -68,7 +68,7 @@ import Testing
             #expect(try await two.recover(words.uppercased(), Self.other) == .opened)
             #expect(try one.secret == two.secret)
             #expect(await one.privateError() == nil)
-            // New words make the old ones worthless.
+            // New words invalidate the old ones.
             let renewed = try await two.renewWords(Self.other).joined(separator: " ")
             await #expect(throws: SignInError.self) { try await one.recover(words, Self.password) }
             #expect(try await one.recover(renewed, Self.password) == .opened)
@@ -119,7 +119,7 @@ import Testing
             #expect(error?.code == .zoneNotFound)
             #expect((error?.userInfo[CKErrorUserDidResetEncryptedDataKey] as? NSNumber)?.boolValue == true)
             #expect(try await b.databaseChanges(since: before).deletions.map(\.reason) == [.encryptedDataReset])
-            // The default zone stays; what was sealed in it does not open, and is no value.
+            // The default zone stays; values sealed in it do not open, and are an error.
             await #expect(throws: CKError.self) { try await b.record(for: .init(recordName: "monday")) }
 
             _ = try await b.deleteRecordZone(withID: zone.zoneID)

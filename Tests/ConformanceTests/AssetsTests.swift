@@ -174,7 +174,7 @@ import Testing
                         try await insist(clock) {
                             let record = CKRecord(recordType: "Photo", recordID: .init(recordName: "p\(number)"))
                             record["photo"] = try files.asset("photo\(number)", 90_000)
-                            // Whether an earlier try was the one that got through makes no difference.
+                            // It makes no difference whether an earlier attempt succeeded.
                             _ = try await phone.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
                                 .saveResults[record.recordID]?.get()
                         }

@@ -1,7 +1,8 @@
 import CloudKit
 import Testing
 
-/// What older code still calls. Tests cannot be deprecated themselves; they reach what is through a protocol.
+/// The deprecated forms that older code calls. Tests cannot be deprecated themselves; they call these through a
+/// protocol.
 @Suite struct DeprecatedFormsTests {
     private static let forms: any OlderForms = OlderCode()
 

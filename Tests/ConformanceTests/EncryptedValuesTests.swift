@@ -7,7 +7,7 @@ import Testing
 
 /// Set a value on one device, read it on another, and the server never could.
 @Suite struct EncryptedValuesTests {
-    /// Between two milliseconds, as what a clock says.
+    /// Between two milliseconds, as a clock's time is.
     private static let date = Date(timeIntervalSinceReferenceDate: 721_692_800.123_456_7)
 
     /// Two devices of one user and a zone.
@@ -121,7 +121,7 @@ import Testing
                 })
             try check(try await a.record(for: second.recordID))
 
-            // What the server holds is neither of it.
+            // The server holds neither of them.
             let address = DatabaseAddress(
                 container: ContainerID(cloud.container), environment: .development, scope: .private)
             let stored = try await LookupRecords(cloud.cloud).run(
@@ -153,7 +153,7 @@ import Testing
             let saved = try await b.save(partial)
             #expect(saved.encryptedValues["two"] as? Int == 22 && saved.encryptedValues["three"] as? Int == 3)
 
-            // From system fields alone, whatever the server holds, one key.
+            // From system fields alone, one key, whatever the server holds.
             let bare = try archived(saved) { $0.encodeSystemFields(with: $1) }
             #expect(bare.encryptedValues.allKeys().isEmpty)
             bare.encryptedValues["one"] = nil
@@ -348,13 +348,13 @@ import Testing
             let last = try #require(try forced[record.recordID]?.get())
             #expect(last.encryptedValues["one"] as? Int == 11 && last.encryptedValues["two"] as? Int == 222)
             #expect(last.system.protection?.epoch == 2)
-            // A third device that was never told.
+            // A third device that was never informed.
             let c = try await cloud.device(of: user, named: "c").privateCloudDatabase
             let third = try await c.record(for: record.recordID)
             third.encryptedValues["three"] = 3
             #expect(try await c.save(third).encryptedValues["one"] as? Int == 11)
 
-            // A conflict is told as one, whatever the epoch.
+            // A conflict is reported as one, whatever the epoch.
             read.encryptedValues["one"] = 0
             let conflict = await #expect(throws: CKError.self) { _ = try await a.save(read) }
             #expect(conflict?.code == .serverRecordChanged)
@@ -406,10 +406,10 @@ import Testing
             let secret = entry("f", in: zoneID)
             secret.encryptedValues["one"] = 1
             await expect(.accountTemporarilyUnavailable) { try await lacking.save(secret) }
-            // What has nothing to seal does not wait for keys.
+            // A save without values to seal does not wait for keys.
             try await lacking.save(child)
 
-            // Somebody else's keys open nothing, and that is an error, never nil.
+            // Another user's keys open nothing, and that is an error, never nil.
             let foreign = try await cloud.device(of: user, named: "c", keys: .others).privateCloudDatabase
             let opened = try await foreign.records(for: [record.recordID, plain.recordID])
             let error = #expect(throws: CKError.self) { _ = try opened[record.recordID]?.get() }
@@ -459,7 +459,7 @@ import Testing
     }
 }
 
-/// Takes what a block of an operation gives, and hands it over when the operation is done.
+/// Collects the results of an operation's block and returns them when the operation has finished.
 private final class Mailbox<Value> {
     private var value: Value?
 

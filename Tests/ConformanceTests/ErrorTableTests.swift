@@ -205,7 +205,7 @@ import Testing
     }
 }
 
-/// Tests cannot be deprecated themselves; they reach what is through a protocol.
+/// Tests cannot be deprecated themselves; they call deprecated forms through a protocol.
 private protocol OlderForms: Sendable {
     func error(ofSaving records: [CKRecord], in database: CKDatabase) async -> CKError?
 }

@@ -5,8 +5,8 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// What a large file costs. Takes a minute and some GiB of disk, so it runs only where `WELKIN_LARGE_FILE_MEGABYTES` asks
-/// for it; `script/test` does not.
+/// The cost of a large file. Takes a minute and some GiB of disk, so it runs only when `WELKIN_LARGE_FILE_MEGABYTES` is
+/// set; `script/test` does not set it.
 @Suite struct LargeFileTests {
     private static let megabytes =
         ProcessInfo.processInfo.environment["WELKIN_LARGE_FILE_MEGABYTES"].flatMap(Int.init) ?? 0

@@ -1,7 +1,8 @@
 import CloudKit
 import Testing
 
-/// An app's test that orders trouble at a running cloud over HTTP (docs/admin-api.md), and what the app then sees.
+/// An app's test that injects faults into a running cloud over HTTP (docs/admin-api.md), and the errors that the app
+/// sees.
 @Suite struct OrderedFaultsTests {
     private static let zone = CKRecordZone.ID(zoneName: "Z")
 
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    /// Work that somebody waits for is not tried again by itself (B-OPS-04).
+    /// Work that a user waits for is not retried automatically (B-OPS-04).
     private func impatiently<Value: Sendable>(
         _ database: CKDatabase, _ body: (CKDatabase) async throws -> Value
     ) async throws -> Value {

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// Files in shares: they open for members, on each of their devices, and for nobody else.
+/// Files in shares: they open for participants, on each of their devices, and for no one else.
 @Suite struct SharedAssetsTests {
     private let files: TestFiles
 
@@ -69,7 +69,7 @@ import Testing
                 try await expectFiles("Ben's", in: theirs, database)
             }
 
-            // Each changes what the other made.
+            // Each changes the other's record.
             let owners = try await ben.record(for: CKRecord.ID(recordName: "Owner's", zoneID: theirs))
             owners["image"] = try files.asset("other", Self.size)
             try await ben.save(owners)
@@ -81,7 +81,7 @@ import Testing
             let image = try await cat.record(for: owners.recordID)["image"]
             #expect(try contents(image) == TestFiles.bytes("other", Self.size))
 
-            // Who may only read sends no file.
+            // A reader sends no file.
             let read = try await cat.record(for: CKRecord.ID(recordName: "Ben's", zoneID: theirs))
             read["image"] = try files.asset("refused", 100)
             #expect(await code { try await cat.save(read) } == .permissionFailure)

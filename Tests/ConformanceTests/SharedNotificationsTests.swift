@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// What participants' devices hear of what is shared with them, by themselves.
+/// Notifications of participants' devices about shared records.
 @Suite struct SharedNotificationsTests {
     /// Waits until the device has a place at the courier: what happens before is not for it.
     private func registered(_ container: CKContainer) async throws {

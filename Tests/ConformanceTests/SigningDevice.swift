@@ -7,7 +7,7 @@ import Synchronization
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// A device with a profile folder of its own, signed in as people do it: with a password, over HTTP.
+/// A device with a profile folder of its own, signed in as users sign in: with a password, over HTTP.
 final class SigningDevice: Sendable {
     let configuration: DeviceConfiguration
     let signIn: SignIn
@@ -20,7 +20,7 @@ final class SigningDevice: Sendable {
 
     static let rounds = 10
 
-    /// - Parameter network: What the container's requests travel by; sign-in goes its own, good way.
+    /// - Parameter network: The network of the container's requests; sign-in uses an intact one.
     init(
         _ cloud: ThrowawayCloud, _ name: String = "device", over network: any Transport = HTTPTransport.shared,
         timekeeping: ClientClock = .system
@@ -103,7 +103,7 @@ final class SigningDevice: Sendable {
         }
     }
 
-    /// Whether the public database can be read.
+    /// Returns whether the public database can be read.
     func readsPublic() async -> Bool {
         do {
             _ = try await container.publicCloudDatabase.record(for: CKRecord.ID(recordName: "nothing"))

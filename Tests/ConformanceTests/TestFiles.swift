@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Files of a test, in a folder that goes with it.
+/// Files of a test, in a folder that is removed with it.
 final class TestFiles: Sendable {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("files-" + UUID().uuidString)
 
@@ -21,14 +21,14 @@ final class TestFiles: Sendable {
         return CKAsset(fileURL: url)
     }
 
-    /// What a file of this name and size holds.
+    /// Returns the contents of a file of this name and size.
     static func bytes(_ name: String, _ count: Int) -> [UInt8] {
         let seed = name.utf8.reduce(0) { $0 &* 31 &+ Int($1) }
         return (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 7) ^ ($0 >> 8) ^ seed) }
     }
 }
 
-/// What the file of a fetched asset holds.
+/// Returns the contents of a fetched asset's file.
 func contents(_ value: Any?) throws -> [UInt8] {
     Array(try Data(contentsOf: try #require((value as? CKAsset)?.fileURL)))
 }

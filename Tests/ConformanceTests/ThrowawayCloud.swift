@@ -93,7 +93,7 @@ struct ThrowawayCloud: Sendable {
             userRecordName: grant.user.recordName, secret: secret)
     }
 
-    /// Somebody who orders trouble over HTTP.
+    /// A client that orders faults over HTTP.
     struct Operator: Sendable {
         let endpoint: String
         let token: String
@@ -127,7 +127,7 @@ struct ThrowawayCloud: Sendable {
         accountStore.keychains(ProofGuard(roundsMin: 10))
     }
 
-    /// How a device with a profile of its own finds this cloud.
+    /// Returns the configuration of a device with a profile for this cloud.
     func configuration(profile: String, in folder: String) -> DeviceConfiguration {
         DeviceConfiguration(
             endpoint: endpoint, container: container, apiToken: apiToken, profile: profile, profilesFolder: folder)
@@ -145,7 +145,7 @@ struct ThrowawayCloud: Sendable {
         return values
     }
 
-    /// A device on which nobody is signed in.
+    /// Returns a device without a signed-in user.
     func strangersDevice() -> CKContainer { container(SignedInDevice(apiToken: apiToken, token: nil, email: "")) }
 
     /// Another app's API token, for this cloud's container or another one.
@@ -160,7 +160,7 @@ struct ThrowawayCloud: Sendable {
         container(SignedInDevice(apiToken: apiToken, token: token, email: "web@example.com"))
     }
 
-    /// A device that shows this web token, whatever it is worth.
+    /// Returns a device that sends this web token, valid or not.
     func device(showing token: String) -> CKContainer {
         container(SignedInDevice(apiToken: apiToken, token: token, email: "nobody@example.com"))
     }

@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// What zones are and are not, as apps meet it.
+/// The properties of zones as apps see them.
 @Suite struct ZoneRulesTests {
     private func note(_ name: String, in zone: CKRecordZone.ID, _ text: String = "") -> CKRecord {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))

@@ -3,7 +3,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import Synchronization
 
-/// A device on which somebody is signed in, or nobody.
+/// A device with or without a signed-in user.
 package final class ScriptedAccount: DeviceAccount {
     package let state: AccountState
     package let apiToken: String?

@@ -4,7 +4,7 @@ import CloudKitWire
 import Foundation
 import Synchronization
 
-/// A cloud that says what its test tells it to.
+/// A cloud whose answers the test provides.
 package final class ScriptedTransport: Transport {
     package typealias Answer = @Sendable (TransportRequest) async throws -> TransportResponse
 
@@ -92,7 +92,7 @@ extension Record {
 }
 
 extension ScriptedTransport {
-    /// Saves and deletes whatever comes.
+    /// Saves and deletes everything.
     package static let savesAll: Answer = { request in
         let modification = try request.modification()
         return .records(

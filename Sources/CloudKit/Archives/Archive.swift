@@ -1,9 +1,9 @@
 import Foundation
 
-/// How the value types of this framework are archived: one block of bytes under one key.
+/// The archive form of this framework's value types: one block of bytes under one key.
 ///
-/// An unarchiver ends the process when a class in an archive is not the one asked for. So nothing but this one block
-/// is read from an archive, and what is inside is read by a reader that answers damage with nil.
+/// An unarchiver ends the process when a class in an archive is not the expected one. Therefore only this one block is
+/// read from an archive, by a reader that answers damage with nil.
 enum Archive {
     static let key = "CloudKitArchive"
 

@@ -9,16 +9,16 @@ import Synchronization
 /// Files are streamed both ways, encrypted before they leave the device in the private and the shared database; see
 /// <doc:Assets>.
 public final class CKAsset: NSObject, Sendable {
-    /// The file: the one to upload, or after a fetch a staged copy, so copy it.
+    /// The file: the one to upload, or after a fetch a staged copy, which the app copies if it keeps it.
     ///
-    /// A staged copy lives as long as this object. nil in the server's record of a conflict (B-SAV-08).
+    /// A staged copy exists as long as this object. nil in the server's record of a conflict (B-SAV-08).
     public let fileURL: URL?
 
     /// Keeps the staged copy on disk.
     private let staged: StagedFile?
     private let memory: Mutex<Memory>
 
-    /// What is known of the server's copy.
+    /// The known state of the server's copy.
     private struct Memory {
         var kept: KeptAsset?
         /// The app's file as it was when that copy was made; nil for an asset that was fetched.
@@ -27,6 +27,9 @@ public final class CKAsset: NSObject, Sendable {
         var sending: FileStamp?
     }
 
+    /// Creates an asset from a file.
+    ///
+    /// - Parameter fileURL: The URL of a file that exists until the record is saved.
     public init(fileURL: URL) {
         self.fileURL = fileURL
         staged = nil
@@ -44,7 +47,7 @@ public final class CKAsset: NSObject, Sendable {
         super.init()
     }
 
-    /// An asset that the server holds, and whose contents lie in a file of the app.
+    /// Creates an asset that the server holds and whose contents are in a file of the app.
     init(_ kept: KeptAsset, contentsOf asset: CKAsset) {
         fileURL = asset.fileURL
         staged = asset.staged
@@ -61,14 +64,14 @@ public final class CKAsset: NSObject, Sendable {
         super.init()
     }
 
-    /// What the server holds of this asset, if the file is still the one it was sent from; nil: it has to be sent.
+    /// The server's copy of this asset, if the file is still the one that was sent; nil: it has to be sent.
     package var kept: KeptAsset? {
         let memory = memory.withLock { $0 }
         guard let sent = memory.sent else { return memory.kept }
         return fileURL.flatMap { FileStamp(path: $0.path) } == sent ? memory.kept : nil
     }
 
-    /// What the server held of this asset when it was last fetched or saved, whatever became of the app's file.
+    /// The server's copy of this asset when it was last fetched or saved, whatever happened to the app's file.
     var lastKept: KeptAsset? { memory.withLock { $0.kept } }
 
     /// Notes that the app's file is on its way.
@@ -76,9 +79,9 @@ public final class CKAsset: NSObject, Sendable {
         memory.withLock { $0.sending = stamp }
     }
 
-    /// Notes that a save was answered: the server holds the file in that place.
+    /// Records that a save succeeded: the server holds the file at that position.
     ///
-    /// An asset that was fetched stands for the place it was fetched from, also when it was set in another record.
+    /// An asset that was fetched keeps the position that it was fetched from, also when it was set in another record.
     func note(saved kept: KeptAsset) {
         memory.withLock { memory in
             let sent = memory.sending ?? memory.sent
@@ -87,6 +90,7 @@ public final class CKAsset: NSObject, Sendable {
         }
     }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String {
         "<CKAsset: \(addressText(of: self)); path=\(fileURL?.path ?? "(null)"), size=\(lastKept?.value.size ?? -1)>"
     }

@@ -1,6 +1,6 @@
 import CloudKitDevice
 
-/// Whether somebody is signed in on this device (B-ACC-01).
+/// The availability of the user's account on this device (B-ACC-01).
 public enum CKAccountStatus: Int, Sendable {
     /// The profile could not be read, its keychain is damaged, or no cloud is configured.
     case couldNotDetermine = 0
@@ -8,10 +8,10 @@ public enum CKAccountStatus: Int, Sendable {
     case available = 1
     /// The operator disabled the account.
     case restricted = 2
-    /// Nobody is signed in: `welkin login` signs in.
+    /// No user is signed in: `welkin login` signs in.
     case noAccount = 3
-    /// Somebody is signed in and has to confirm who they are, because the device was signed out from elsewhere, or because
-    /// it does not have the account's present keys. Keep caches and wait for `CKAccountChanged` (B-ACC-02).
+    /// A user is signed in and has to confirm their identity, because the device was signed out from another device, or
+    /// because it does not have the account's current keys. Keep caches and wait for `CKAccountChanged` (B-ACC-02).
     case temporarilyUnavailable = 4
 }
 

@@ -3,13 +3,13 @@ import CloudKitModel
 import Foundation
 
 extension CKContainer {
-    /// Whether somebody is signed in on this device. Asks nobody but the device.
+    /// Returns the availability of the user's account on this device, without a request.
     nonisolated(nonsending) public func accountStatus() async throws -> CKAccountStatus {
         _ = try place()
         return CKAccountStatus(connection.cloud.account.state)
     }
 
-    /// Whether somebody is signed in on this device.
+    /// Returns the availability of the user's account on this device, without a request.
     @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         operations.addOperation { [self] in
@@ -30,9 +30,9 @@ extension CKContainer {
         }
     }
 
-    /// The ID of the user's own record, different in every container (B-USR-01).
+    /// Returns the ID of the user's own record, different in every container (B-USR-01).
     ///
-    /// - Throws: `CKError.notAuthenticated` when nobody is signed in (B-ACC-04).
+    /// - Throws: `CKError.notAuthenticated` when no user is signed in (B-ACC-04).
     nonisolated(nonsending) public func userRecordID() async throws -> CKRecord.ID {
         let requests = privateCloudDatabase.requests()
         do {

@@ -1,5 +1,5 @@
-/// What the forms with completion handlers have in common: the async form runs in a task of its own, and its handler is called
-/// on an arbitrary queue.
+/// Shared code of the forms with completion handlers: the async form runs in a task, and its handler is called on an
+/// arbitrary queue.
 extension CKContainer {
     func hand<Value: Sendable>(
         to handler: @escaping @Sendable (Value?, (any Error)?) -> Void,

@@ -3,20 +3,20 @@ import CloudKitDevice
 import CloudKitModel
 import Foundation
 
-/// An app's share of the cloud: one public database, and a private and a shared one for each user (B-DB-01).
+/// The databases of an app: one public database, and a private and a shared one for each user (B-DB-01).
 ///
-/// Which cloud, which container by default and whose account is the device's configuration: `CLOUDKIT_ENDPOINT`,
+/// The device's configuration names the cloud, the default container and the account: `CLOUDKIT_ENDPOINT`,
 /// `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN` and `CLOUDKIT_PROFILE` in the process's
 /// environment, or a `cloudkit.json`. Without one every operation fails with `CKError.badContainer`, and its
 /// description says what is missing.
 public final class CKContainer: NSObject, Sendable {
     /// The container's name; nil when none is configured.
     public var containerIdentifier: String? { connection.identifier }
-    /// The user's own data. There even when nobody is signed in; its operations then fail (B-DB-02).
+    /// The user's own data. Exists also when no user is signed in; its operations then fail (B-DB-02).
     public let privateCloudDatabase: CKDatabase
     /// The data that all users of the app share.
     public let publicCloudDatabase: CKDatabase
-    /// What others have shared with the user.
+    /// The data that other users have shared with the user.
     public let sharedCloudDatabase: CKDatabase
 
     let connection: ContainerConnection
@@ -52,14 +52,14 @@ public final class CKContainer: NSObject, Sendable {
         self.init(connection: Self.configuredConnection(containerIdentifier, profile: profile))
     }
 
-    /// A container with everything it needs given, for tests and tools.
+    /// Creates a container from explicit parts, for tests and tools.
     ///
     /// - Parameters:
-    ///   - endpoint: Scheme, host and port, without a slash at the end.
-    ///   - account: Who is signed in.
-    ///   - operationsFolder: Where long-lived operations are kept; nil: nowhere.
-    ///   - assetCache: Where fetched files lie; nil: in a folder that goes with the container.
-    ///   - pieceBytes: Bytes of a file that are sent or fetched at a time; nil: some MiB.
+    ///   - endpoint: Scheme, host and port, without a trailing slash.
+    ///   - account: The account of the signed-in user.
+    ///   - operationsFolder: The folder of long-lived operations; nil: they are not kept.
+    ///   - assetCache: The folder of fetched files; nil: a folder that is removed with the container.
+    ///   - pieceBytes: The number of bytes of a file that are sent or fetched at a time; nil: some MiB.
     package convenience init(
         identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
         account: any DeviceAccount, transport: any Transport, timekeeping: ClientClock = .system,
@@ -95,13 +95,14 @@ public final class CKContainer: NSObject, Sendable {
 
     static func postAccountChanged() { NotificationCenter.default.post(name: .CKAccountChanged, object: nil) }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String {
         "<CKContainer: \(addressText(of: self)); containerIdentifier=\(containerIdentifier ?? "(null)")>"
     }
 
     private static let configured = CKContainer(connection: configuredConnection(nil, profile: nil))
 
-    /// What `default()` means in a task instead of the configured container.
+    /// The container that `default()` returns in a task instead of the configured one.
     @TaskLocal package static var standIn: CKContainer?
 
     /// The configured container; the same object each time.

@@ -29,6 +29,7 @@ public final class CKDatabase: NSObject, Sendable {
         super.init()
     }
 
+    /// The kind of the database: private, public or shared.
     public var databaseScope: Scope {
         switch scope {
         case .public: .public
@@ -37,6 +38,7 @@ public final class CKDatabase: NSObject, Sendable {
         }
     }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String {
         "<CKDatabase: \(addressText(of: self)); containerIdentifier=\(connection.identifier ?? "(null)"), "
             + "databaseScope=\(databaseScope)>"

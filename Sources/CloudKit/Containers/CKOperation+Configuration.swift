@@ -4,10 +4,12 @@ import Synchronization
 
 /// The settings of operations: quality of service, timeouts, networks.
 ///
-/// What is not set here falls to the group's default configuration, then to the system's defaults (B-OPS-05).
+/// A setting that is not made here comes from the group's default configuration, then from the system's defaults
+/// (B-OPS-05).
 public final class CKOperationConfiguration: NSObject, Sendable {
     private let state: Mutex<OperationSettings>
 
+    /// Creates a configuration with the default values.
     public override convenience init() { self.init(OperationSettings()) }
 
     init(_ chosen: OperationSettings) {
@@ -15,12 +17,13 @@ public final class CKOperationConfiguration: NSObject, Sendable {
         super.init()
     }
 
-    /// What was set explicitly.
+    /// The settings made explicitly.
     var chosen: OperationSettings { state.withLock { $0 } }
 
     /// A copy that later changes do not reach.
     func snapshot() -> CKOperationConfiguration { CKOperationConfiguration(chosen) }
 
+    /// Returns a copy of the object.
     public override func copy() -> Any { snapshot() }
 
     /// The container of operations that have none of their own; nil for the default container.
@@ -29,19 +32,20 @@ public final class CKOperationConfiguration: NSObject, Sendable {
         set { state.withLock { $0.container = newValue } }
     }
 
-    /// `.default`, `.utility` and `.background` work is discretionary: it retries by itself (B-OPS-04).
+    /// The quality of service. `.default`, `.utility` and `.background` operations are discretionary: they retry
+    /// automatically (B-OPS-04).
     public var qualityOfService: QualityOfService {
         get { state.withLock { $0.qualityOfService } ?? .default }
         set { state.withLock { $0.qualityOfService = newValue } }
     }
 
-    /// Whether requests may use a cellular network. Default: true.
+    /// A Boolean value that indicates whether requests may use a cellular network. Default: true.
     public var allowsCellularAccess: Bool {
         get { state.withLock { $0.allowsCellularAccess } ?? true }
         set { state.withLock { $0.allowsCellularAccess = newValue } }
     }
 
-    /// Whether the operation outlives the process (B-OPS-06). Default: false.
+    /// A Boolean value that indicates whether the operation outlives the process (B-OPS-06). Default: false.
     public var isLongLived: Bool {
         get { state.withLock { $0.isLongLived } ?? false }
         set { state.withLock { $0.isLongLived = newValue } }
@@ -61,11 +65,13 @@ public final class CKOperationConfiguration: NSObject, Sendable {
 }
 
 extension CKOperation {
+    /// The settings of an operation.
     public typealias Configuration = CKOperationConfiguration
+    /// The identifier of an operation.
     public typealias ID = String
 }
 
-/// The settings that someone set, each nil where nobody did.
+/// The settings made explicitly, each nil where none was made.
 struct OperationSettings: Sendable {
     var container: CKContainer?
     var qualityOfService: QualityOfService?

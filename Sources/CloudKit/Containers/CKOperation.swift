@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// All blocks of one operation run on its own serial queue; the blocks of single items come before the one that ends the
 /// operation, and the operation counts as finished only after that one has returned (B-OPS-01, B-OPS-02).
-// Restates what `Operation` declares. Settings and blocks are set before the operation starts, handed to its queue by
-// enqueuing and only read from then on (B-OPS-03); what changes afterwards sits in a Mutex.
+// Restates what `Operation` declares. Settings and blocks are set before the operation starts, passed to its queue by
+// enqueuing and only read from then on (B-OPS-03); state that changes afterwards is in a Mutex.
 open class CKOperation: Operation, @unchecked Sendable {
     private let phase = Mutex(OperationPhase.ready)
     private let work = Mutex<Task<Void, Never>?>(nil)
@@ -18,12 +18,14 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var ownIdentifier = UUID().uuidString
     private var ownConfiguration = Configuration()
 
-    /// The group the operation belongs to; its default configuration fills in what this operation leaves open.
+    /// The group the operation belongs to; its default configuration provides the settings that this operation does not
+    /// make.
     open var group: CKOperationGroup?
 
     /// Called when a long-lived operation was written to disk: from then on it outlives its process (B-OPS-06).
     open var longLivedOperationWasPersistedBlock: (() -> Void)?
 
+    /// Creates an operation with a unique identifier.
     public override init() {
         callbacks = DispatchQueue(label: "CKOperation." + ownIdentifier)
         super.init()
@@ -79,11 +81,11 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: For subclasses
 
-    /// What the operation has to do, ready to be sent: everything the work needs is taken out of the arguments here.
+    /// Returns the work of the operation, ready to be sent: everything it needs is taken from the arguments here.
     ///
     /// Called once, on the operation's queue.
     ///
-    /// - Throws: `CallFailure` for arguments that no server needs to see.
+    /// - Throws: `CallFailure` for arguments that are invalid without asking the server.
     func prepare() throws(CallFailure) -> @Sendable () async throws -> Void { {} }
 
     /// Calls the blocks that end the operation.
@@ -91,21 +93,21 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Called once, on the operation's queue, after all blocks of single items.
     func conclude(_ failure: CallFailure?) {}
 
-    /// A container took the operation and it has none of its own.
+    /// Sets the container that the operation was added to, when it has none of its own.
     func adopt(_ container: CKContainer) {
         if ownConfiguration.container == nil { ownConfiguration.container = container }
     }
 
-    /// What makes the operation again after its process has ended; nil: this kind cannot live longer.
+    /// The arguments that recreate the operation after its process has ended; nil: this kind cannot be long-lived.
     var longLivedArguments: LongLivedArguments? { nil }
 
-    /// Where the operation would be kept, and in which database it works; nil: it cannot live longer.
+    /// The connection that keeps the operation, and the database it works in; nil: it cannot be long-lived.
     var longLivedPlace: (connection: ContainerConnection, scope: CKDatabase.Scope)? { nil }
 
-    /// What the operation has learned in earlier processes, and keeps for later ones.
+    /// The responses from earlier processes, kept for later ones.
     final var longLife: LongLivedProgress? { life.withLock { $0 } }
 
-    /// Takes up what an earlier process has left.
+    /// Continues an operation of an earlier process.
     final func resume(_ kept: LongLivedOperation<LongLivedArguments>, _ life: LongLivedProgress) {
         ownIdentifier = kept.id
         ownConfiguration = Configuration(kept.settings)
@@ -156,7 +158,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Sends what the arguments ask for; runs once, on the operation's own queue, unless the operation was cancelled before.
+    /// Sends the operation's request; runs once, on the operation's own queue, unless the operation was cancelled
+    /// before.
     ///
     /// A subclass may set its arguments here and call `super.main()` then. The operation does not end without it.
     open override func main() {
@@ -217,7 +220,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         let operation = LongLivedOperation(
             id: operationID, account: account, scope: place.scope.rawValue, arguments: arguments, chosenSettings,
             group: group.map { group in LongLivedArchive.write { group.encode(with: $0) } }, started: Date())
-        // Those that nobody came back for go when the next one comes.
+        // Operations that no app resumed are removed when the next one starts.
         _ = store.ids(of: account, at: Date())
         guard let life = try? LongLivedProgress(starting: operation, in: store) else { return false }
         self.life.withLock { $0 = life }

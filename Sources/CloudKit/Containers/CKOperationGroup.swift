@@ -2,9 +2,9 @@ import CloudKitClient
 import Foundation
 import Synchronization
 
-/// Operations that belong together, so that the server's log can tell what they cost as a whole.
+/// Operations that belong together, so that the server's log can report their total cost.
 public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendable {
-    /// How much data an app expects to move; a hint.
+    /// The amount of data that an app expects to transfer; a hint.
     public enum TransferSize: Int, Sendable {
         case unknown = 0
         case kilobytes = 1
@@ -24,10 +24,11 @@ public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendab
         var expectedReceiveSize = TransferSize.unknown
     }
 
-    /// Made anew for each group.
+    /// The unique identifier of the group.
     public let operationGroupID: String
     private let state: Mutex<State>
 
+    /// Creates a group with a unique identifier.
     public override convenience init() { self.init(operationGroupID: UUID().uuidString, State()) }
 
     private init(operationGroupID: String, _ state: State) {
@@ -36,7 +37,7 @@ public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendab
         super.init()
     }
 
-    /// What the group's operations do not set themselves (B-OPS-05). Setting nil brings back the defaults.
+    /// The settings for operations of the group that do not make them (B-OPS-05). Setting nil restores the defaults.
     public var defaultConfiguration: CKOperation.Configuration! {
         get { state.withLock { $0.configuration } }
         set {
@@ -45,23 +46,25 @@ public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendab
         }
     }
 
-    /// What the group is about, for the server's log: the same words for all groups that do the same.
+    /// The purpose of the group, for the server's log: the same text for all groups that do the same.
     public var name: String? {
         get { state.withLock { $0.name } }
         set { state.withLock { $0.name = newValue } }
     }
 
-    /// How many of whatever the app counts; 0 says nothing.
+    /// The number of things that the app counts; 0 says nothing.
     public var quantity: Int {
         get { state.withLock { $0.quantity } }
         set { state.withLock { $0.quantity = newValue } }
     }
 
+    /// The amount of data that the app expects to send.
     public var expectedSendSize: TransferSize {
         get { state.withLock { $0.expectedSendSize } }
         set { state.withLock { $0.expectedSendSize = newValue } }
     }
 
+    /// The amount of data that the app expects to receive.
     public var expectedReceiveSize: TransferSize {
         get { state.withLock { $0.expectedReceiveSize } }
         set { state.withLock { $0.expectedReceiveSize = newValue } }
@@ -78,6 +81,7 @@ public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendab
 
     // MARK: Copies and archives
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any {
         CKOperationGroup(
             operationGroupID: operationGroupID,
@@ -88,8 +92,10 @@ public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendab
             })
     }
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public init(coder aDecoder: NSCoder) {
         let decoded = aDecoder.decodeObject(of: NSString.self, forKey: "OperationGroupID") as String?
         operationGroupID = decoded ?? UUID().uuidString

@@ -1,7 +1,7 @@
 import CloudKitClient
 import Foundation
 
-/// What `configuredWith` gives the convenience functions of a container or database.
+/// The settings that `configuredWith` gives the convenience functions of a container or database.
 struct CallDefaults: Sendable {
     var configuration: CKOperation.Configuration?
     var group: CKOperationGroup?
@@ -18,7 +18,7 @@ struct CallDefaults: Sendable {
             operationID: UUID().uuidString, group: group, qualityOfServiceDefault: .userInitiated)
     }
 
-    /// Gives an operation that stands behind a completion handler the same settings.
+    /// Applies the same settings to an operation that implements a completion-handler form.
     func apply(to operation: CKOperation) {
         let configuration = configuration?.snapshot() ?? CKOperation.Configuration()
         if configuration.chosen.over(group?.defaultConfiguration.chosen).qualityOfService == nil {

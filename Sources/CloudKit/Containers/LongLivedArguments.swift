@@ -1,6 +1,6 @@
 import Foundation
 
-/// What makes an operation again after its process has ended.
+/// The arguments that recreate an operation after its process has ended.
 enum LongLivedArguments: Codable, Sendable {
     case modifyRecords(
         saves: [Data], deletes: [CKRecordID.Content], policy: Int, isAtomic: Bool, clientChangeToken: Data?)
@@ -23,7 +23,7 @@ enum LongLivedArguments: Codable, Sendable {
             archive = LongLivedArchive.write { subscription.encode(with: $0) }
         }
 
-        /// nil: what is stored cannot be read.
+        /// The subscription; nil: the archive cannot be read.
         var subscription: CKSubscription? {
             LongLivedArchive.read(archive) { coder in
                 switch CKSubscription.SubscriptionType(rawValue: type) {

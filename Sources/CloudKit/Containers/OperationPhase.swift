@@ -1,4 +1,4 @@
-/// How far an operation has come. It only moves forward: operations are single-use (B-OPS-03).
+/// The phase of an operation. It only moves forward: operations are single-use (B-OPS-03).
 enum OperationPhase: Int, Comparable, Sendable {
     case ready, enqueued, executing, finished
 

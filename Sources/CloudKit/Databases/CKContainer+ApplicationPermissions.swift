@@ -1,11 +1,13 @@
 import Foundation
 
-/// Asking users whether others may find them (B-ACC-05): as since iOS 17, the answer is no.
+/// The permission to be found by other users (B-ACC-05): as since iOS 17, it is denied.
 extension CKContainer {
-    /// What an app may ask of a user.
+    /// The permissions that an app may ask for.
     public struct ApplicationPermissions: OptionSet, Sendable {
+        /// The bits of the options.
         public let rawValue: UInt
 
+        /// Creates a set of options from its bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// To be found by others who use the app.
@@ -13,7 +15,7 @@ extension CKContainer {
         public static let userDiscoverability = ApplicationPermissions(rawValue: 1)
     }
 
-    /// What a user said to it.
+    /// The user's answer to a request for a permission.
     @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
     public enum ApplicationPermissionStatus: Int, Sendable {
         case initialState = 0
@@ -22,16 +24,20 @@ extension CKContainer {
         case granted = 3
     }
 
+    /// The handler that receives the status of a permission.
     @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
     public typealias ApplicationPermissionBlock =
         @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
 
     /// The names of earlier versions.
     public enum Application {
+        /// A former name.
         @available(*, deprecated, renamed: "CKContainer.ApplicationPermissionBlock")
         public typealias PermissionBlock = CKContainer.ApplicationPermissionBlock
+        /// A former name.
         @available(*, deprecated, renamed: "CKContainer.ApplicationPermissionStatus")
         public typealias PermissionStatus = CKContainer.ApplicationPermissionStatus
+        /// A former name.
         @available(*, deprecated, renamed: "CKContainer.ApplicationPermissions")
         public typealias Permissions = CKContainer.ApplicationPermissions
     }
@@ -39,9 +45,9 @@ extension CKContainer {
 
 @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
 extension CKContainer {
-    /// `.denied`, once somebody is signed in.
+    /// Returns `.denied` when a user is signed in.
     ///
-    /// - Throws: `CKError.notAuthenticated` when nobody is.
+    /// - Throws: `CKError.notAuthenticated` when no user is signed in.
     nonisolated(nonsending) public func applicationPermissionStatus(
         for applicationPermission: CKContainer.ApplicationPermissions
     ) async throws -> CKContainer.ApplicationPermissionStatus {
@@ -49,9 +55,9 @@ extension CKContainer {
         return .denied
     }
 
-    /// `.denied`, once somebody is signed in; nobody is asked.
+    /// Returns `.denied` when a user is signed in, without asking.
     ///
-    /// - Throws: `CKError.notAuthenticated` when nobody is.
+    /// - Throws: `CKError.notAuthenticated` when no user is signed in.
     nonisolated(nonsending) public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions
     ) async throws -> CKContainer.ApplicationPermissionStatus {
@@ -83,9 +89,12 @@ extension CKContainer {
     }
 }
 
+/// A former name.
 @available(*, deprecated, renamed: "CKContainer.ApplicationPermissionBlock")
 public typealias CKContainer_Application_PermissionBlock = CKContainer.ApplicationPermissionBlock
+/// A former name.
 @available(*, deprecated, renamed: "CKContainer.ApplicationPermissionStatus")
 public typealias CKContainer_Application_PermissionStatus = CKContainer.ApplicationPermissionStatus
+/// A former name.
 @available(*, deprecated, renamed: "CKContainer.ApplicationPermissions")
 public typealias CKContainer_Application_Permissions = CKContainer.ApplicationPermissions

@@ -1,33 +1,38 @@
 import CloudKitModel
 import Foundation
 
-/// Finding people who agreed to be found: nobody any more, since there is no way to agree (B-ACC-05).
+/// Looks up users who agreed to be found: finds no one, because users cannot agree (B-ACC-05).
 @available(*, deprecated, message: "No longer supported; see shareParticipants(for:)")
 extension CKContainer {
+    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
     nonisolated(nonsending) public func userIdentity(
         forEmailAddress email: String
     ) async throws -> CKUserIdentity? {
         try await userIdentities(forEmailAddresses: [email])[email]
     }
 
+    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
     nonisolated(nonsending) public func userIdentity(
         forPhoneNumber phoneNumber: String
     ) async throws -> CKUserIdentity? {
         try await userIdentities(forPhoneNumbers: [phoneNumber])[phoneNumber]
     }
 
+    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
     nonisolated(nonsending) public func userIdentity(
         forUserRecordID userRecordID: CKRecord.ID
     ) async throws -> CKUserIdentity? {
         try await userIdentities(forUserRecordIDs: [userRecordID])[userRecordID]
     }
 
+    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
     nonisolated(nonsending) public func userIdentities(
         forEmailAddresses emails: [String]
     ) async throws -> [String: CKUserIdentity] {
         try await discovered(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { $0.emailAddress }
     }
 
+    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
     nonisolated(nonsending) public func userIdentities(
         forPhoneNumbers phoneNumbers: [String]
     ) async throws -> [String: CKUserIdentity] {
@@ -36,15 +41,16 @@ extension CKContainer {
         }
     }
 
+    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
     nonisolated(nonsending) public func userIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: CKUserIdentity] {
         try await discovered(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)) { $0.userRecordID }
     }
 
-    /// Those of the user's contacts who agreed to be found; a device without an address book has none.
+    /// Returns the user's contacts who agreed to be found; a device without an address book has none.
     ///
-    /// - Throws: `CKError.notAuthenticated` when nobody is signed in.
+    /// - Throws: `CKError.notAuthenticated` when no user is signed in.
     nonisolated(nonsending) public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
         _ = try await userRecordID()
         return []
@@ -66,18 +72,21 @@ extension CKContainer {
 /// The forms with completion handlers, which are called on an arbitrary queue.
 @available(*, deprecated, message: "No longer supported; see shareParticipants(for:)")
 extension CKContainer {
+    /// Looks up the contacts of the user; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverAllIdentities(
         completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
     ) {
         hand(to: completionHandler) { try await $0.allUserIdentitiesFromContacts() }
     }
 
+    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverUserIdentity(
         withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
         hand(oneTo: completionHandler) { try await $0.userIdentity(forEmailAddress: email) }
     }
 
+    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -85,6 +94,7 @@ extension CKContainer {
         hand(oneTo: completionHandler) { try await $0.userIdentity(forPhoneNumber: phoneNumber) }
     }
 
+    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -92,6 +102,7 @@ extension CKContainer {
         hand(oneTo: completionHandler) { try await $0.userIdentity(forUserRecordID: userRecordID) }
     }
 
+    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverUserIdentities(
         forEmailAddresses emails: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -99,6 +110,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.userIdentities(forEmailAddresses: emails) }
     }
 
+    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -106,6 +118,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.userIdentities(forPhoneNumbers: phoneNumbers) }
     }
 
+    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
         completionHandler: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void
@@ -113,7 +126,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.userIdentities(forUserRecordIDs: userRecordIDs) }
     }
 
-    /// Nobody is no error.
+    /// Finding no one is not an error.
     private func hand(
         oneTo handler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void,
         _ body: @escaping @Sendable (CKContainer) async throws -> CKUserIdentity?

@@ -2,16 +2,17 @@ import CloudKitDevice
 import CloudKitModel
 import Foundation
 
-/// Welkin's own: how an app learns that somebody opened a link to a share, where Apple's systems call
+/// An addition of Welkin: reports links to shares that the user opens, where Apple's systems call
 /// `userDidAcceptCloudKitShareWith`.
 extension CKContainer {
-    /// What is behind links to shares of this container that are opened on this device with `welkin open`, also those that were
-    /// opened while the app did not run.
+    /// Returns the metadata of links to shares of this container that are opened on this device with `welkin open`,
+    /// also of those opened while the app did not run.
     ///
-    /// Each goes to one reader. The person has agreed to opening it; accepting is the app's part, by
-    /// ``accept(_:)-(CKShare.Metadata)`` or ``CKAcceptSharesOperation``, as long as ``CKShareMetadata/participantStatus`` is
-    /// `pending`. Owners who open their own links, and people who open one again, come by as well: the metadata says so. Links
-    /// are looked for every second while somebody reads; one that cannot be looked up for want of a network is tried again.
+    /// Each link goes to one reader. The user has agreed to open it; the app accepts the share with
+    /// ``accept(_:)-(CKShare.Metadata)`` or ``CKAcceptSharesOperation`` while ``CKShareMetadata/participantStatus`` is
+    /// `pending`. Links that owners open themselves, and links that are opened again, are reported as well: the
+    /// metadata says so. The sequence checks for links every second while it is read; a link that cannot be resolved
+    /// without a network is tried again.
     ///
     /// - Note: Not part of Apple's interface.
     public func openedShares() -> AsyncStream<CKShare.Metadata> {
@@ -35,7 +36,7 @@ extension CKContainer {
         Task { for await metadata in openedShares() { handler(metadata) } }
     }
 
-    /// Takes what was opened since the last time.
+    /// Returns the metadata of links opened since the last call.
     func takeOpenedShares() async -> [CKShare.Metadata] {
         guard let folder = connection.folder, let place = try? connection.cloud.place.get() else { return [] }
         let box = OpenedShares(profileFolder: folder)
@@ -52,7 +53,7 @@ extension CKContainer {
         return metadatas
     }
 
-    /// Whether the same may work later.
+    /// Returns a Boolean value that indicates whether a later attempt may succeed.
     private static func passes(_ code: CKError.Code) -> Bool {
         [
             .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .serverResponseLost,

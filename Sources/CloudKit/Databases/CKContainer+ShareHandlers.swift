@@ -2,13 +2,14 @@ import Foundation
 
 /// The forms with completion handlers, which are called on an arbitrary queue.
 extension CKContainer {
-    /// What is behind a link (B-ACP-01).
+    /// Fetches the metadata of the share behind a link (B-ACP-01).
     @preconcurrency public func fetchShareMetadata(
         with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
     ) {
         hand(to: completionHandler) { try await $0.shareMetadata(for: url) }
     }
 
+    /// Fetches the metadata of shares by their URLs.
     @preconcurrency public func fetchShareMetadatas(
         for urls: [URL],
         completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
@@ -29,6 +30,7 @@ extension CKContainer {
         }
     }
 
+    /// Accepts shares.
     @preconcurrency public func accept(
         _ metadatas: [CKShare.Metadata],
         completionHandler:
@@ -51,6 +53,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.shareParticipant(forEmailAddress: emailAddress) }
     }
 
+    /// Fetches a participant for a share.
     @preconcurrency public func fetchShareParticipant(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -58,6 +61,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.shareParticipant(forPhoneNumber: phoneNumber) }
     }
 
+    /// Fetches a participant for a share.
     @preconcurrency public func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -65,6 +69,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.shareParticipant(forUserRecordID: userRecordID) }
     }
 
+    /// Fetches participants for a share.
     @preconcurrency public func fetchShareParticipants(
         forEmailAddresses emails: [String],
         completionHandler:
@@ -73,6 +78,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.shareParticipants(forEmailAddresses: emails) }
     }
 
+    /// Fetches participants for a share.
     @preconcurrency public func fetchShareParticipants(
         forPhoneNumbers phoneNumbers: [String],
         completionHandler:
@@ -81,6 +87,7 @@ extension CKContainer {
         hand(to: completionHandler) { try await $0.shareParticipants(forPhoneNumbers: phoneNumbers) }
     }
 
+    /// Fetches participants for a share.
     @preconcurrency public func fetchShareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
         completionHandler:

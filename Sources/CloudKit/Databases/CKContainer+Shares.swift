@@ -4,16 +4,16 @@ import Foundation
 
 /// Links and participants of shares.
 extension CKContainer {
-    /// What is behind a link (B-ACP-01).
+    /// Returns the metadata of the share behind a link (B-ACP-01).
     ///
-    /// - Throws: `CKError.unknownItem` for a link that leads nowhere, or nowhere the user may look;
-    ///   `.participantMayNeedVerification` where an invitation waits for somebody whose address the cloud has not verified
+    /// - Throws: `CKError.unknownItem` for a link that does not lead to a share that the user may see;
+    ///   `.participantMayNeedVerification` where the invitation is for an address that the cloud has not verified
     ///   (B-ACP-02).
     nonisolated(nonsending) public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
         try await shareMetadatas(for: [url]).only(url)
     }
 
-    /// What is behind links, each by itself.
+    /// Returns the metadata of the shares behind links, with an error for each that fails.
     nonisolated(nonsending) public func shareMetadatas(
         for urls: [URL]
     ) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
@@ -24,15 +24,16 @@ extension CKContainer {
         }
     }
 
-    /// Takes part in a share; its zone is in ``sharedCloudDatabase`` when this returns.
+    /// Accepts a share; its zone is in ``sharedCloudDatabase`` when this returns.
     ///
-    /// - Throws: `CKError.permissionFailure` for who was not invited (B-ACP-03). Accepting twice is no error.
+    /// - Throws: `CKError.permissionFailure` for a user who was not invited (B-ACP-03). Accepting twice is not an
+    ///   error.
     @discardableResult
     nonisolated(nonsending) public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
         try await accept([metadata]).only(metadata)
     }
 
-    /// Takes part in shares of this container, each by itself.
+    /// Accepts shares of this container, with an error for each that fails.
     nonisolated(nonsending) public func accept(
         _ metadatas: [CKShare.Metadata]
     ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
@@ -42,7 +43,7 @@ extension CKContainer {
         }
     }
 
-    /// A participant for a share, by address; also for somebody without an account (B-PRT-05).
+    /// Returns a participant for a share, by address; also for a user without an account (B-PRT-05).
     nonisolated(nonsending) public func shareParticipant(
         forEmailAddress emailAddress: String
     ) async throws -> CKShare.Participant {
@@ -63,25 +64,28 @@ extension CKContainer {
         try await shareParticipants(forUserRecordIDs: [userRecordID]).only(userRecordID)
     }
 
+    /// Returns participants for a share, with an error for each user who cannot be found.
     nonisolated(nonsending) public func shareParticipants(
         forEmailAddresses emails: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await participants(emails, CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails))
     }
 
+    /// Returns participants for a share, with an error for each user who cannot be found.
     nonisolated(nonsending) public func shareParticipants(
         forPhoneNumbers phoneNumbers: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await participants(phoneNumbers, CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers))
     }
 
+    /// Returns participants for a share, with an error for each user who cannot be found.
     nonisolated(nonsending) public func shareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
         try await participants(userRecordIDs, CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs))
     }
 
-    /// Participants for shares, by whatever people are known.
+    /// Returns participants for shares, by addresses or user records.
     nonisolated(nonsending) public func shareParticipants(
         for lookupInfos: [CKUserIdentity.LookupInfo]
     ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {

@@ -31,11 +31,11 @@ extension CKDatabase {
         }
     }
 
-    /// One page of which records of a zone have changed (B-CHG-05).
+    /// Returns one page of the changes of a zone (B-CHG-05).
     ///
     /// - Parameters:
-    ///   - changeToken: nil: from the beginning (B-CHG-02).
-    ///   - desiredKeys: The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    ///   - changeToken: The position to continue from; nil: from the beginning (B-CHG-02).
+    ///   - desiredKeys: The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     ///   - resultsLimit: An upper bound (B-CHG-12).
     /// - Throws: `CKError.changeTokenExpired` (B-CHG-09), `.zoneNotFound` (B-ZN-07); `.invalidArguments` in the public
     ///   database (B-DB-04).

@@ -2,13 +2,13 @@ import CloudKitModel
 import Foundation
 
 extension CKDatabase {
-    /// The first page of what matches a query.
+    /// Returns the first page of the records that match a query.
     ///
     /// - Parameters:
-    ///   - zoneID: nil: every zone of the database; the shared database needs one (B-QRY-01).
-    ///   - desiredKeys: The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
-    ///   - resultsLimit: At most so many; by default the server decides (B-QRY-19).
-    /// - Returns: The matches in the query's order, and where to go on; no cursor: there is no more.
+    ///   - zoneID: The zone to search; nil: every zone of the database; the shared database needs one (B-QRY-01).
+    ///   - desiredKeys: The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
+    ///   - resultsLimit: The maximum number of records; by default the server decides (B-QRY-19).
+    /// - Returns: The matches in the query's order, and a cursor for the next page; no cursor: this is the last page.
     nonisolated(nonsending) public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults

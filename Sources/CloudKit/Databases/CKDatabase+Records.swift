@@ -5,15 +5,15 @@ import Foundation
 extension CKDatabase {
     /// Fetches one record.
     ///
-    /// - Throws: `CKError.unknownItem` when there is no such record, `.zoneNotFound` when there is no such zone
+    /// - Throws: `CKError.unknownItem` when the record does not exist, `.zoneNotFound` when the zone does not exist
     ///   (B-REC-13).
     nonisolated(nonsending) public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
         try await records(for: [recordID]).only(recordID)
     }
 
-    /// Fetches records, up to 400 together (B-LIM-01).
+    /// Fetches records, at most 400 in one call (B-LIM-01).
     ///
-    /// - Parameter desiredKeys: The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    /// - Parameter desiredKeys: The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     nonisolated(nonsending) public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
@@ -35,7 +35,7 @@ extension CKDatabase {
         try await modifyRecords(saving: [record], deleting: []).saveResults.only(record.recordID)
     }
 
-    /// Deletes one record; that it is gone already is no error (B-SAV-11).
+    /// Deletes one record; deleting a record that does not exist is not an error (B-SAV-11).
     ///
     /// - Throws: The record's own error, not `partialFailure` (B-BAT-06).
     @discardableResult
@@ -44,11 +44,11 @@ extension CKDatabase {
         return recordID
     }
 
-    /// Saves and deletes records, up to 400 together (B-LIM-01).
+    /// Saves and deletes records, at most 400 in one call (B-LIM-01).
     ///
-    /// - Parameter atomically: Whether each zone's items take effect together or not at all (B-BAT-01).
-    /// - Returns: What became of each item, also when an atomic batch failed (OPEN-13).
-    /// - Throws: What concerns the request as a whole.
+    /// - Parameter atomically: Whether the items of each zone take effect together or not at all (B-BAT-01).
+    /// - Returns: The result of each item, also when an atomic batch failed (OPEN-13).
+    /// - Throws: Failures of the request as a whole.
     @discardableResult
     nonisolated(nonsending) public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -74,7 +74,7 @@ extension CKDatabase {
         }
     }
 
-    /// Runs the body of a convenience function; what it throws becomes what an app sees.
+    /// Runs the body of a convenience function and turns its failures into errors for the app.
     nonisolated(nonsending) func failing<Value>(
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {

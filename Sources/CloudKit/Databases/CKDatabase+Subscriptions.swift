@@ -10,7 +10,7 @@ extension CKDatabase {
 
     /// Fetches one subscription.
     ///
-    /// - Throws: `CKError.unknownItem` when there is no such subscription.
+    /// - Throws: `CKError.unknownItem` when the subscription does not exist.
     nonisolated(nonsending) public func subscription(
         for subscriptionID: CKSubscription.ID
     ) async throws -> CKSubscription {
@@ -38,7 +38,7 @@ extension CKDatabase {
 
     /// Deletes a subscription.
     ///
-    /// - Throws: `CKError.unknownItem` when there is no such subscription (B-SUB-06).
+    /// - Throws: `CKError.unknownItem` when the subscription does not exist (B-SUB-06).
     @discardableResult
     nonisolated(nonsending) public func deleteSubscription(
         withID subscriptionID: CKSubscription.ID

@@ -11,7 +11,7 @@ extension CKDatabase {
 
     /// Fetches one zone.
     ///
-    /// - Throws: `CKError.zoneNotFound` when there is no such zone (B-ZN-07).
+    /// - Throws: `CKError.zoneNotFound` when the zone does not exist (B-ZN-07).
     nonisolated(nonsending) public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
         try await recordZones(for: [zoneID]).only(zoneID)
     }

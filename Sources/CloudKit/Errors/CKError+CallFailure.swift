@@ -70,7 +70,7 @@ extension CKError {
                 remedy: "Make room on the disk, or name another folder with CLOUDKIT_ASSET_CACHE, and fetch again.",
                 details: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(failure.code))])
         case .answerMalformed(200):
-            // Cut short, or somebody else's page: nobody knows what became of the request, and repeating it is safe.
+            // Truncated, or another server's page: the fate of the request is unknown, and repeating it is safe.
             self = .failure(
                 .serverResponseLost,
                 reason:
@@ -84,7 +84,8 @@ extension CKError {
         }
     }
 
-    /// What an app sees when no answer came: no network, or one that broke (OPEN: where Apple draws this line).
+    /// Creates the error that an app sees when no response arrived: no network, or a broken connection (OPEN: where
+    /// Apple draws this line).
     init(_ failure: TransportFailure) {
         switch failure {
         case .unreachable:

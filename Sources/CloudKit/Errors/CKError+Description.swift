@@ -1,8 +1,9 @@
 import Foundation
 
-/// Errors in logs, with the words that other platforms' logs have: code and sub-code, what the server said, the pause it asks for,
-/// and in a partial failure the error of each item (B-ERR-21). Neither secrets nor values of fields are in it.
+/// Errors in logs, in the form of other platforms' logs: code and sub-code, the server's text, the pause it asks for,
+/// and in a partial failure the error of each item (B-ERR-21). They contain neither secrets nor values of fields.
 extension CKError: CustomStringConvertible {
+    /// A textual form of the value, for logs and debugging.
     public var description: String {
         let codes = subcode.map { "\(_nsError.code)/\($0)" } ?? "\(_nsError.code)"
         var parts = ["\"\(title)\" (\(codes))"]

@@ -3,18 +3,18 @@ import CloudKitModel
 import Foundation
 
 extension CKError {
-    /// In `userInfo`: what the server said, without the words around it (B-ERR-21).
+    /// The key in `userInfo` of the server's own text (B-ERR-21).
     static let serverDescriptionKey = "ServerErrorDescription"
     /// In `userInfo`: the whole description (B-ERR-21).
     static let descriptionKey = "CKErrorDescription"
     /// The domain of the underlying error, whose code is the server's sub-code (docs/rules/ERR.md).
     static let internalErrorDomain = "CKInternalErrorDomain"
 
-    /// An error with its texts.
+    /// Creates an error with its texts.
     ///
     /// - Parameters:
     ///   - reason: A fixed sentence without field values.
-    ///   - description: The sentence with what was being done, where that adds something.
+    ///   - description: The sentence with the operation that failed, where that adds something.
     static func failure(
         _ code: Code, reason: String, description: String? = nil, subcode: Int? = nil, remedy: String? = nil,
         retryAfter: Double? = nil, details: [String: Any] = [:]
@@ -34,7 +34,7 @@ extension CKError {
         return CKError(code, userInfo: userInfo)
     }
 
-    /// What the caller asked for cannot be done by anyone.
+    /// Creates the error for a request that no user can make.
     static func invalidArguments(_ reason: String) -> CKError {
         failure(.invalidArguments, reason: reason)
     }
@@ -49,7 +49,7 @@ extension CKError {
             details: [CKPartialErrorsByItemIDKey: errors])
     }
 
-    /// What was being done to an item when it failed; it leads the description (B-ERR-21).
+    /// The operation on an item that failed; it begins the description (B-ERR-21).
     enum FailedOperation {
         case savingRecord(CKRecordID)
         case fetchingRecord(CKRecordID)

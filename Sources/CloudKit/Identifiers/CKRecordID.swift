@@ -1,11 +1,13 @@
 import CloudKitModel
 import Foundation
 
-/// The name of a record and its zone: what tells records apart, across all types (B-REC-10). Compared by value.
+/// The name of a record and its zone: identifies the record, across all types (B-REC-10). Compared by value.
 ///
-/// Apps write `CKRecord.ID`; the class stands at top level because a nested one cannot be archived.
+/// Apps write `CKRecord.ID`; the class is at top level because a nested one cannot be archived.
 public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The name of the record, unique within its zone; at most 255 ASCII characters.
     public let recordName: String
+    /// The zone of the record.
     public let zoneID: CKRecordZoneID
 
     /// A record of the default zone.
@@ -25,13 +27,16 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
         super.init()
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecordID else { return false }
         return recordName == other.recordName && zoneID.isEqual(other.zoneID)
     }
 
+    /// The hash value of the contents.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(recordName)
@@ -40,6 +45,7 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
         return hasher.finalize()
     }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String {
         "<CKRecordID: \(addressText(of: self)); recordName=\(recordName), "
             + "zoneID=\(zoneID.zoneName):\(zoneID.ownerName)>"
@@ -56,11 +62,12 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
         self.init(recordName: name.isEmpty ? "?" : name, zoneID: zoneID)
     }
 
-    /// The record as the other rooms write it.
+    /// The identifier as a Model value.
     var model: RecordID { RecordID(recordName: recordName, zoneID: zoneID.model) }
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     struct Content: Codable, Hashable {
@@ -75,6 +82,7 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
         self.init(recordName: content.recordName, zoneID: zoneID)
     }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
         guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
             return nil
@@ -89,6 +97,7 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
         return Content(recordName: name, zoneID: zoneID.content)
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
         Archive.encode(content, into: coder)
     }

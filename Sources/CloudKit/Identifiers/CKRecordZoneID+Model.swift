@@ -8,6 +8,6 @@ extension CKRecordZoneID {
             ownerName: id.owner.recordName.isEmpty ? CKCurrentUserDefaultName : id.owner.recordName)
     }
 
-    /// The zone as the other rooms write it.
+    /// The identifier as a Model value.
     var model: ZoneID { ZoneID(zoneName: zoneName, owner: UserID(ownerName)) }
 }

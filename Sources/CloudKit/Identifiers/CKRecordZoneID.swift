@@ -10,10 +10,11 @@ public let CKCurrentUserDefaultName: String = "__defaultOwner__"
 @available(*, deprecated, renamed: "CKCurrentUserDefaultName")
 public let CKOwnerDefaultName: String = "__defaultOwner__"
 
-/// The name of a zone and of its owner: what tells zones apart (B-ZN-01). Compared by value (B-ZN-17).
+/// The name of a zone and of its owner: identifies the zone (B-ZN-01). Compared by value (B-ZN-17).
 ///
-/// Apps write `CKRecordZone.ID`; the class stands at top level because a nested one cannot be archived.
+/// Apps write `CKRecordZone.ID`; the class is at top level because a nested one cannot be archived.
 public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The name of the zone, unique among the zones of its owner in a database.
     public let zoneName: String
     /// `CKCurrentUserDefaultName`, or in the shared database the record name of the owner (B-ZN-02).
     public let ownerName: String
@@ -21,6 +22,7 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
     /// The zone that every database has.
     public static let `default` = CKRecordZoneID(zoneName: defaultZoneName, ownerName: CKCurrentUserDefaultName)
 
+    /// The name of the default zone, `_defaultZone`.
     public static let defaultZoneName: String = "_defaultZone"
 
     /// - Parameters:
@@ -47,13 +49,16 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
         self.init(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName)
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecordZoneID else { return false }
         return zoneName == other.zoneName && ownerName == other.ownerName
     }
 
+    /// The hash value of the contents.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(zoneName)
@@ -61,12 +66,14 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
         return hasher.finalize()
     }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String {
         "<CKRecordZoneID: \(addressText(of: self)); ownerName=\(ownerName), zoneName=\(zoneName)>"
     }
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     struct Content: Codable, Hashable {
@@ -81,6 +88,7 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
         self.init(zoneName: content.zoneName, ownerName: content.ownerName)
     }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
         guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
             return nil
@@ -95,6 +103,7 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
         }
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
         Archive.encode(content, into: coder)
     }

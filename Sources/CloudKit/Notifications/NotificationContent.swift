@@ -1,7 +1,7 @@
 import CloudKitModel
 import Foundation
 
-/// What a notification's dictionary says, taken out of it once (B-NTF-01 to B-NTF-06).
+/// The contents of a notification's dictionary, read once (B-NTF-01 to B-NTF-06).
 struct NotificationContent: Sendable {
     enum Kind: Sendable {
         case query(QueryNote)
@@ -9,14 +9,14 @@ struct NotificationContent: Sendable {
         case database
     }
 
-    /// What happened to a record; what was pruned away is nil.
+    /// The change of a record; parts that were pruned are nil.
     struct QueryNote: Sendable {
         var recordID: CKRecord.ID?
         var reason: CKQueryNotification.Reason
         var fields: [String: NoteField]?
     }
 
-    /// A field's value without the object that stands for it, which is made when asked for.
+    /// A field's value; the object that represents it is made when it is read.
     enum NoteField: Sendable {
         case value(FieldValue)
         case text(String)
@@ -32,7 +32,7 @@ struct NotificationContent: Sendable {
     var scope: CKDatabase.Scope
     var alert: Alert
 
-    /// What people see.
+    /// The content shown to the user.
     struct Alert: Sendable {
         var title: String?
         var titleKey: String?
@@ -50,7 +50,7 @@ struct NotificationContent: Sendable {
         var category: String?
     }
 
-    /// nil without `ck`: somebody else's notification (B-NTF-05).
+    /// nil without `ck`: a notification of another service (B-NTF-05).
     init?(_ dictionary: [AnyHashable: Any]) {
         let root = PayloadDictionary(dictionary)
         guard let body = root.dictionary("ck") else { return nil }
@@ -92,7 +92,7 @@ extension NotificationContent.QueryNote {
 }
 
 extension NotificationContent.NoteField {
-    /// Texts and numbers stand bare; other values beside their type.
+    /// Strings and numbers are stored as they are; other values with their type.
     init?(_ value: Any) {
         if let text = value as? String {
             self = .text(text)
@@ -117,7 +117,7 @@ extension NotificationContent.NoteField {
 }
 
 extension FieldValue {
-    /// A value that stands beside its type in a notification's fields.
+    /// Creates a value that is stored with its type in a notification's fields.
     fileprivate init?(noteValue: Any, type: String) {
         guard let holder = PayloadDictionary(noteValue) else { return nil }
         switch type {
@@ -138,7 +138,7 @@ extension FieldValue {
 }
 
 extension PayloadDictionary {
-    /// The zone; its owner is told by the real name, the caller's own goes by the default one (B-ZN-03).
+    /// Returns the zone; another owner's is named by user record name, the caller's own by the default name (B-ZN-03).
     fileprivate func zoneID(user: String?) -> CKRecordZone.ID? {
         guard let name = text("zid"), !name.isEmpty else { return nil }
         let owner = text("zoid") ?? ""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A dictionary that came with a notification: whoever made it chose the types inside.
+/// A dictionary of a notification, whose values may have any type.
 struct PayloadDictionary {
     private let values: [AnyHashable: Any]
 

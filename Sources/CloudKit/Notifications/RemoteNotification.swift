@@ -1,21 +1,22 @@
 import CloudKitWire
 import Foundation
 
-/// A notification as it arrived: what a platform would hand to the app's delegate.
+/// A notification as it arrived, in the form in which a platform passes it to the app's delegate.
 ///
-/// Welkin's own: Apple's platforms deliver notifications to the application, which Linux has no notion of.
+/// An addition of Welkin: Apple's platforms deliver notifications to the application object, which does not exist on
+/// Linux.
 public struct RemoteNotification: Sendable {
     private let payload: PayloadValue
 
     init(_ payload: PayloadValue) { self.payload = payload }
 
-    /// The dictionary that `CKNotification(fromRemoteNotificationDictionary:)` reads; made anew each time.
+    /// The dictionary that `CKNotification(fromRemoteNotificationDictionary:)` reads; created on each access.
     public var userInfo: [AnyHashable: Any] {
         guard case .object(let members) = payload else { return [:] }
         return members.reduce(into: [:]) { $0[$1.key] = $1.value.object }
     }
 
-    /// What the notification says; nil if it is not CloudKit's.
+    /// The notification in the dictionary; nil if it is not CloudKit's.
     public var notification: CKNotification? { CKNotification(fromRemoteNotificationDictionary: userInfo) }
 }
 

@@ -1,19 +1,24 @@
 import CloudKitClient
 import Foundation
 
-/// Every notification for the user of this device, as it arrives: `for await notification in container.remoteNotifications`.
+/// The notifications for the user of this device, as they arrive: `for await notification in
+/// container.remoteNotifications`.
 ///
-/// Welkin's own. All sequences and handlers of a process share one connection for each profile and container; it is open
-/// while somebody listens. A notification counts as received when everybody who listens has asked for the next one: until
-/// then it comes again after a restart. What arrives while the device is away waits on the server, the newest of each
-/// (B-PSH-02). Iterating never throws: the connection is made again with growing pauses for as long as it takes.
+/// An addition of Welkin. All sequences and handlers of a process share one connection for each profile and container;
+/// it is open while there is a listener. A notification counts as received when every listener has asked for the next
+/// one: until then it is delivered again after a restart. Notifications that arrive while the device is offline wait on
+/// the server, the newest of each (B-PSH-02). Iterating never throws: the connection is made again with growing pauses
+/// for as long as necessary.
 public struct RemoteNotifications: AsyncSequence, Sendable {
+    /// The sequence’s elements: payloads as an app delegate receives them.
     public typealias Element = RemoteNotification
+    /// The sequence never ends with an error.
     public typealias Failure = Never
 
     let hub: NotificationHub
     let cloud: CloudAccess
 
+    /// Returns an iterator over the elements, from the next one on.
     public func makeAsyncIterator() -> Iterator { Iterator(listener: hub.listen(through: cloud)) }
 
     /// Listens from the moment it is made to the moment it is let go.
@@ -25,6 +30,7 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
             await listener.next().map { RemoteNotification($0) }
         }
 
+        /// Returns the next element, waiting for it; nil when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> RemoteNotification? {
             await listener.next().map { RemoteNotification($0) }
         }
@@ -49,10 +55,11 @@ extension CKContainer {
         RemoteNotifications(hub: connection.notifications, cloud: connection.cloud)
     }
 
-    /// Calls a closure with each notification for the user of this device. Welkin's own.
+    /// Calls a closure with each notification for the user of this device. An addition of Welkin.
     ///
-    /// - Parameter handler: Called one at a time, in order; a notification counts as received when it has returned.
-    /// - Returns: Listens as long as it is held.
+    /// - Parameter handler: Called one at a time, in order; a notification counts as received when the handler has
+    ///   returned.
+    /// - Returns: An object that listens as long as it is held.
     public func observeRemoteNotifications(
         _ handler: @escaping @Sendable (RemoteNotification) async -> Void
     ) -> RemoteNotificationObservation {

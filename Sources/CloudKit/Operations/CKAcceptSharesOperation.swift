@@ -17,8 +17,10 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that accepts shares.
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init()
         self.shareMetadatas = shareMetadatas

@@ -4,18 +4,19 @@ import CloudKitModel
 import Foundation
 
 extension CKContainer {
-    /// The identifiers of the user's operations that outlive their process: running, interrupted, or finished within the
-    /// last 24 hours without their completion block having run (B-OPS-06). Interrupted ones are kept as long as they may take as a
-    /// whole (`timeoutIntervalForResource`, a week by default), at least 24 hours.
+    /// Returns the identifiers of the user's operations that outlive their process: running, interrupted, or finished
+    /// within the last 24 hours without their completion block having run (B-OPS-06). Interrupted ones are kept as long
+    /// as their resource timeout (`timeoutIntervalForResource`, a week by default), at least 24 hours.
     nonisolated(nonsending) public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         guard let (store, account) = try longLived() else { return [] }
         return store.ids(of: account, at: Date())
     }
 
-    /// The operation with this identifier. Set its blocks and add it: it calls back with everything that it has learned so
-    /// far, without doing it again, and then goes on.
+    /// Returns the operation with this identifier. Set its blocks and add it: it reports everything received so far
+    /// without requesting it again, and then continues.
     ///
-    /// - Returns: nil: there is none, its time is over, it is somebody else's, or another process runs it.
+    /// - Returns: nil: the operation does not exist, has expired, belongs to another account, or runs in another
+    ///   process.
     nonisolated(nonsending) public func longLivedOperation(
         for operationID: CKOperation.ID
     ) async throws -> CKOperation? {
@@ -65,7 +66,8 @@ extension CKContainer {
         }
     }
 
-    /// Where the operations lie, and whose they are; nil: nobody is signed in, or this device keeps none.
+    /// Returns the store of long-lived operations and the account; nil: no user is signed in, or this device keeps
+    /// none.
     private func longLived() throws -> (LongLivedStore, String)? {
         do {
             _ = try connection.cloud.place.get()

@@ -2,9 +2,9 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-/// Looks up those of the user's contacts who agreed to be found (B-ACC-05).
+/// Looks up the user's contacts who agreed to be found (B-ACC-05).
 ///
-/// Nobody is found: a device without an address book has no contacts to look up.
+/// Finds no one: a device without an address book has no contacts to look up.
 // Restates what `Operation` declares, see `CKOperation`.
 @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
@@ -13,6 +13,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
     /// The older block for the whole.
     open var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {

@@ -2,10 +2,10 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-/// Looks up people who agreed to be found (B-ACC-05).
+/// Looks up users who agreed to be found (B-ACC-05).
 ///
-/// Nobody is found any more: since iOS 17 there is no way to agree, and none here. Whom the user means to share with,
-/// ``CKFetchShareParticipantsOperation`` finds.
+/// Finds no one: since iOS 17 users cannot agree, and they cannot here. ``CKFetchShareParticipantsOperation`` finds the
+/// users that a share is meant for.
 // Restates what `Operation` declares, see `CKOperation`.
 @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
@@ -16,8 +16,10 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     /// The older block for the whole.
     open var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that looks users up.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos

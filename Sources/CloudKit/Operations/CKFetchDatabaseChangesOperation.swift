@@ -9,7 +9,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     open var previousServerChangeToken: CKServerChangeToken?
     /// An upper bound for one page; 0: the server decides (B-CHG-12).
     open var resultsLimit = 0
-    /// Whether to go on until nothing is left; true by default (B-CHG-11).
+    /// A Boolean value that indicates whether the operation continues until all changes are fetched; true by default
+    /// (B-CHG-11).
     open var fetchAllChanges = true
 
     open var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)?
@@ -18,7 +19,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     open var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)?
     /// The user lost and reset the keys; without this block the one for deletions is called (B-ZN-09).
     open var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)?
-    /// After each page, when all changes are fetched: the token that covers what was reported so far (B-CHG-11).
+    /// The closure called after each page, when all changes are fetched, with the token that covers everything reported
+    /// so far (B-CHG-11).
     open var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)?
     open var fetchDatabaseChangesResultBlock:
         ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
@@ -27,8 +29,10 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
     private var last: (serverChangeToken: CKServerChangeToken, moreComing: Bool)?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that fetches the zones that changed since a token; nil: from the beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken

@@ -16,16 +16,20 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
 
     open var recordChangedBlock: ((CKRecord) -> Void)?
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)?
-    /// The token that covers what was reported, and what the zone's last save sent along (B-BAT-11).
+    /// The closure called at the end with the token that covers everything reported, and the client change token of the
+    /// zone's last save (B-BAT-11).
     open var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
 
-    /// Whether the zone has more to fetch, with the new token; good in the completion block.
+    /// A Boolean value that indicates whether the zone has more changes after the new token; valid in the completion
+    /// block.
     open private(set) var moreComing = false
     private var token: CKServerChangeToken?
     private var clientToken: Data?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that fetches the changes of one zone since a token; nil: from the beginning.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID
@@ -50,7 +54,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         for event in events {
             switch event {
             case .changed(let item):
-                // This operation has no way to tell of a record that cannot be opened; its successor does.
+                // This operation cannot report a record that cannot be opened; its successor does.
                 if case .success(let record) = item.asRecord() { recordChangedBlock?(record) }
             case .deleted(let tombstone):
                 recordWithIDWasDeletedBlock?(CKRecord.ID(RecordID(recordName: tombstone.recordName, zoneID: zone)))

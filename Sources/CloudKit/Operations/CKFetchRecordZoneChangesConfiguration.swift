@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Where the fetch of one zone's changes starts, and what it brings.
+/// The start and content of the fetch of one zone's changes.
 ///
-/// Apps write `CKFetchRecordZoneChangesOperation.ZoneConfiguration`; the class stands at top level because a nested one
+/// Apps write `CKFetchRecordZoneChangesOperation.ZoneConfiguration`; the class is at top level because a nested one
 /// cannot be archived.
 public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, NSSecureCoding, Sendable {
     private struct State {
@@ -14,6 +14,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, N
 
     private let state: Mutex<State>
 
+    /// Creates a configuration that fetches everything from the beginning.
     public override convenience init() { self.init(State()) }
 
     private init(_ state: State) {
@@ -21,6 +22,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, N
         super.init()
     }
 
+    /// Creates a configuration.
     public convenience init(
         previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
         desiredKeys: [CKRecord.FieldKey]? = nil
@@ -43,18 +45,21 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, N
         set { state.withLock { $0.resultsLimit = newValue } }
     }
 
-    /// The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    /// The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     public var desiredKeys: [CKRecord.FieldKey]? {
         get { state.withLock { $0.desiredKeys } }
         set { state.withLock { $0.desiredKeys = newValue } }
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any {
         CKFetchRecordZoneChangesConfiguration(state.withLock { $0 })
     }
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
         var state = State()
         if coder.containsValue(forKey: "PreviousServerChangeToken") {
@@ -69,6 +74,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, N
         self.init(state)
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
         let state = state.withLock { $0 }
         if let token = state.previousServerChangeToken { coder.encode(token, forKey: "PreviousServerChangeToken") }

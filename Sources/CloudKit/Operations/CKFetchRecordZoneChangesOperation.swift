@@ -7,6 +7,7 @@ import Foundation
 /// A zone that fails does not stop the others; the older completion block then gets a `partialFailure` by zone.
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The token, limit and keys for one zone.
     public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
     /// The older name of `ZoneConfiguration`.
     @available(*, deprecated, renamed: "ZoneConfiguration")
@@ -15,13 +16,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     open var recordZoneIDs: [CKRecordZone.ID]?
     /// The token, limit and keys of single zones; a zone that is not in here is fetched from the beginning.
     open var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
-    /// Whether to go on in each zone until nothing is left; true by default (B-CHG-11).
+    /// A Boolean value that indicates whether the operation continues in each zone until all changes are fetched; true
+    /// by default (B-CHG-11).
     open var fetchAllChanges = true
 
     open var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
-    /// After each page, when all changes are fetched: the token that covers what was reported so far (B-CHG-11), and
-    /// what the zone's last save sent along (B-BAT-11).
+    /// The closure called after each page, when all changes are fetched, with the token that covers everything reported
+    /// so far (B-CHG-11) and the client change token of the zone's last save (B-BAT-11).
     open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
     open var recordZoneFetchResultBlock:
         (
@@ -43,8 +45,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that fetches the changes of zones.
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil,
         configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
@@ -118,7 +122,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         while true {
             try Task.checkCancellation()
             let page = try await requests.zoneChanges(request)
-            // A page whose files cannot be fetched for want of a network was not fetched: its token is not handed out.
+            // A page whose files cannot be fetched without a network counts as not fetched: its token is not reported.
             let events = try await requests.withFiles(page.events)
             let isLast = !(all && page.moreComing)
             await deliver { self.report(page, events, zone.zoneID, isOneOfAll: all, isLast: isLast) }

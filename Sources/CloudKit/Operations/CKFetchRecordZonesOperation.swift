@@ -16,8 +16,10 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     private var fetched: [CKRecordZone.ID: CKRecordZone] = [:]
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database.
     public required override init() { super.init() }
 
+    /// Creates an operation that fetches zones.
     public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
         self.init()
         recordZoneIDs = zoneIDs

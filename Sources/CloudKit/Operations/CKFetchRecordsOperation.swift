@@ -9,7 +9,7 @@ import Foundation
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     open var recordIDs: [CKRecord.ID]?
-    /// The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    /// The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     open var desiredKeys: [CKRecord.FieldKey]?
 
     /// From 0 to 1, never back: how much of a record's files has come; the last call of a fetched record says 1.
@@ -26,8 +26,10 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private var fetched: [CKRecord.ID: CKRecord] = [:]
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database.
     public required override init() { super.init() }
 
+    /// Creates an operation that fetches records.
     public convenience init(recordIDs: [CKRecord.ID]) {
         self.init()
         self.recordIDs = recordIDs
@@ -65,7 +67,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     private func report(_ fraction: Double, of id: CKRecord.ID) {
-        // Two files of a record may tell of themselves in either order.
+        // Two files of a record may report progress in either order.
         guard fraction > progress[id, default: 0] else { return }
         progress[id] = fraction
         perRecordProgressBlock?(id, fraction)

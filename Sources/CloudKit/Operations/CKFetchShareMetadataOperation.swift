@@ -2,11 +2,12 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-/// Fetches what is behind links to shares (B-ACP-01, B-ACP-02).
+/// Fetches the metadata of the shares behind links (B-ACP-01, B-ACP-02).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     open var shareURLs: [URL]?
-    /// Whether the metadata carry the root record; without effect for shares of whole zones. Default: false.
+    /// A Boolean value that indicates whether the metadata includes the root record; without effect for shares of whole
+    /// zones. Default: false.
     open var shouldFetchRootRecord = false
     /// The fields of the root wanted; nil: all.
     open var rootRecordDesiredKeys: [CKRecord.FieldKey]?
@@ -20,8 +21,10 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that fetches the metadata of shares.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs
@@ -54,7 +57,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKOperation {
-    /// The way to the operation's container, for what is about none of its databases.
+    /// Returns the requests of the operation's container, for calls that concern none of its databases.
     final func containerRequests() -> DatabaseRequests {
         let container = chosenSettings.container ?? .default()
         return DatabaseRequests(connection: container.connection, scope: .public, settings: callSettings())

@@ -2,7 +2,7 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-/// Looks people up who are to take part in a share (B-PRT-05).
+/// Looks up users for a share (B-PRT-05).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
@@ -15,8 +15,10 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     /// The older block for the whole.
     open var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that makes participants for users.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos

@@ -16,8 +16,10 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     private var fetched: [CKSubscription.ID: CKSubscription] = [:]
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database.
     public required override init() { super.init() }
 
+    /// Creates an operation that fetches subscriptions.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
         self.init()
         self.subscriptionIDs = subscriptionIDs

@@ -2,9 +2,10 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-/// Fetches a token with which web pages and servers speak for the user, beside an API token (B-ACC-09).
+/// Fetches a token with which web pages and servers act for the user, together with an API token (B-ACC-09).
 ///
-/// The token goes into `ckWebAuthToken`, the API token into `ckAPIToken`. It ends when this device is signed out.
+/// The token goes into `ckWebAuthToken`, the API token into `ckAPIToken`. It becomes invalid when this device is signed
+/// out.
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Of the same container; made with `welkin token create`.
@@ -16,8 +17,10 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
 
     private var token: String?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that fetches a web authentication token.
     public convenience init(apiToken APIToken: String) {
         self.init()
         apiToken = APIToken

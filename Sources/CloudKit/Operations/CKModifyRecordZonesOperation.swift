@@ -4,7 +4,7 @@ import Foundation
 
 /// Creates and deletes zones of the private database (B-ZN-05).
 ///
-/// Saving a zone that exists changes nothing (B-ZN-06); deleting one deletes what is in it (B-ZN-08).
+/// Saving a zone that exists changes nothing (B-ZN-06); deleting one deletes its records (B-ZN-08).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     open var recordZonesToSave: [CKRecordZone]?
@@ -20,8 +20,10 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     private var deleted: [CKRecordZone.ID] = []
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that saves and deletes zones.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
         self.init()
         self.recordZonesToSave = recordZonesToSave

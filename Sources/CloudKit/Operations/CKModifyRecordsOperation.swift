@@ -2,20 +2,20 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-/// Saves and deletes records, up to 400 together (B-LIM-01).
+/// Saves and deletes records, at most 400 in one operation (B-LIM-01).
 ///
-/// Each zone's items take effect together or not at all where the zone can do that (B-BAT-01). The result blocks tell
-/// each item's own outcome and end in success when every item was answered; the older completion block sums failed
-/// items up as `partialFailure` (B-BAT-03, B-BAT-05).
+/// The items of each zone take effect together or not at all where the zone supports that (B-BAT-01). The result blocks
+/// report the result of each item and end in success when every item was answered; the older completion block reports
+/// failed items as `partialFailure` (B-BAT-03, B-BAT-05).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// What saving weighs and sends.
+    /// The fields that a save sends, and the comparison with the server's record.
     public enum RecordSavePolicy: Int, Sendable {
         /// Sends what changed; refused when the server holds another version (B-SAV-02).
         case ifServerRecordUnchanged = 0
-        /// Sends what changed, whatever the server holds.
+        /// Sends the changed fields, whatever the server holds.
         case changedKeys = 1
-        /// Sends everything, whatever the server holds. Fields that only the server has stay (B-SAV-06).
+        /// Sends all fields, whatever the server holds. Fields that only the server has stay (B-SAV-06).
         case allKeys = 2
     }
 
@@ -24,7 +24,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     open var savePolicy: RecordSavePolicy = .ifServerRecordUnchanged
     /// Remembered with the zone and given back by its next change fetch (B-BAT-11).
     open var clientChangeTokenData: Data?
-    /// Whether each zone's items take effect together or not at all; true by default.
+    /// A Boolean value that indicates whether the items of each zone take effect together or not at all; true by
+    /// default.
     open var isAtomic = true
 
     /// From 0 to 1, never back: how much of a record's files is uploaded; the last call of a saved record says 1.
@@ -43,8 +44,10 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private var deleted: [CKRecord.ID] = []
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that saves and deletes records.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
         self.init()
         self.recordsToSave = recordsToSave
@@ -75,7 +78,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     private func report(_ fraction: Double, ofRecordAt index: Int) {
-        // Two files of a record may tell of themselves in either order.
+        // Two files of a record may report progress in either order.
         guard let record = modification?.record(at: index), fraction > progress[index, default: 0] else { return }
         progress[index] = fraction
         perRecordProgressBlock?(record, fraction)

@@ -20,8 +20,10 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     private var deleted: [CKSubscription.ID] = []
     private var errors: [AnyHashable: any Error] = [:]
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that saves and deletes subscriptions.
     public convenience init(
         subscriptionsToSave: [CKSubscription]? = nil, subscriptionIDsToDelete: [CKSubscription.ID]? = nil
     ) {

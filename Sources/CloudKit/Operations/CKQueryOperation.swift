@@ -5,19 +5,21 @@ import Foundation
 /// Searches for records of one type, one page at a time (B-QRY-01).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The position in a query’s results.
     public typealias Cursor = CKQueryCursor
 
     /// A marker, not a count: the server decides how many results a page has (B-QRY-19).
     public class var maximumResults: Int { 0 }
 
     open var query: CKQuery?
-    /// Where an earlier operation ended; its query and zone come with it, keys and limit do not (B-QRY-18).
+    /// The position where an earlier operation ended; it contains the query and zone, but not the keys and limit
+    /// (B-QRY-18).
     open var cursor: Cursor?
     /// nil: every zone of the database; the shared database needs one (B-QRY-01).
     open var zoneID: CKRecordZone.ID?
     /// At most so many results; fewer do not mean the end, a missing cursor does.
     open var resultsLimit: Int = CKQueryOperation.maximumResults
-    /// The fields wanted; nil: all, empty: none but what the server notes (B-REC-08).
+    /// The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     open var desiredKeys: [CKRecord.FieldKey]?
 
     open var recordMatchedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
@@ -29,13 +31,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     private var next: Cursor?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that runs a query from the beginning.
     public convenience init(query: CKQuery) {
         self.init()
         self.query = query
     }
 
+    /// Creates an operation that continues a query.
     public convenience init(cursor: Cursor) {
         self.init()
         self.cursor = cursor

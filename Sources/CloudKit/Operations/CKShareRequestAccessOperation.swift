@@ -10,8 +10,10 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)?
     open var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)?
 
+    /// Creates an operation without arguments; set its properties before it is added to a database or container.
     public override init() { super.init() }
 
+    /// Creates an operation that asks the owners of shares for access.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs

@@ -1,7 +1,7 @@
 import Foundation
 
 extension LongLivedArguments {
-    /// The operation, without blocks; nil when what is stored cannot be read.
+    /// Returns the operation, without blocks; nil when the stored arguments cannot be read.
     func operation() -> CKDatabaseOperation? {
         switch self {
         case .modifyRecords(let saves, let deletes, let policy, let isAtomic, let clientChangeToken):

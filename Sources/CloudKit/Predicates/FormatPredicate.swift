@@ -46,6 +46,7 @@ extension _PredicateFactory where Self: NSPredicate {
         self = FormatPredicate(PredicateParser.tree(predicateFormat, arguments: args)) as! Self
     }
 
+    /// Creates a predicate from a format string and its arguments.
     public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
         // As above.
         self = FormatPredicate(PredicateParser.tree(predicateFormat, arguments: arguments ?? [])) as! Self
@@ -70,7 +71,7 @@ extension NSPredicate: PredicateText {
 }
 
 extension PredicateTree {
-    /// What a predicate says, whoever made it.
+    /// Creates the tree of any predicate.
     init(_ predicate: NSPredicate) {
         switch predicate {
         case let format as FormatPredicate:

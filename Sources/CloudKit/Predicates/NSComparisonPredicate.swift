@@ -2,15 +2,16 @@ import Foundation
 
 /// A comparison of two expressions.
 ///
-/// Foundation's own has no initialisers here; this one takes its place for whoever imports CloudKit.
+/// Foundation's own class has no initializers on Linux; this one replaces it in code that imports CloudKit.
 public class NSComparisonPredicate: NSPredicate {
-    /// How many of the left side's members have to pass.
+    /// The members of the left side's list that have to match.
     public enum Modifier: UInt, Sendable {
         case direct = 0
         case all = 1
         case any = 2
     }
 
+    /// The comparison operators.
     public enum Operator: UInt, Sendable {
         case lessThan = 0
         case lessThanOrEqualTo = 1
@@ -28,23 +29,34 @@ public class NSComparisonPredicate: NSPredicate {
         case between = 100
     }
 
-    /// What a comparison of strings ignores.
+    /// The properties of strings that a comparison ignores.
     public struct Options: OptionSet, Sendable {
+        /// The bits of the options.
         public let rawValue: UInt
 
+        /// Creates a set of options from its bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// Ignores case.
         public static let caseInsensitive = Options(rawValue: 1)
+        /// Ignores diacritics.
         public static let diacriticInsensitive = Options(rawValue: 2)
+        /// Compares strings as they are.
         public static let normalized = Options(rawValue: 4)
     }
 
+    /// The expression on the left of the operator.
     public let leftExpression: NSExpression
+    /// The expression on the right of the operator.
     public let rightExpression: NSExpression
+    /// The way in which lists are compared.
     public let comparisonPredicateModifier: Modifier
+    /// The operator.
     public let predicateOperatorType: Operator
+    /// The options of string comparisons.
     public let options: Options
 
+    /// Creates a comparison of two expressions.
     public init(
         leftExpression lhs: NSExpression, rightExpression rhs: NSExpression, modifier: Modifier, type: Operator,
         options: Options = []
@@ -81,10 +93,13 @@ public class NSComparisonPredicate: NSPredicate {
         .between: .between,
     ]
 
+    /// The predicate as a format string.
     public override var predicateFormat: String { tree.text }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String { tree.text }
 
+    /// Returns a Boolean value that indicates whether an object meets the predicate.
     public override func evaluate(with object: Any?) -> Bool {
         PredicateEvaluation(object: object).holds(tree)
     }
@@ -92,9 +107,11 @@ public class NSComparisonPredicate: NSPredicate {
     /// Foundation's copy would be a plain predicate that is always true.
     public override func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? NSComparisonPredicate)?.tree == tree
     }
 
+    /// The hash value of the contents.
     public override var hash: Int { tree.text.hashValue }
 }

@@ -2,9 +2,9 @@ import Foundation
 
 /// One side of a comparison: a key, a constant, a list, a function.
 ///
-/// Foundation's own has no initialisers here; this one takes its place for whoever imports CloudKit.
+/// Foundation's own class has no initializers on Linux; this one replaces it in code that imports CloudKit.
 public class NSExpression: NSObject, NSCopying {
-    /// What kind of expression this is.
+    /// The kinds of expressions.
     public enum ExpressionType: UInt, Sendable {
         case constantValue = 0
         case evaluatedObject = 1
@@ -21,14 +21,17 @@ public class NSExpression: NSObject, NSCopying {
         super.init()
     }
 
+    /// Creates an expression for a constant.
     public convenience init(forConstantValue obj: Any?) {
         self.init(.constant(PredicateValue(obj)))
     }
 
+    /// Creates an expression for a key path.
     public convenience init(forKeyPath keyPath: String) {
         self.init(.key(keyPath))
     }
 
+    /// Creates an expression for a variable.
     public convenience init(forVariable string: String) {
         self.init(.variable(string))
     }
@@ -54,6 +57,7 @@ public class NSExpression: NSObject, NSCopying {
         (part as? NSExpression)?.side ?? .constant(PredicateValue(part))
     }
 
+    /// The kind of the expression.
     public var expressionType: ExpressionType {
         switch side {
         case .key: .keyPath
@@ -71,13 +75,17 @@ public class NSExpression: NSObject, NSCopying {
         if case .key(let key) = side { key } else { "" }
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? NSExpression)?.side == side
     }
 
+    /// The hash value of the contents.
     public override var hash: Int { side.text.hashValue }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String { side.text }
 }

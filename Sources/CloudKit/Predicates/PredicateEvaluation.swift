@@ -1,10 +1,10 @@
 import CoreLocation
 import Foundation
 
-/// Whether a predicate holds for an object: for apps that test their own records or dictionaries with it.
+/// Evaluates a predicate for an object, for apps that test their own records or dictionaries with it.
 ///
-/// It knows more than CloudKit runs (`OR`, `LIKE`, `ENDSWITH`…), as Foundation's predicates do. What it cannot evaluate
-/// does not hold.
+/// It supports more than CloudKit queries (`OR`, `LIKE`, `ENDSWITH`…), as Foundation's predicates do. A condition that
+/// it cannot evaluate is false.
 struct PredicateEvaluation {
     let object: Any?
 

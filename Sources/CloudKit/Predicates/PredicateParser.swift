@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads a predicate's format by recursive descent: Foundation's whole grammar as far as it can be told apart, so that
-/// what CloudKit cannot run is refused by name (B-QRY-03) and not as a misprint.
+/// Parses a predicate format by recursive descent: Foundation's whole grammar, so that a condition which CloudKit
+/// cannot run is refused by name (B-QRY-03) and not as a syntax error.
 struct PredicateParser {
     private let tokens: [PredicateToken]
     private var index = 0
@@ -11,7 +11,7 @@ struct PredicateParser {
     /// Formats nested deeper than this are refused, so that none can exhaust the stack.
     private static let depthMax = 100
 
-    /// What a format says; `malformed` with the reason and the place if it cannot be read.
+    /// Returns the tree of a format; `malformed` with the reason and the position if it cannot be read.
     static func tree(_ format: String, arguments: [Any?]) -> PredicateTree {
         do {
             var tokens = PredicateTokens(format)
@@ -27,7 +27,7 @@ struct PredicateParser {
         self.arguments = arguments[...]
     }
 
-    /// What parentheses hold is known only after their end: a condition, or one side of one.
+    /// The content of parentheses, which is known only after their end: a condition, or one side of one.
     private enum Node {
         case condition(PredicateTree)
         case expression(PredicateExpression)

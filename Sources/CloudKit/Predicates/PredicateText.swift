@@ -43,7 +43,7 @@ extension PredicateExpression {
         }
     }
 
-    /// A key that reads like a word of the language is told apart by a `#`.
+    /// Returns a key as written in a format; one that is a reserved word is escaped with a `#`.
     private static func escaped(_ key: String) -> String {
         PredicateToken.reservedWords.contains(key.uppercased()) ? "#\(key)" : key
     }

@@ -22,7 +22,7 @@ struct PredicateToken: Equatable {
     /// Counted in characters from 1.
     var position: Int
 
-    /// What cannot be a key unless escaped.
+    /// Words that are keys only when escaped.
     static let reservedWords: Set<String> = [
         "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE",
         "MATCHES", "TOKENMATCHES", "TRUE", "FALSE", "YES", "NO", "NIL", "NULL", "SELF", "TRUEPREDICATE",
@@ -30,7 +30,7 @@ struct PredicateToken: Equatable {
     ]
 }
 
-/// Why and where a format cannot be read.
+/// The reason and the position of a syntax error in a format.
 struct PredicateSyntaxError: Error, Equatable {
     var reason: String
     var position: Int

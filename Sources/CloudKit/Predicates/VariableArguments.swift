@@ -7,7 +7,7 @@ import Foundation
 enum VariableArguments {
     static func values(for format: String, in list: CVaListPointer) -> [Any?] {
         var tokens = PredicateTokens(format)
-        // A format that cannot be read is reported by whoever parses it.
+        // A format that cannot be read is reported by the parser.
         guard let all = try? tokens.all() else { return [] }
         let letters = all.compactMap { if case .placeholder(let letter) = $0.kind { letter } else { nil } }
         guard !letters.isEmpty else { return [] }

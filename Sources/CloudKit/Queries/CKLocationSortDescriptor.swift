@@ -7,6 +7,7 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     /// The place that distances are measured from.
     public let relativeLocation: CLLocation
 
+    /// Creates a descriptor that sorts records by the distance of a location field from a location, nearest first.
     public init(key: String, relativeLocation: CLLocation) {
         sortKey = key
         self.relativeLocation = relativeLocation
@@ -17,17 +18,21 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
         }
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public override func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKLocationSortDescriptor else { return false }
         return sortKey == other.sortKey && relativeLocation.isEqual(other.relativeLocation)
     }
 
+    /// The hash value of the contents.
     public override var hash: Int { sortKey.hashValue }
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     /// - Note: An archive without a descriptor in it gives one by an empty key, which a query refuses.
@@ -37,6 +42,7 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
             key: term?.key ?? "", relativeLocation: term?.relativeLocation ?? CLLocation(latitude: 0, longitude: 0))
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
         Archive.encode(QuerySortTerm(self), into: coder)
     }

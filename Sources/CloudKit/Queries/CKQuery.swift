@@ -2,10 +2,11 @@ import CloudKitModel
 import Foundation
 import Synchronization
 
-/// What to search for: one record type, a condition, an order (B-QRY-01).
+/// A search: one record type, a condition, an order (B-QRY-01).
 public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The type of the records that the query finds.
     public let recordType: CKRecord.RecordType
-    /// What the predicate says; objects would not be safe to share between threads.
+    /// The predicate's content; predicate objects are not safe to share between threads.
     let tree: PredicateTree
     private let order: Mutex<[QuerySortTerm]?>
 
@@ -25,7 +26,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
         super.init()
     }
 
-    /// The condition, made anew from what it says.
+    /// The condition, created from its content on each access.
     public var predicate: NSPredicate { FormatPredicate(tree) }
 
     /// Applied in order; without any the order of the results is undefined (B-QRY-12).
@@ -39,16 +40,19 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     var sortTerms: [QuerySortTerm]? { order.withLock { $0 } }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any {
         CKQuery(recordType: recordType, tree: tree, order: sortTerms)
     }
 
+    /// A textual form of the value, for logs and debugging.
     public override var description: String {
         "<CKQuery: \(addressText(of: self)); recordType=\(recordType), predicate=\(tree.text)>"
     }
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     private struct Content: Codable {
@@ -65,6 +69,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
             tree: content?.predicate ?? .malformed("the archive does not hold a query"), order: content?.order)
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
         Archive.encode(Content(recordType: recordType, predicate: tree, order: sortTerms), into: coder)
     }

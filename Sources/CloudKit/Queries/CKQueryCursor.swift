@@ -1,12 +1,12 @@
 import CloudKitModel
 import Foundation
 
-/// Where a query goes on: the query, its zone, and how far it came (B-QRY-18). The keys wanted and the limit are set
-/// again by whoever goes on.
+/// The position where a query continues: the query, its zone, and the server's marker (B-QRY-18). The desired keys and
+/// the limit are set again by the caller.
 ///
-/// Apps write `CKQueryOperation.Cursor`; the class stands at top level because a nested one cannot be archived.
+/// Apps write `CKQueryOperation.Cursor`; the class is at top level because a nested one cannot be archived.
 public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable {
-    /// What the server wrote, given back to it as it is.
+    /// The server's marker, sent back unchanged.
     let marker: String
     /// The query as it was asked; a cursor is an offset into a repeated search.
     let query: CKQuery
@@ -20,17 +20,21 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
         super.init()
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKQueryCursor else { return false }
         return marker == other.marker && zoneID == other.zoneID && query.recordType == other.query.recordType
     }
 
+    /// The hash value of the contents.
     public override var hash: Int { marker.hashValue }
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     private struct Content: Codable {
@@ -41,6 +45,7 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
         var zoneID: CKRecordZoneID.Content?
     }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
         guard let content = Archive.decode(Content.self, from: coder) else { return nil }
         self.init(
@@ -49,6 +54,7 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
             zoneID: content.zoneID.flatMap { CKRecordZoneID($0) })
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
         Archive.encode(
             Content(

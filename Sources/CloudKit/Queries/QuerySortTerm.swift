@@ -117,7 +117,7 @@ extension _SortDescriptorFactory where Self: NSSortDescriptor {
     }
 }
 
-/// Orders values of fields as the server does; what is missing comes first.
+/// Orders values of fields as the server does; a missing value comes first.
 enum RecordOrder {
     /// The name of the attribute that a key path leads to; nil: not one that queries know (B-QRY-13).
     static func name(of keyPath: AnyKeyPath) -> String? {

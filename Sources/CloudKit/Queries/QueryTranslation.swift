@@ -95,7 +95,7 @@ struct QueryTranslation {
             throw CKError.invalidArguments("Invalid sort descriptor: '\(name)' is not the name of a field")
         }
         guard let location = term.relativeLocation else { return QuerySort(key: key, ascending: term.ascending) }
-        // There is no descending order of distances (B-QRY-11).
+        // Distances cannot be sorted in descending order (B-QRY-11).
         return QuerySort(
             key: key, ascending: true, relativeLocation: try ComparisonTranslation.place(location, key: name))
     }
@@ -147,7 +147,7 @@ struct ComparisonTranslation {
         .listContains: .notListContains, .listContainsAll: .notListContainsAll, .listContainsAny: .notListContainsAny,
     ]
 
-    /// What may be read but not run (B-QRY-03).
+    /// Refuses conditions that can be parsed but not run (B-QRY-03).
     private func refuseForeignWords() throws(CKError) {
         switch comparison.comparator {
         case .like, .matches, .endsWith:
@@ -348,7 +348,8 @@ struct ComparisonTranslation {
         return try single(value, key, name)
     }
 
-    /// Strings, dates, numbers and references (B-QRY-06); what the record's own attributes are compared with.
+    /// Returns the value for strings, dates, numbers and references (B-QRY-06), which record attributes are compared
+    /// with.
     private func single(_ value: PredicateValue, _ key: QueryKey, _ name: String) throws(CKError) -> FieldValue {
         switch key {
         case .system(.recordName): return try recordName(value, name)

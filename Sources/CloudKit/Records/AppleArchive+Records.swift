@@ -3,7 +3,7 @@ import Foundation
 
 /// Records in archives of Apple's framework.
 extension AppleArchive {
-    /// What a value store holds besides strings and numbers.
+    /// The classes that a value store holds besides strings and numbers.
     private static let valueClasses: [AnyClass] = [
         NSDictionary.self, NSArray.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
         CKRecordID.self, CKRecordZoneID.self, CKReference.self, CLLocation.self, ArchivedAppleAsset.self,
@@ -61,7 +61,7 @@ extension AppleArchive {
 }
 
 #if os(Linux)
-    /// Run by the loader: there is no other code of a library that runs by itself.
+    /// Called by the loader: no other code of a library runs without being called.
     @section(".init_array") @used
     private let registersClassesOfAppleArchives: @convention(c) () -> Void = { AppleArchive.registerClasses() }
 #endif

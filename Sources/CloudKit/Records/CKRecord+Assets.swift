@@ -4,7 +4,7 @@ import Foundation
 extension CKAsset: OutgoingAsset {}
 
 extension AssetField {
-    /// nil: the value is no asset and no list of nothing but assets.
+    /// nil: the value is neither an asset nor a list of assets only.
     init?(_ name: String, _ value: Any) {
         guard let assets = CKAsset.assets(in: value) else { return nil }
         self.init(name: name, isList: value is NSArray, assets: assets)

@@ -3,6 +3,7 @@ import Foundation
 /// Key-value coding, which Foundation lacks here: fields by name, and the record's own attributes where no field has
 /// that name.
 extension CKRecord {
+    /// Returns the value of a field, or of a property of the record by its name.
     public func value(forKey key: String) -> Any? {
         fields.values[key] ?? attribute(key)
     }
@@ -32,6 +33,7 @@ extension CKRecord {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Sets several fields at once.
     public func setValuesForKeys(_ keyedValues: [String: Any]) {
         for (key, value) in keyedValues {
             setValue(value, forKey: key)

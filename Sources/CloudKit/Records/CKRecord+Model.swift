@@ -2,15 +2,16 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-// The edge between the app's objects and what the other rooms work with; a record passes it once each way.
+// The boundary between the app's objects and the values of the other modules; a record crosses it once in each
+// direction.
 extension CKRecord {
-    /// What a save sends of this record.
+    /// Returns the operation that saves this record.
     ///
     /// - Parameters:
     ///   - checksTag: Whether the server compares the change tag: save policy `ifServerRecordUnchanged`, and every
     ///     share (B-SAV-09).
     ///   - allKeys: Whether unchanged fields are sent too: save policy `allKeys` (B-SAV-06).
-    /// - Returns: The operation without its fields of assets, which `assetFields(allKeys:)` gives.
+    /// - Returns: The operation without its asset fields, which `assetFields(allKeys:)` returns.
     /// - Throws: `CKError.invalidArguments` for a value that cannot be sent.
     func saveOperation(checksTag: Bool, allKeys: Bool) throws(CKError) -> RecordOperation {
         let kind: RecordOperation.Kind = checksTag ? (system.changeTag == nil ? .create : .update) : .forceUpdate
@@ -45,7 +46,7 @@ extension CKRecord {
         return changes
     }
 
-    /// What has to be sealed before the record is sent; nil: nothing.
+    /// Returns the values to seal before the record is sent; nil: none.
     ///
     /// - Throws: `CKError.invalidArguments` for a value that cannot be encrypted (B-ENC-01).
     func secrets(allKeys: Bool) throws(CKError) -> RecordSecrets? {
@@ -67,7 +68,8 @@ extension CKRecord {
             }
             plain.append(ExactDate.field(field, of: value) ?? field)
         }
-        // The wrap of a record's key under its parent's makes the record part of the parent's tree, whatever it holds.
+        // The wrap of a record's key under its parent's makes the record part of the parent's tree, whatever it
+        // contains.
         let hasWrap = system.protection.map { !$0.keys.isEmpty } ?? false
         let isShared = system.share != nil && system.share != state.ancestorSystem.share
         guard
@@ -155,10 +157,10 @@ extension CKRecord {
         }
     }
 
-    /// Takes over what the server answered to a save of this record (B-REC-07).
+    /// Updates the record from the server's answer to a save (B-REC-07).
     ///
     /// - Parameters:
-    ///   - sent: The record's state when it was sent; what the app changed since stays changed.
+    ///   - sent: The record's state when it was sent; changes that the app made since are kept.
     ///   - asset: The object for an asset; by default one without a file.
     func acknowledge(
         _ opened: OpenedRecord, sent: RecordState, asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil

@@ -1,30 +1,42 @@
 import CloudKitModel
 import Foundation
 
-/// A record: named fields and what the server notes about them (B-REC). Compared by identity (B-ZN-17).
+/// A record: named fields and the server's metadata (B-REC). Compared by identity (B-ZN-17).
 ///
-/// Records go from thread to thread as they are, and every access is safe. Who changes one in several steps while another
-/// does the same has to say whose turn it is.
-// Unchecked because a class that can be subclassed has to be: what this one holds sits behind the lock of `RecordContent`.
+/// Records can be passed between threads, and every access is safe. Code that changes a record in several steps while
+/// another thread does the same has to synchronize the steps.
+// Unchecked because the class can be subclassed: its content is behind the lock of `RecordContent`.
 open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCoding, Sequence, @unchecked Sendable {
+    /// The identifier of a record.
     public typealias ID = CKRecordID
+    /// The name of a record type.
     public typealias RecordType = String
+    /// The name of a field.
     public typealias FieldKey = String
 
     /// Types that every container knows.
     public enum SystemType {
+        /// The type of user records, `Users`.
         public static let userRecord: RecordType = "Users"
+        /// The type of shares, `cloudkit.share`.
         public static let share: RecordType = "cloudkit.share"
     }
 
     /// The names of a record's own attributes in queries (B-QRY-13).
     public enum SystemFieldKey {
+        /// The name of the parent in queries.
         public static let parent: FieldKey = "___parent"
+        /// The name of the share in queries.
         public static let share: FieldKey = "___share"
+        /// The name of the record identifier in queries.
         public static var recordID: FieldKey { "___recordID" }
+        /// The name of the creator in queries.
         public static var creatorUserRecordID: FieldKey { "___createdBy" }
+        /// The name of the creation date in queries.
         public static var creationDate: FieldKey { "___createTime" }
+        /// The name of the last user who modified the record, in queries.
         public static var lastModifiedUserRecordID: FieldKey { "___modifiedBy" }
+        /// The name of the modification date in queries.
         public static var modificationDate: FieldKey { "___modTime" }
     }
 
@@ -44,6 +56,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         super.init()
     }
 
+    /// Creates a record with a unique name in a zone.
     @available(*, deprecated, message: "Use init(recordType:recordID:) with a record ID of the zone")
     public convenience init(recordType: CKRecord.RecordType, zoneID: CKRecordZoneID) {
         self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
@@ -142,7 +155,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         fields.changedKeys.sorted()
     }
 
-    /// The words of the record's strings, lowercased, each once: what a full-text search could look for.
+    /// Returns the words of the record's strings, lowercased, each once: the words that a full-text search can find.
     open func allTokens() -> [String] {
         var tokens: Set<String> = []
         for text in fields.values.values.compactMap({ $0 as? NSString }) {
@@ -155,11 +168,13 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     /// Fields that the server cannot read: sealed on this device when the record is saved, opened before an app sees a
     /// fetched record (B-ENC-01).
     ///
-    /// Every type of value but references and assets, and lists of it; not in the public database (B-ENC-02). A name is
-    /// either here or among the others, for all records of the type and for good (B-ENC-03, B-ENC-05); what breaks one of
-    /// these rules is refused when the record is saved. Reading and setting cost no more than with other fields.
+    /// Every type of value except references and assets, and lists of it; not in the public database (B-ENC-02). A name
+    /// belongs either to these fields or to the others, for all records of the type and permanently (B-ENC-03,
+    /// B-ENC-05); a value that breaks one of these rules is refused when the record is saved. Reading and setting cost
+    /// no more than with other fields.
     open var encryptedValues: any CKRecordKeyValueSetting & Sendable { encrypted }
 
+    /// Returns an iterator over the fields and their values.
     public func makeIterator() -> CKRecordKeyValueIterator {
         CKRecordKeyValueIterator(self)
     }
@@ -177,13 +192,14 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
             + "keys=[\(allKeys().joined(separator: ", "))]>"
     }
 
-    /// The record in an earlier state, as an object of its own.
+    /// Returns the record in an earlier state, as a separate object.
     func ancestor(_ state: RecordState) -> CKRecord { CKRecord(state: state) }
 
     // MARK: Archiving
 
     open class var supportsSecureCoding: Bool { true }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public required init?(coder: NSCoder) {
         guard let state = RecordArchive.state(in: coder) ?? AppleArchive(coder).record else { return nil }
         content = RecordContent(state)
@@ -197,9 +213,9 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         RecordArchive.encode(state, into: coder)
     }
 
-    /// Archives what the server notes and the parent, without fields and changes of fields (B-REC-04).
+    /// Archives the record's metadata and parent, without fields and changes of fields (B-REC-04).
     ///
-    /// `CKRecord(coder:)` makes an editable record of it: set what should change and save.
+    /// `CKRecord(coder:)` makes an editable record of it: set the fields to change and save.
     open func encodeSystemFields(with coder: NSCoder) {
         var bare = state
         bare.fields = RecordFields()
@@ -219,12 +235,13 @@ public struct CKRecordKeyValueIterator: IteratorProtocol {
         rest = pairs[...]
     }
 
+    /// Returns the next field and its value; nil at the end.
     public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? {
         rest.popFirst()
     }
 }
 
-/// What the server notes about a record.
+/// The server's metadata of a record.
 struct RecordSystemFields: Equatable {
     var recordType: String
     var recordID: CKRecord.ID
@@ -235,7 +252,7 @@ struct RecordSystemFields: Equatable {
     var modifier: CKRecord.ID?
     var parent: CKReference?
     var share: CKReference?
-    /// How the record's encrypted values are keyed; nil: the server never had any.
+    /// The protection of the record's encrypted values; nil: the server never had any.
     var protection: Protection?
 
     init(recordType: String, recordID: CKRecord.ID) {
@@ -247,11 +264,11 @@ struct RecordSystemFields: Equatable {
 /// Everything a record holds, as a value: what copies and archives take.
 struct RecordState {
     var system: RecordSystemFields
-    /// What the server knows of the record in the state it was last fetched or saved in (B-SAV-07).
+    /// The server's metadata of the record in the state that was last fetched or saved (B-SAV-07).
     var ancestorSystem: RecordSystemFields
     var fields: RecordFields
     var encrypted: RecordFields
-    /// Whether the app set or removed the parent since the last fetch, decoding or save.
+    /// A Boolean value that indicates whether the app set or removed the parent since the last fetch, decoding or save.
     var parentChanged: Bool
 
     /// - Parameter ancestorSystem: nil: the same, nothing was changed since.

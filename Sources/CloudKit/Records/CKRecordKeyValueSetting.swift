@@ -25,6 +25,7 @@ extension CKRecordKeyValueSetting {
         set { self[key] = newValue as (any CKRecordValueProtocol)? }
     }
 
+    /// The value of a field; nil where the record has none.
     @_disfavoredOverload
     public subscript(key: String) -> (any __CKRecordObjCValue)? {
         get { object(forKey: key) as? any __CKRecordObjCValue }

@@ -1,18 +1,19 @@
 import CoreLocation
 import Foundation
 
-/// What a field of a record can hold (B-REC-01): strings, numbers, dates, data, locations, references, assets and lists.
+/// The values that a field of a record can hold (B-REC-01): strings, numbers, dates, data, locations, references,
+/// assets and lists.
 ///
-/// Do not adopt it yourself: a value of any other type is refused.
+/// Do not adopt the protocol: a value of any other type is refused.
 public protocol CKRecordValueProtocol {}
 
 /// The Foundation objects that a record keeps and hands out.
 public protocol __CKRecordObjCValue: CKRecordValueProtocol, NSObjectProtocol {}
 
-/// What the subscripts of a record take and give.
+/// The type of a record's subscripts.
 ///
-/// On Apple's platforms this names the objects alone and `"x" as CKRecordValue` bridges; here it takes the Swift values
-/// too, so that the same code compiles.
+/// On Apple's platforms this names only the objects, and `"x" as CKRecordValue` bridges; here it accepts the Swift
+/// values too, so that the same code compiles.
 public typealias CKRecordValue = CKRecordValueProtocol
 
 extension NSString: __CKRecordObjCValue {}

@@ -1,10 +1,11 @@
 import CloudKitModel
 import Foundation
 
-/// Dates of encrypted fields, whose last digit counts: the wire's timestamps are whole milliseconds, but what is sealed is
-/// between devices, and apps compare the dates they sync.
+/// Dates of encrypted fields with their full precision: the wire's timestamps are whole milliseconds, but sealed values
+/// travel between devices, and apps compare the dates they sync.
 ///
-/// A date that whole milliseconds do not give again is sealed as milliseconds since 1970 with a fraction, exact to the last bit.
+/// A date that is not a whole number of milliseconds is sealed as milliseconds since 1970 with a fraction, exact to the
+/// last bit.
 enum ExactDate {
     /// nil: whole milliseconds say the same, or no field could hold the date.
     private static func text(_ date: Date) -> String? {
@@ -19,7 +20,7 @@ enum ExactDate {
 
     /// nil: not of that kind, or beyond what any field could hold.
     private static func date(_ text: Substring) -> Date? {
-        // Decimal reads as far as it can; Double takes numbers only.
+        // Decimal reads the longest valid prefix; Double accepts numbers only.
         guard text.contains("."), !text.contains(where: \.isLetter), Double(text) != nil,
             let milliseconds = Decimal(string: String(text), locale: posix),
             let seconds = Double("\(milliseconds / 1000 - referenceSeconds)")
@@ -42,7 +43,7 @@ enum ExactDate {
         return Field(name: plain.name, type: plain.type, json: Array("[\(elements.joined(separator: ","))]".utf8))
     }
 
-    /// What such a field holds; nil: it is not of that kind.
+    /// Returns the value of such a field; nil: the field has another type.
     static func object(of field: Field) -> (any StoredValue)? {
         guard field.type.base == .timestamp, field.json.contains(UInt8(ascii: ".")) else { return nil }
         let text = String(decoding: field.json, as: UTF8.self)

@@ -3,7 +3,7 @@ import CloudKitModel
 import CoreLocation
 import Foundation
 
-/// Turns what a record keeps into what is sent, and back.
+/// Converts the values of a record to fields, and back.
 struct FieldConversion {
     /// The zone of the record: references into it are sent without their zone.
     let zoneID: CKRecordZoneID

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a number was made of: it decides between INT64 and DOUBLE.
+/// The Swift type that a number was made of: it decides between INT64 and DOUBLE.
 enum NumberKind {
     case bool, integer, unsigned, double
 

@@ -7,7 +7,7 @@ extension Optional: OptionalValue {
     fileprivate var content: Any? { self }
 }
 
-/// What is left of a value when all optionals around it are taken off.
+/// Returns a value without the optionals around it.
 func withoutOptional(_ value: Any?) -> Any? {
     var value = value
     while let inner = value, let optional = inner as? any OptionalValue {

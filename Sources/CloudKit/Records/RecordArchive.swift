@@ -83,7 +83,7 @@ enum RecordArchive {
 
     private struct Fields: Codable {
         var values: [String: ArchivedValue]
-        /// What changed keys held before; unchanged ones hold it still.
+        /// The values of changed keys before the change; unchanged keys still hold theirs.
         var original: [String: ArchivedValue]
         var changed: [String]
 
@@ -128,7 +128,7 @@ private indirect enum ArchivedValue: Codable {
         var receipt: String?
         var downloadURL: String?
         var place: Place
-        /// What opens the file, in clear as encrypted values are.
+        /// The key of the file, in clear as encrypted values are.
         var secret: Data?
     }
 

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Everything a record holds, behind a lock: whoever has the record may work with it, on any thread.
+/// The content of a record, behind a lock: any thread may use the record.
 ///
-/// Each access is whole by itself; what takes several is for the app to put in order.
+/// Each access is atomic; the app has to synchronize sequences of accesses.
 final class RecordContent: Sendable {
     private let content: Mutex<RecordState>
 

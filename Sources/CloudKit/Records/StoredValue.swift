@@ -7,7 +7,7 @@ import Foundation
 /// or `NSNumber`.
 typealias StoredValue = NSObject & __CKRecordObjCValue
 
-/// Turns what an app hands over into what a record keeps.
+/// Converts the values that an app sets to those that a record keeps.
 enum StoredValues {
     /// nil: no field can hold this.
     static func stored(_ value: Any) -> (any StoredValue)? {
@@ -38,7 +38,7 @@ enum StoredValues {
 }
 
 /// The fields of a record: what they hold, what changed, and what they held when they came from the server.
-// Unchecked because Foundation's objects are not marked: `StoredValues` keeps copies that nobody changes.
+// Unchecked because Foundation's objects are not marked: `StoredValues` keeps copies that no code changes.
 struct RecordFields: @unchecked Sendable {
     private(set) var values: [String: any StoredValue] = [:]
     private(set) var changedKeys: Set<String> = []
@@ -56,14 +56,14 @@ struct RecordFields: @unchecked Sendable {
         self.changedKeys = changedKeys
     }
 
-    /// Whether there is nothing, not even a removal.
+    /// A Boolean value that indicates whether there are no values and no removals.
     var isEmpty: Bool { values.isEmpty && changedKeys.isEmpty }
 
-    /// The names of what a save sends: what changed, or that and all that is there (B-SAV-06).
+    /// Returns the names of the fields that a save sends: the changed ones, or those and all existing ones (B-SAV-06).
     func keysToSend(all: Bool) -> Set<String> { all ? changedKeys.union(values.keys) : changedKeys }
 
-    /// Setting an equal value is a change too (B-REC-03); nil is an explicit removal, even of what is not there
-    /// (B-REC-02).
+    /// Sets a value. Setting an equal value is a change too (B-REC-03); nil is an explicit removal, even of a field
+    /// that does not exist (B-REC-02).
     mutating func set(_ value: Any?, forKey key: String) {
         // Apple's framework raises NSInvalidArgumentException here; Swift on Linux cannot raise.
         precondition(!key.isEmpty, "key can't be an empty string")
@@ -79,10 +79,10 @@ struct RecordFields: @unchecked Sendable {
         changedKeys.insert(key)
     }
 
-    /// Takes over what a save answered.
+    /// Updates the fields from the answer to a save.
     ///
     /// - Parameters:
-    ///   - sent: The fields as they were sent. What the app changed since stays changed.
+    ///   - sent: The fields as they were sent. Changes that the app made since are kept.
     ///   - received: Fields of the answer; those that were sent keep the app's own objects.
     mutating func acknowledge(sent: RecordFields, received: [String: any StoredValue]) {
         var base = sent.values

@@ -18,12 +18,12 @@ extension CKError {
         _nsError.userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord
     }
 
-    /// The refusal to save a record; a conflict carries its three records (B-SAV-07).
+    /// Creates the error for a record that was not saved; a conflict carries its three records (B-SAV-07).
     ///
     /// - Parameters:
-    ///   - record: As it was sent.
-    ///   - server: As the server holds it. If it does not open, that is the error: nobody can merge into what they cannot
-    ///     read.
+    ///   - record: The record as it was sent.
+    ///   - server: The record as the server holds it. If it does not open, that is the error: an app cannot merge into
+    ///     values that it cannot read.
     init(_ failure: RequestFailure, saving record: CKRecord, server: OpenedRecord? = nil) {
         var details: [String: Any] = [:]
         if failure.code.native.code == Code.serverRecordChanged.rawValue {

@@ -2,7 +2,7 @@ import CloudKitClient
 import CloudKitModel
 
 extension FetchedRecord {
-    /// The record as the app sees it; an error of its own when a field cannot be read or does not open.
+    /// Returns the record as the app sees it; an error when a field cannot be read or opened.
     func asRecord() -> Result<CKRecord, any Error> {
         Result {
             try CKRecord.answered(opened) { slot, value in

@@ -2,7 +2,7 @@ import CloudKitClient
 import CloudKitModel
 
 extension QueryRecordsRequest {
-    /// What a query, or the cursor of an earlier one, asks for.
+    /// Creates the request for a query, or for the cursor of an earlier one.
     ///
     /// - Throws: `CallFailure.invalidArguments` without query and cursor, for a condition that CloudKit cannot run
     ///   (B-QRY-17), and in the shared database without a zone (B-QRY-01).
@@ -31,7 +31,7 @@ extension QueryRecordsRequest {
 }
 
 extension QueryPage {
-    /// Where the query goes on after this page; nil: there is no more (B-QRY-18).
+    /// Returns the cursor of the next page; nil: this is the last one (B-QRY-18).
     func cursor(after query: CKQuery?, _ cursor: CKQueryCursor?, in zoneID: CKRecordZone.ID?) -> CKQueryCursor? {
         guard let continuationMarker, let asked = cursor?.query ?? query else { return nil }
         return CKQueryCursor(

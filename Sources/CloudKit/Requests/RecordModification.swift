@@ -2,13 +2,13 @@ import CloudKitClient
 import CloudKitModel
 import Foundation
 
-/// An app's records on their way to the cloud and back: knows which of them an outcome belongs to.
+/// The records of a modification before and after the request; maps outcomes to the app's records.
 ///
-/// Stays with whoever holds the records; only its plan travels.
+/// Stays with the caller that holds the records; only its plan is sent.
 struct RecordModification {
     /// One item as the app sees it.
     enum Item {
-        /// The record as the app gave it, and what became of it.
+        /// The record as the app provided it, and the result.
         case saved(CKRecord, Result<CKRecord, any Error>)
         case deleted(CKRecord.ID, Result<Void, any Error>)
     }
@@ -40,7 +40,7 @@ struct RecordModification {
     /// The app's own object at a place of the list to save.
     func record(at index: Int) -> CKRecord { records[index] }
 
-    /// Turns an outcome into what the app gets, and brings the app's own record up to date (B-REC-07).
+    /// Turns an outcome into the app's result and updates the app's own record (B-REC-07).
     func resolve(_ outcome: ModifyItemOutcome) -> Item {
         switch outcome.item {
         case .save(let index):

@@ -10,13 +10,14 @@ struct SaveRule: Hashable, Sendable {
     var sendsAllKeys: Bool
 }
 
-/// A record as it was when it was sent: what the plan needs of it, and what its outcome is measured against.
+/// A record as it was when it was sent: the parts that the plan needs and that its outcome is compared with.
 struct SentRecord {
     let save: ModifyPlan.Save
     private let copy: CKRecord
-    /// What was sent of a share.
+    /// The share's content as it was sent.
     private let sharingSent: SharingState.Content?
-    /// Whether the answer brings no fields: of a record that is new, this device knows them all.
+    /// A Boolean value that indicates whether the response omits the fields: this device knows all fields of a new
+    /// record.
     private let isKnownWhole: Bool
 
     /// - Throws: `CallFailure.invalidArguments` for a value that cannot be sent, or not to this database.
@@ -53,10 +54,10 @@ struct SentRecord {
         copy = record.copy() as? CKRecord ?? record
     }
 
-    /// Turns the outcome of the save into what the app gets.
+    /// Turns the outcome of the save into the app's result.
     ///
     /// - Parameters:
-    ///   - record: The app's own object, brought up to date by the answer (B-REC-07).
+    ///   - record: The app's own object, updated from the response (B-REC-07).
     ///   - address: The database in which it was saved.
     func resolve(
         _ outcome: ModifyItemOutcome, _ record: CKRecord, in address: DatabaseAddress?
@@ -79,14 +80,14 @@ struct SentRecord {
         }
     }
 
-    /// The saved record with the fields that were sent, and what the server noted of it.
+    /// Returns the saved record with the fields that were sent and the server's metadata.
     private func whole(_ saved: OpenedRecord) throws(CKError) -> CKRecord {
         let record = copy.copy() as? CKRecord ?? copy
         try record.acknowledge(saved, sent: copy.state)
         return record
     }
 
-    /// An asset of the saved record: with the app's own file, where that is what was saved.
+    /// Returns an asset of the saved record, with the app's own file where that was saved.
     private func asset(
         _ saved: OpenedRecord, at slot: AssetSlot, _ value: AssetValue, in address: DatabaseAddress?
     ) -> CKAsset {
@@ -100,7 +101,7 @@ struct SentRecord {
         return CKAsset(kept, contentsOf: own)
     }
 
-    /// The names of the records of the same zone that the record goes with (B-REF-07).
+    /// Returns the names of the records of the same zone whose deletion deletes the record as well (B-REF-07).
     private static func owners(of record: CKRecord) -> [String] {
         record.allKeys().flatMap { key -> [CKRecord.Reference] in
             switch record.fields.values[key] {

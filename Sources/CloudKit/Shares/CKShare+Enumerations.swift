@@ -2,7 +2,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 extension CKShare {
-    /// What a participant may do with what is shared (B-PRT-01).
+    /// The access of a participant to the shared records (B-PRT-01).
     public enum ParticipantPermission: Int, Sendable {
         case unknown = 0
         case none = 1
@@ -10,19 +10,19 @@ extension CKShare {
         case readWrite = 3
     }
 
-    /// What somebody is to a share (B-PRT-01).
+    /// The role of a user in a share (B-PRT-01).
     public enum ParticipantRole: Int, Sendable {
         case unknown = 0
         case owner = 1
         /// Looks after participants and permissions as the owner does (B-PRT-07).
         case administrator = 2
-        /// Somebody who was invited.
+        /// A user who was invited.
         case privateUser = 3
-        /// Somebody who came by the link (B-PRT-02).
+        /// A user who joined through the link (B-PRT-02).
         case publicUser = 4
     }
 
-    /// How far an invitation has come.
+    /// The state of an invitation.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
         case unknown = 0
         case pending = 1
@@ -51,30 +51,41 @@ extension CKShare {
 }
 
 extension CKShareParticipant {
+    /// The state of a participant’s invitation.
     @available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+    /// The permission of a participant.
     @available(*, deprecated, renamed: "CKShare.ParticipantPermission")
     public typealias Permission = CKShare.ParticipantPermission
+    /// The role of a participant.
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
     public typealias Role = CKShare.ParticipantRole
+    /// The former name of the role of a participant.
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
     public typealias ParticipantType = CKShare.ParticipantType
 }
 
+/// A former name.
 @available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
 public typealias CKShare_Participant_AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+/// A former name.
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")
 public typealias CKShare_Participant_ParticipantType = CKShare.ParticipantType
+/// A former name.
 @available(*, deprecated, renamed: "CKShare.ParticipantPermission")
 public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
+/// A former name.
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
 
-// Names of Swift 4.1 and earlier: whoever still writes one is told today's.
+// Names of Swift 4.1 and earlier: code that still uses one gets an error with the current name.
 
+/// The former name of `CKShare.SystemFieldKey.title`.
 @available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.title")
 public let CKShareTitleKey = "cloudkit.title"
+/// The former name of `CKShare.SystemFieldKey.thumbnailImageData`.
 @available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.thumbnailImageData")
 public let CKShareThumbnailImageDataKey = "cloudkit.thumbnailImageData"
+/// The former name of `CKShare.SystemFieldKey.shareType`.
 @available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.shareType")
 public let CKShareTypeKey = "cloudkit.type"

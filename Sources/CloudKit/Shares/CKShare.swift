@@ -2,11 +2,12 @@ import CloudKitModel
 import Foundation
 import Synchronization
 
-/// A share: the record that says with whom the tree below a root record, or a whole zone, is shared (B-SHR).
+/// A share: the record that defines with which users the tree below a root record, or a whole zone, is shared (B-SHR).
 ///
-/// Saved like any other record, the first time together with its root in one operation (B-SHR-03). What breaks a rule of sharing and
-/// Apple's framework answers with an exception, as removing somebody who is not on the share, is told when the share is saved.
-// Restates what `CKRecord` declares; what a share adds sits in a Mutex.
+/// Saved like any other record, the first time together with its root in one operation (B-SHR-03). Violations of a rule
+/// of sharing for which Apple's framework raises an exception, such as removing a user who is not a participant, are
+/// reported when the share is saved.
+// Restates what `CKRecord` declares; the state that a share adds is in a Mutex.
 open class CKShare: CKRecord, @unchecked Sendable {
     private let sharingContent: Mutex<SharingState>
 
@@ -25,7 +26,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
         rootRecord.content.revise { $0.system.share = CKRecord.Reference(recordID: shareID, action: .none) }
     }
 
-    /// A share of every record of a custom zone, present and future; never beside shares of single records (B-SHR-06).
+    /// Creates a share of every record of a custom zone, present and future; never together with shares of single
+    /// records (B-SHR-06).
     public init(recordZoneID: CKRecordZone.ID) {
         sharingContent = Mutex(SharingState(root: nil))
         super.init(
@@ -46,9 +48,10 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     // MARK: People
 
-    /// What somebody may do who has nothing but the link. Default: `none`, only those invited take part (B-PRT-02).
+    /// The access of users who only have the link. Default: `none`, only invited users take part (B-PRT-02).
     ///
-    /// Opening a share drops invitations that nobody accepted; closing it drops everybody who came by the link (B-PRT-04).
+    /// Opening a share removes invitations that were not accepted; closing it removes all participants who joined
+    /// through the link (B-PRT-04).
     open var publicPermission: ParticipantPermission {
         get { ParticipantPermission(rawValue: sharing.publicPermission.rawValue) ?? .unknown }
         set {
@@ -57,7 +60,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// Everybody whom the user may see: at least the owner and the user (B-PRT-08).
+    /// The participants that the user may see: at least the owner and the user (B-PRT-08).
     open var participants: [Participant] { sharing.participants }
 
     open var owner: Participant {
@@ -66,27 +69,27 @@ open class CKShare: CKRecord, @unchecked Sendable {
         return Participant(owner ?? unknown)
     }
 
-    /// The user's own participation; nil for somebody who does not take part yet.
+    /// The user's own participation; nil for a user who does not take part yet.
     open var currentUserParticipant: Participant? { sharing.current.map { Participant($0.content) } }
 
-    /// Invites somebody when the share is saved; who is there already is changed instead (B-PRT-06).
+    /// Invites a participant when the share is saved; an existing participant is changed instead (B-PRT-06).
     ///
     /// Only while ``publicPermission`` is `none` (B-PRT-03). Up to 100 (B-LIM-08).
     open func addParticipant(_ participant: Participant) { revise { $0.add(participant) } }
 
-    /// Takes somebody's access away when the share is saved, and begins new keys (B-TM-05).
+    /// Removes a participant's access when the share is saved, and begins new keys (B-TM-05).
     open func removeParticipant(_ participant: Participant) { revise { $0.remove(participant) } }
 
     // MARK: Links
 
-    /// The share's address, after the first save; stable for its root (B-SHR-07).
+    /// The URL of the share, after the first save; stable for its root (B-SHR-07).
     ///
-    /// Of a share that is open to everybody it carries, behind the `#`, the secret that opens what is encrypted, on devices that
-    /// know it (B-TM-07).
+    /// The URL of a public share carries, after the `#`, the secret that opens encrypted values, on devices that know
+    /// it (B-TM-07).
     open var url: URL? { sharing.link?.url }
 
-    /// The link of a participant made by ``CKShareParticipant/oneTimeURLParticipant()``, after the share was saved; once
-    /// somebody used it, the share's own (B-SHN-01).
+    /// Returns the link of a participant made by ``CKShareParticipant/oneTimeURLParticipant()``, after the share was
+    /// saved; once a user has opened it, the share's own URL (B-SHN-01).
     open func oneTimeURL(for participantID: Participant.ID) -> URL? {
         guard let content = sharing.participants.first(where: { $0.participantID == participantID })?.content else {
             return nil
@@ -96,25 +99,26 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     // MARK: Requests
 
-    /// Whether strangers who have the link may ask to be let in; else nobody learns from asking that there is a share (B-SHN-02).
+    /// A Boolean value that indicates whether users who have the link may ask for access; otherwise a request does not
+    /// reveal that the share exists (B-SHN-02).
     open var allowsAccessRequests: Bool {
         get { sharing.allowsAccessRequests }
         set { revise { $0.allowsAccessRequests = newValue } }
     }
 
-    /// Who asked; for owner and administrators. Adding somebody as a participant lets them in.
+    /// The users who asked for access; for owner and administrators. Adding one as a participant grants access.
     open var requesters: [AccessRequester] { sharing.requesters.map { AccessRequester($0) } }
 
-    /// Who may not ask; for owner and administrators.
+    /// The users who may not ask for access; for owner and administrators.
     open var blockedIdentities: [BlockedIdentity] { sharing.blocked.map { BlockedIdentity($0) } }
 
     /// Sends requesters away when the share is saved; they may ask again.
     open func denyRequesters(_ requesters: [AccessRequester]) { revise { $0.deny(requesters.map(\.person)) } }
 
-    /// Sends requesters away for good when the share is saved, and removes those who take part.
+    /// Blocks requesters permanently when the share is saved, and removes those who take part.
     open func blockRequesters(_ requesters: [AccessRequester]) { revise { $0.block(requesters.map(\.person)) } }
 
-    /// Lets people ask again.
+    /// Lets blocked users ask again.
     open func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {
         revise { $0.unblock(blockedIdentities.map(\.person)) }
     }
@@ -148,7 +152,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         Archive.encode(sharing.archived, into: coder, key: Self.archiveKey)
     }
 
-    /// Participants and permissions are among what is archived: the server notes them.
+    /// Archives the participants and permissions as well: they are part of the server's metadata.
     open override func encodeSystemFields(with coder: NSCoder) {
         super.encodeSystemFields(with: coder)
         Archive.encode(sharing.archived, into: coder, key: Self.archiveKey)

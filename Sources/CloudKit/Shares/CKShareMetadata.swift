@@ -4,12 +4,13 @@ import CloudKitWire
 import Foundation
 
 extension CKShare {
+    /// The metadata of a share.
     public typealias Metadata = CKShareMetadata
 }
 
-/// What the holder of a link learns of the share behind it, before and after accepting (B-ACP-01).
+/// The description of a share for the holder of its link, before and after accepting (B-ACP-01).
 ///
-/// Apps write `CKShare.Metadata`; the class stands at top level because a nested one cannot be archived.
+/// Apps write `CKShare.Metadata`; the class is at top level because a nested one cannot be archived.
 public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendable {
     private let invitation: ShareInvitation
     private let openedShare: OpenedRecord
@@ -32,9 +33,10 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
         self.init(resolved.invitation, share: resolved.share, root: resolved.root, opened: resolved.link)
     }
 
+    /// The identifier of the container of the share.
     public var containerIdentifier: String { invitation.container.name }
 
-    /// A share of its own: changes to it leave the metadata alone.
+    /// The share, as a separate object: changes to it do not affect the metadata.
     public var share: CKShare { CKShare(showing: openedShare) }
 
     /// The record at the top of the tree; nil for a share of a whole zone.
@@ -42,41 +44,50 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
         invitation.rootRecordName.map { CKRecord.ID(named: $0, in: CKRecordZone.ID(invitation.zoneID)) }
     }
 
+    /// The identifier of the root record.
     @available(*, deprecated, renamed: "hierarchicalRootRecordID")
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? CKRecord.ID(invitation.share.id) }
 
     /// The root, if it was asked for and can be read; nil for a share of a whole zone.
     public var rootRecord: CKRecord? { openedRoot.flatMap { try? CKRecord($0) } }
 
+    /// The identity of the share’s owner.
     public var ownerIdentity: CKUserIdentity { CKUserIdentity(invitation.owner) }
 
+    /// The role of the current user.
     public var participantRole: CKShare.ParticipantRole {
         CKShare.ParticipantRole(rawValue: invitation.role.rawValue) ?? .unknown
     }
 
+    /// The state of the current user’s invitation.
     public var participantStatus: CKShare.ParticipantAcceptanceStatus {
         CKShare.ParticipantAcceptanceStatus(rawValue: invitation.acceptance.rawValue) ?? .unknown
     }
 
+    /// The permission of the current user.
     public var participantPermission: CKShare.ParticipantPermission {
         CKShare.ParticipantPermission(rawValue: invitation.permission.rawValue) ?? .unknown
     }
 
+    /// The former name of the role.
     @available(*, deprecated, renamed: "participantRole")
     public var participantType: CKShare.ParticipantType {
         CKShare.ParticipantType(rawValue: invitation.role.rawValue) ?? .unknown
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKShareMetadata else { return false }
         return other.invitation == invitation && other.opened == opened
     }
 
+    /// The hash value of the contents.
     public override var hash: Int { opened.hashValue }
 
-    /// Names of places only: neither people nor the link belong into logs.
+    /// Contains only the names of container and zone: neither users nor the link belong in logs.
     public override var description: String {
         "<CKShareMetadata: \(addressText(of: self)); containerIdentifier=\(containerIdentifier), "
             + "share=\(invitation.share.id.recordName), participantRole=\(participantRole), "
@@ -85,6 +96,7 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     private struct Content: Codable {
@@ -96,6 +108,7 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
 
     private static let style = WireStyle(surface: .native, caller: nil, requestUUID: "")
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
         guard let content = Archive.decode(Content.self, from: coder),
             case .invitation(let invitation)? = try? [ShareInvitationOutcome](wireAnswer: Array(content.answer)).first
@@ -120,7 +133,7 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
 }
 
 extension CKShare {
-    /// A share as far as it can be shown: without encrypted values that this device cannot open.
+    /// Creates a share for display, without encrypted values that this device cannot open.
     fileprivate convenience init(showing opened: OpenedRecord) {
         var readable = opened
         if (try? opened.values.get().count) != opened.record.fields.count(where: \.type.isEncrypted) {

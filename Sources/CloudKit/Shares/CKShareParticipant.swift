@@ -3,15 +3,17 @@ import Foundation
 import Synchronization
 
 extension CKShare {
+    /// A participant of a share.
     public typealias Participant = CKShareParticipant
 }
 
-/// Somebody who takes part in a share, or is invited to (B-PRT).
+/// A user who takes part in a share, or is invited to (B-PRT).
 ///
-/// Apps write `CKShare.Participant`; the class stands at top level because a nested one cannot be archived. New ones come from
-/// ``CKContainer/shareParticipant(forEmailAddress:)`` and its relatives. What is set on a participant takes effect when its share is
-/// saved.
+/// Apps write `CKShare.Participant`; the class is at top level because a nested one cannot be archived. New ones come
+/// from ``CKContainer/shareParticipant(forEmailAddress:)`` and its variants. Changes to a participant take effect when
+/// its share is saved.
 public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The identifier of a participant.
     public typealias ID = String
 
     struct Content: Codable, Hashable, Sendable {
@@ -44,9 +46,10 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
     /// Stable for the life of the share.
     public var participantID: ID { content.participant.id }
 
-    /// The person, as far as the caller may know.
+    /// The identity of the user, as far as the caller may know it.
     public var userIdentity: CKUserIdentity { CKUserIdentity(content.participant.identity) }
 
+    /// The state of the participant’s invitation.
     public var acceptanceStatus: CKShare.ParticipantAcceptanceStatus {
         CKShare.ParticipantAcceptanceStatus(rawValue: content.participant.acceptance.rawValue) ?? .unknown
     }
@@ -74,7 +77,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
         set { role = CKShare.ParticipantRole(rawValue: newValue.rawValue) ?? .unknown }
     }
 
-    /// Whether the person had asked to be let in (B-SHN-03).
+    /// A Boolean value that indicates whether the user had asked for access (B-SHN-03).
     public var isApprovedRequester: Bool { content.participant.isApprovedRequester }
 
     /// nil for who is not on a saved share yet.
@@ -82,13 +85,15 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
         content.participant.added.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// A participant of its own: changes to a copy leave the original alone.
+    /// Returns a separate participant: changes to a copy do not affect the original.
     public func copy(with zone: NSZone? = nil) -> Any { CKShareParticipant(content) }
 
+    /// Returns a Boolean value that indicates whether another object holds the same value.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? CKShareParticipant)?.participantID == participantID
     }
 
+    /// The hash value of the contents.
     public override var hash: Int { participantID.hashValue }
 
     /// Ids and words, never names or addresses: those do not belong into logs.
@@ -99,13 +104,16 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
         guard let content = Archive.decode(Content.self, from: coder) else { return nil }
         self.init(content)
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
         Archive.encode(content, into: coder)
     }
@@ -140,7 +148,7 @@ extension CKUserIdentityLookupInfo {
         }
     }
 
-    /// As the other rooms write it.
+    /// The look-up as a Model value.
     var model: LookupInfo {
         LookupInfo(
             emailAddress: emailAddress, phoneNumber: phoneNumber, user: userRecordID.map { UserID($0.recordName) })

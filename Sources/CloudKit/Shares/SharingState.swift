@@ -3,7 +3,7 @@ import CloudKitModel
 import Foundation
 import TextEncodings
 
-/// What a share says besides its fields: as the cloud answered it, and what the app has changed since.
+/// The content of a share besides its fields: the cloud's answer, and the changes that the app made since.
 struct SharingState {
     /// nil: never saved.
     private(set) var held: Share?
@@ -19,7 +19,7 @@ struct SharingState {
     private var denied: [UserID] = []
     private var newlyBlocked: [UserID] = []
     private var unblocked: [UserID] = []
-    /// What the app did that cannot be; told when the share is saved, as there is no other way to raise an error.
+    /// A misuse by the app, reported when the share is saved, because there is no other way to raise an error.
     private(set) var misuse: String?
 
     /// A share that the cloud does not know yet, of the tree below a record or of a whole zone.
@@ -112,9 +112,9 @@ struct SharingState {
 
     // MARK: Saving
 
-    /// What a save asks of the cloud; nil: nothing.
+    /// Returns the change that a save sends; nil: none.
     ///
-    /// - Throws: `CKError.invalidArguments` for what the app did and cannot be.
+    /// - Throws: `CKError.invalidArguments` for a misuse by the app.
     func change() throws(CKError) -> ShareChange? {
         if let misuse { throw .invalidArguments(misuse) }
         var change = ShareChange(denied: denied, blocked: newlyBlocked, unblocked: unblocked)
@@ -139,7 +139,7 @@ struct SharingState {
             misuse: misuse)
     }
 
-    /// Takes over what the cloud answered to a save; what the app changed since it was sent stays changed.
+    /// Updates the state from the cloud's answer to a save; changes that the app made since it was sent are kept.
     mutating func acknowledge(_ saved: SharingState, sent: Content) {
         guard content == sent else {
             held = saved.held
@@ -149,7 +149,7 @@ struct SharingState {
         self = saved
     }
 
-    /// A state of its own: changes to a copy leave the original alone.
+    /// A separate state: changes to a copy do not affect the original.
     var copy: SharingState {
         var copy = self
         copy.participants = participants.map { CKShareParticipant($0.content) }

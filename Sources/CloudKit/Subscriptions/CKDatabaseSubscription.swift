@@ -7,6 +7,7 @@ import Synchronization
 public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     private let type = Mutex<String?>(nil)
 
+    /// Creates a subscription with a unique identifier.
     @available(*, deprecated, renamed: "init(subscriptionID:)")
     public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 
@@ -28,6 +29,7 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
     override func interest() throws(CKError) -> Subscription.Interest { .database(recordType: recordType) }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public override func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKDatabaseSubscription(subscriptionID: subscriptionID, recordType: recordType)
         copy.notificationInfo = notificationInfo

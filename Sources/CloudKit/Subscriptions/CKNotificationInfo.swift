@@ -2,13 +2,13 @@ import CloudKitModel
 import Foundation
 import Synchronization
 
-/// How the notifications of a subscription present themselves.
+/// The content and presentation of a subscription's notifications.
 ///
-/// Apps write `CKSubscription.NotificationInfo`; the class stands at top level because a nested one cannot be archived.
+/// Apps write `CKSubscription.NotificationInfo`; the class is at top level because a nested one cannot be archived.
 public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Sendable {
     private let state: Mutex<NotificationInfo>
 
-    /// What is sent.
+    /// The Model value that is sent.
     var model: NotificationInfo { state.withLock { $0 } }
 
     init(_ model: NotificationInfo) {
@@ -16,8 +16,10 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
         super.init()
     }
 
+    /// Creates an object without any content: a silent notification.
     public convenience override init() { self.init(NotificationInfo()) }
 
+    /// Creates an object with the given content; what is left out stays empty.
     public convenience init(
         alertBody: String? = nil, alertLocalizationKey: String? = nil,
         alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil, titleLocalizationKey: String? = nil,
@@ -54,6 +56,7 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
 
     // MARK: Texts
 
+    /// The text of the alert.
     public var alertBody: String? {
         get { get { $0.alertBody } }
         set { set { $0.alertBody = newValue } }
@@ -71,51 +74,61 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
         set { set { $0.alertLocalizationArgs = newValue ?? [] } }
     }
 
+    /// The title.
     public var title: String? {
         get { get { $0.title } }
         set { set { $0.title = newValue } }
     }
 
+    /// The key of the localized title.
     public var titleLocalizationKey: String? {
         get { get { $0.titleLocalizationKey } }
         set { set { $0.titleLocalizationKey = newValue } }
     }
 
+    /// The fields whose values fill the placeholders of the localized title.
     public var titleLocalizationArgs: [CKRecord.FieldKey]? {
         get { get { $0.titleLocalizationArgs.asList } }
         set { set { $0.titleLocalizationArgs = newValue ?? [] } }
     }
 
+    /// The subtitle.
     public var subtitle: String? {
         get { get { $0.subtitle } }
         set { set { $0.subtitle = newValue } }
     }
 
+    /// The key of the localized subtitle.
     public var subtitleLocalizationKey: String? {
         get { get { $0.subtitleLocalizationKey } }
         set { set { $0.subtitleLocalizationKey = newValue } }
     }
 
+    /// The fields whose values fill the placeholders of the localized subtitle.
     public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
         get { get { $0.subtitleLocalizationArgs.asList } }
         set { set { $0.subtitleLocalizationArgs = newValue ?? [] } }
     }
 
+    /// The key of the localized title of the action button.
     public var alertActionLocalizationKey: String? {
         get { get { $0.alertActionLocalizationKey } }
         set { set { $0.alertActionLocalizationKey = newValue } }
     }
 
+    /// The name of the launch image.
     public var alertLaunchImage: String? {
         get { get { $0.alertLaunchImage } }
         set { set { $0.alertLaunchImage = newValue } }
     }
 
+    /// The name of the sound file.
     public var soundName: String? {
         get { get { $0.soundName } }
         set { set { $0.soundName = newValue } }
     }
 
+    /// The category of the notification’s actions.
     public var category: String? {
         get { get { $0.category } }
         set { set { $0.category = newValue } }
@@ -136,25 +149,30 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
         set { set { $0.additionalFields = newValue ?? [] } }
     }
 
+    /// A Boolean value that indicates whether the badge of the app’s icon counts the notification.
     public var shouldBadge: Bool {
         get { get { $0.shouldBadge } }
         set { set { $0.shouldBadge = newValue } }
     }
 
+    /// A Boolean value that indicates whether the notification wakes the app silently.
     public var shouldSendContentAvailable: Bool {
         get { get { $0.shouldSendContentAvailable } }
         set { set { $0.shouldSendContentAvailable = newValue } }
     }
 
+    /// A Boolean value that indicates whether an extension may change the notification.
     public var shouldSendMutableContent: Bool {
         get { get { $0.shouldSendMutableContent } }
         set { set { $0.shouldSendMutableContent = newValue } }
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(model) }
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     /// Everything, in a form that does not change when the model does.
@@ -184,15 +202,17 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
             shouldSendMutableContent: flags[2], category: texts[9], collapseIDKey: texts[10])
     }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
         guard let content = Archive.decode(Content.self, from: coder) else { return nil }
         self.init(content)
     }
 
+    /// Writes the object into an archive.
     public func encode(with coder: NSCoder) { Archive.encode(content, into: coder) }
 }
 
 extension [String] {
-    /// An empty list is no list.
+    /// The list; nil when it is empty.
     fileprivate var asList: [String]? { isEmpty ? nil : self }
 }

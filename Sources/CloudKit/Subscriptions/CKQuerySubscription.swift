@@ -5,25 +5,32 @@ import Synchronization
 /// Hears of records of one type that satisfy a condition, in the public or private database (B-SUB-01).
 // As its superclass.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
-    /// When a subscription fires; at least one of creation, update and deletion is needed (B-SUB-03).
+    /// The events that cause a notification; at least one of creation, update and deletion is needed (B-SUB-03).
     public struct Options: OptionSet, Sendable {
+        /// The bits of the options.
         public let rawValue: UInt
 
+        /// Creates a set of options from its bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// Notifies when a matching record is created.
         public static let firesOnRecordCreation = Options(rawValue: 1)
+        /// Notifies when a matching record is updated.
         public static let firesOnRecordUpdate = Options(rawValue: 2)
+        /// Notifies when a matching record is deleted.
         public static let firesOnRecordDeletion = Options(rawValue: 4)
-        /// The subscription goes with its first notification.
+        /// The subscription is deleted after its first notification.
         public static let firesOnce = Options(rawValue: 8)
     }
 
     private let type: String
-    /// What the predicate says; objects would not be safe to share between threads.
+    /// The predicate's content; predicate objects are not safe to share between threads.
     private let tree: PredicateTree
+    /// The events that cause a notification.
     public let querySubscriptionOptions: Options
     private let zone = Mutex<CKRecordZone.ID?>(nil)
 
+    /// Creates a subscription to the records of a type that meet a predicate.
     @available(*, deprecated, renamed: "init(recordType:predicate:subscriptionID:options:)")
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
@@ -63,9 +70,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         self.zoneID = zoneID
     }
 
+    /// The type of the records.
     public var recordType: CKRecord.RecordType? { type }
 
-    /// The condition, made anew from what it says.
+    /// The condition, created from its content on each access.
     public var predicate: NSPredicate { FormatPredicate(tree) }
 
     /// The only zone that counts; nil: any (B-SUB-04).
@@ -84,6 +92,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
                     .intersection(.all), firesOnce: querySubscriptionOptions.contains(.firesOnce)))
     }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public override func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKQuerySubscription(subscriptionID, type, tree, querySubscriptionOptions)
         copy.notificationInfo = notificationInfo

@@ -5,9 +5,11 @@ import Synchronization
 /// Hears of any change in one custom zone of the private database (B-SUB-01).
 // As its superclass.
 public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
+    /// The zone that the subscription is about.
     public let zoneID: CKRecordZone.ID
     private let type = Mutex<String?>(nil)
 
+    /// Creates a subscription with a unique identifier for a zone.
     @available(*, deprecated, renamed: "init(zoneID:subscriptionID:)")
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
@@ -32,6 +34,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
 
     override func interest() throws(CKError) -> Subscription.Interest { .zone(zoneID.model, recordType: recordType) }
 
+    /// Returns a copy of the object; an immutable object returns itself.
     public override func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: subscriptionID, recordType: recordType)
         copy.notificationInfo = notificationInfo

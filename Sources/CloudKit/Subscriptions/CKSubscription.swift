@@ -6,23 +6,27 @@ import Synchronization
 ///
 /// Notifications reach the app through `CKContainer.remoteNotifications`, which is Welkin's own, and are read by
 /// `CKNotification(fromRemoteNotificationDictionary:)`.
-// What can be changed sits in a Mutex; a class with subclasses cannot say so to the compiler.
+// Mutable state is in a Mutex; the compiler cannot check that for a class with subclasses.
 open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+    /// The identifier of a subscription.
     public typealias ID = String
+    /// The content of a subscription’s notifications.
     public typealias NotificationInfo = CKNotificationInfo
 
-    /// What a subscription is about; raw values are part of the interface.
+    /// The kinds of subscriptions; raw values are part of the interface.
     public enum SubscriptionType: Int, Sendable {
         case query = 1
         case recordZone = 2
         case database = 3
     }
 
+    /// The identifier of the subscription, unique among those of a user in a database.
     public final let subscriptionID: CKSubscription.ID
+    /// The kind of the subscription.
     public final let subscriptionType: SubscriptionType
     private let info = Mutex<CKNotificationInfo?>(nil)
 
-    /// How notifications present themselves. Without one a query subscription never fires (B-SUB-08), the others fire
+    /// The content of the notifications. Without one a query subscription never fires (B-SUB-08), the others fire
     /// silently.
     public final var notificationInfo: CKSubscription.NotificationInfo? {
         get { info.withLock { $0 } }
@@ -38,7 +42,7 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         super.init()
     }
 
-    /// What is to be heard of, as it is sent.
+    /// Returns the changes that the subscription is about, as they are sent.
     ///
     /// - Throws: `CKError.invalidArguments` for a condition that CloudKit cannot run (B-QRY-17).
     func interest() throws(CKError) -> Subscription.Interest { .database(recordType: nil) }
@@ -74,6 +78,7 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class can be archived securely; always true.
     public class var supportsSecureCoding: Bool { true }
 
     /// One form for all kinds.
@@ -86,7 +91,7 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         var predicate: PredicateTree?
         var options: UInt?
 
-        /// What is left of an archive that holds no subscription: one that the server refuses.
+        /// The content for an archive without a valid subscription: the server refuses it.
         static let damaged = Content(subscriptionID: "", type: 0)
     }
 
@@ -102,6 +107,7 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         notificationInfo = content.info.flatMap { CKNotificationInfo($0) }
     }
 
+    /// Creates the object from an archive; nil when the archive does not describe one.
     public required init?(coder: NSCoder) {
         guard let content = Archive.decode(Content.self, from: coder),
             let type = SubscriptionType(rawValue: content.type)

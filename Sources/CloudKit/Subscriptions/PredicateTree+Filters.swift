@@ -3,7 +3,7 @@ import CoreLocation
 import Foundation
 
 extension PredicateTree {
-    /// What filters say, as a predicate: of a subscription that came from the server.
+    /// Creates the predicate of a subscription's filters, for a subscription that came from the server.
     init(_ filters: [QueryFilter], in zoneID: CKRecordZone.ID?) {
         let reading = FilterReading(zoneID: zoneID)
         let parts = filters.map { reading.tree($0) }

@@ -1,10 +1,10 @@
 import CloudKitDevice
 import Foundation
 
-/// What tells whether a device's account may have changed since the engine looked.
+/// A value that changes when a device's account may have changed since the engine looked.
 typealias AccountStamp = AccountState
 
-/// What a change of the account comes to (B-SYN-12).
+/// The effect of an account change (B-SYN-12).
 enum AccountTransition: Hashable, Sendable {
     case none
     case signIn(String)
@@ -34,9 +34,9 @@ enum AccountTransition: Hashable, Sendable {
 }
 
 extension SyncState {
-    /// Takes over a change of the account: everything known belongs to somebody else.
+    /// Applies an account change: all known state belongs to another user.
     ///
-    /// What an app added before its engine's very first sync belongs to nobody else, and stays.
+    /// Changes that an app added before its engine's very first sync belong to no other user, and stay.
     mutating func follow(_ transition: AccountTransition) -> Bool {
         switch transition {
         case .none:
@@ -54,9 +54,9 @@ extension SyncState {
 }
 
 extension CKSyncEngine {
-    /// Makes sure that the state belongs to whoever is signed in, and tells the delegate when that is somebody else.
+    /// Makes sure that the state belongs to the signed-in user, and informs the delegate when that is another one.
     ///
-    /// - Throws: `notAuthenticated` when nobody is signed in; what kept the engine from finding out who is.
+    /// - Throws: `notAuthenticated` when no user is signed in; the failure of the request for the user.
     func checkAccount() async throws {
         let stamp = database.connection.cloud.account.state
         guard verifiedAccount.withLock({ $0 != stamp }) else { return }

@@ -4,9 +4,12 @@ import Synchronization
 extension CKSyncEngine {
     /// Records to save and delete together.
     public struct RecordZoneChangeBatch: CustomStringConvertible, Sendable {
+        /// The records to save.
         public var recordsToSave: [CKRecord]
+        /// The identifiers of the records to delete.
         public var recordIDsToDelete: [CKRecord.ID]
-        /// Whether the changes of each zone take effect together or not at all (B-SYN-07).
+        /// A Boolean value that indicates whether the changes of each zone take effect together or not at all
+        /// (B-SYN-07).
         public var atomicByZone: Bool
 
         /// A batch of the caller's choosing. The engine sends it in parts when it is too large for one request; an atomic
@@ -19,11 +22,12 @@ extension CKSyncEngine {
             self.atomicByZone = atomicByZone
         }
 
-        /// As many of the pending changes as fit into one batch (B-LIM-04), from the first on.
+        /// Creates a batch of the pending changes that fit into one request (B-LIM-04), from the first on.
         ///
         /// - Parameters:
-        ///   - pendingChanges: Those of the engine's state that lie in the scope.
-        ///   - recordProvider: Makes the record to save. nil: there is none any more, the change is dropped (B-SYN-06).
+        ///   - pendingChanges: The changes of the engine's state that the scope includes.
+        ///   - recordProvider: Returns the record to save. nil: it does not exist any more, the change is dropped
+        ///     (B-SYN-06).
         /// - Returns: nil when there is nothing to send.
         nonisolated(nonsending) public init?(
             pendingChanges: [PendingRecordZoneChange],
@@ -48,6 +52,7 @@ extension CKSyncEngine {
             if recordsToSave.isEmpty, recordIDsToDelete.isEmpty { return nil }
         }
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "RecordZoneChangeBatch(\(recordsToSave.count) to save, \(recordIDsToDelete.count) to delete"
                 + (atomicByZone ? ", atomic by zone)" : ")")
@@ -55,7 +60,7 @@ extension CKSyncEngine {
     }
 }
 
-/// What still fits into a batch.
+/// The space left in a batch.
 struct BatchRoom {
     /// B-LIM-04.
     static let itemsMax = 250

@@ -1,18 +1,25 @@
 extension CKSyncEngine {
-    /// What an engine needs to start.
+    /// The parts that an engine needs to start.
     public struct Configuration: CustomStringConvertible, Sendable {
         /// The private or the shared database (B-SYN-01). One engine for each; several of one database are several
         /// devices, for tests.
         public var database: CKDatabase
-        /// What the last `stateUpdate` brought; nil: the first start.
+        /// The state of the last `stateUpdate` event; nil: the first start.
         public var stateSerialization: State.Serialization?
         /// Gets the events. The engine does not keep it alive.
         public var delegate: any CKSyncEngineDelegate
-        /// Whether the engine syncs by itself; false: only when told to (B-SYN-11).
+        /// A Boolean value that indicates whether the engine syncs automatically; false: only when the app calls it
+        /// (B-SYN-11).
         public var automaticallySync = true
         /// The database subscription to use; nil: the engine's own (B-SYN-10).
         public var subscriptionID: CKSubscription.ID?
 
+        /// Creates a configuration.
+        ///
+        /// - Parameters:
+        ///   - database: The private or shared database that the engine keeps in step.
+        ///   - stateSerialization: The state that the app kept from the last `stateUpdate` event; nil on a first launch.
+        ///   - delegate: The object that receives events and provides record batches.
         public init(
             database: CKDatabase, stateSerialization: State.Serialization?, delegate: any CKSyncEngineDelegate
         ) {
@@ -21,6 +28,7 @@ extension CKSyncEngine {
             self.delegate = delegate
         }
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "CKSyncEngine.Configuration(\(database.scope.word), automaticallySync: \(automaticallySync))"
         }
@@ -32,7 +40,7 @@ extension CKSyncEngine {
 /// Events come one at a time: the next one waits until the handler of the last one has returned. `fetchChanges` and
 /// `sendChanges` must not be awaited inside these functions; they then fail with `invalidArguments` (B-SYN-02).
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
-    /// Something happened. Store what an event brings before the state that a later `stateUpdate` brings (B-SYN-01).
+    /// Handles an event. Store the data of an event before the state of a later `stateUpdate` (B-SYN-01).
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async
 
     /// Asks for the next records to send, again and again until there are none (B-SYN-06).
@@ -42,13 +50,15 @@ public protocol CKSyncEngineDelegate: AnyObject, Sendable {
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch?
 
-    /// Asks before each request of a fetch what to fetch, and what first (B-SYN-13). By default what the context says.
+    /// Returns the options for each request of a fetch: its zones, and those that come first (B-SYN-13). By default
+    /// those of the context.
     func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions
 }
 
 extension CKSyncEngineDelegate {
+    /// Returns the options for the next fetch; by default those of the context.
     public func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions { context.options }

@@ -14,6 +14,7 @@ extension CKSyncEngine {
         case willSendChanges(WillSendChanges)
         case didSendChanges(DidSendChanges)
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             switch self {
             case .stateUpdate(let event): event.description
@@ -36,22 +37,27 @@ extension CKSyncEngine {
 extension CKSyncEngine.Event {
     /// The engine's state has changed: store it together with what earlier events brought (B-SYN-01).
     public struct StateUpdate: CustomStringConvertible, Sendable {
+        /// The state to keep on disk and to pass to the next engine.
         public let stateSerialization: CKSyncEngine.State.Serialization
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "stateUpdate" }
     }
 
-    /// Somebody signed in or out. The engine has forgotten all it knew, pending changes included (B-SYN-12).
+    /// A user signed in or out. The engine has discarded its state, pending changes included (B-SYN-12).
     public struct AccountChange: CustomStringConvertible, Sendable {
+        /// The ways in which an account changes.
         public enum ChangeType: Equatable, Sendable {
-            /// Also when an engine starts for the first time with somebody signed in.
+            /// Also when an engine starts for the first time with a user signed in.
             case signIn(currentUser: CKRecord.ID)
             case signOut(previousUser: CKRecord.ID)
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
+        /// The way in which the account changed.
         public let changeType: ChangeType
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             switch changeType {
             case .signIn: "accountChange(signIn)"
@@ -65,16 +71,21 @@ extension CKSyncEngine.Event {
 
     /// A fetch begins.
     public struct WillFetchChanges: CustomStringConvertible, Sendable {
+        /// The reason and options of the fetch.
         public let context: CKSyncEngine.FetchChangesContext
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "willFetchChanges(\(context.reason))" }
     }
 
     /// Zones that are new or have changed, and zones that are gone, with the reason (B-SYN-14).
     public struct FetchedDatabaseChanges: CustomStringConvertible, Sendable {
+        /// The zones that changed.
         public let modifications: [CKDatabase.DatabaseChange.Modification]
+        /// The zones that were deleted, with the reasons.
         public let deletions: [CKDatabase.DatabaseChange.Deletion]
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "fetchedDatabaseChanges(\(modifications.count) modified, \(deletions.count) deleted)"
         }
@@ -82,16 +93,21 @@ extension CKSyncEngine.Event {
 
     /// The records of a zone are about to be fetched.
     public struct WillFetchRecordZoneChanges: CustomStringConvertible, Sendable {
+        /// The zone that is fetched.
         public let zoneID: CKRecordZone.ID
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "willFetchRecordZoneChanges(\(zoneID.zoneName))" }
     }
 
     /// Records that are new or have changed, and records that are gone: of one zone, in pages.
     public struct FetchedRecordZoneChanges: CustomStringConvertible, Sendable {
+        /// The records that were created or changed.
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
+        /// The records that were deleted.
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "fetchedRecordZoneChanges(\(modifications.count) modified, \(deletions.count) deleted)"
         }
@@ -99,11 +115,14 @@ extension CKSyncEngine.Event {
 
     /// The records of a zone are fetched, or not.
     public struct DidFetchRecordZoneChanges: CustomStringConvertible, Sendable {
+        /// The zone that is fetched.
         public let zoneID: CKRecordZone.ID
-        /// `changeTokenExpired`: the zone is fetched from the beginning next, right after this event. What is known locally
-        /// and not among those records was deleted (B-CHG-09). `partialFailure`: some records could not be delivered.
+        /// `changeTokenExpired`: the zone is fetched from the beginning next, right after this event. Local records
+        /// that are not among those fetched were deleted (B-CHG-09). `partialFailure`: some records could not be
+        /// delivered.
         public let error: CKError?
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "didFetchRecordZoneChanges(\(zoneID.zoneName)\(error.map { ", error \($0.code.rawValue)" } ?? ""))"
         }
@@ -111,8 +130,10 @@ extension CKSyncEngine.Event {
 
     /// A fetch is over, well or not.
     public struct DidFetchChanges: CustomStringConvertible, Sendable {
+        /// The reason and options of the fetch.
         public let context: CKSyncEngine.FetchChangesContext
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "didFetchChanges(\(context.reason))" }
     }
 
@@ -120,50 +141,66 @@ extension CKSyncEngine.Event {
 
     /// A send begins.
     public struct WillSendChanges: CustomStringConvertible, Sendable {
+        /// The reason and options of the send.
         public let context: CKSyncEngine.SendChangesContext
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "willSendChanges(\(context.reason))" }
     }
 
-    /// What became of a batch of zones.
+    /// The outcome of a batch of zones.
     public struct SentDatabaseChanges: CustomStringConvertible, Sendable {
-        /// A zone that was not saved. What the engine retries by itself is still pending (B-SYN-08).
+        /// A zone that was not saved. A change that the engine retries is still pending (B-SYN-08).
         public struct FailedZoneSave: CustomStringConvertible, Sendable {
+            /// The zone that could not be saved.
             public let zone: CKRecordZone
+            /// The reason why the save failed.
             public let error: CKError
 
+            /// A textual form of the value, for logs and debugging.
             public var description: String { "\(zone.zoneID.zoneName): error \(error.code.rawValue)" }
         }
 
+        /// The zones that were saved.
         public let savedZones: [CKRecordZone]
+        /// The zones that could not be saved.
         public let failedZoneSaves: [FailedZoneSave]
+        /// The zones that were deleted.
         public let deletedZoneIDs: [CKRecordZone.ID]
+        /// The zones that could not be deleted, with the reasons.
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "sentDatabaseChanges(\(savedZones.count) saved, \(deletedZoneIDs.count) deleted, "
                 + "\(failedZoneSaves.count + failedZoneDeletes.count) failed)"
         }
     }
 
-    /// What became of a batch of records; one event for each batch (B-SYN-03).
+    /// The outcome of a batch of records; one event for each batch (B-SYN-03).
     public struct SentRecordZoneChanges: CustomStringConvertible, Sendable {
         /// A record that was not saved. What the engine retries by itself is still pending (B-SYN-08); everything else is
         /// not, and is the app's to rekey and add again (B-SYN-09).
         public struct FailedRecordSave: CustomStringConvertible, Sendable {
             /// As it was sent.
             public let record: CKRecord
+            /// The reason why the save failed.
             public let error: CKError
 
+            /// A textual form of the value, for logs and debugging.
             public var description: String { "\(record.recordID.recordName): error \(error.code.rawValue)" }
         }
 
         /// As the server holds them now: keep their system fields for the next save.
         public let savedRecords: [CKRecord]
+        /// The records that could not be saved.
         public let failedRecordSaves: [FailedRecordSave]
+        /// The records that were deleted.
         public let deletedRecordIDs: [CKRecord.ID]
+        /// The records that could not be deleted, with the reasons.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "sentRecordZoneChanges(\(savedRecords.count) saved, \(deletedRecordIDs.count) deleted, "
                 + "\(failedRecordSaves.count + failedRecordDeletes.count) failed)"
@@ -172,8 +209,10 @@ extension CKSyncEngine.Event {
 
     /// A send is over, well or not.
     public struct DidSendChanges: CustomStringConvertible, Sendable {
+        /// The reason and options of the send.
         public let context: CKSyncEngine.SendChangesContext
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "didSendChanges(\(context.reason))" }
     }
 }

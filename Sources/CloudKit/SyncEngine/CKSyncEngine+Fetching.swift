@@ -20,7 +20,8 @@ extension CKSyncEngine {
 
     private func fetchDatabaseChanges(_ context: FetchChangesContext) async throws(CKError) {
         var token = state.value.databaseToken
-        // Read from the beginning, the feed no longer tells of zones that are gone (B-CHG-08): what it does not name is.
+        // Read from the beginning, the feed does not report deleted zones (B-CHG-08): a zone that it does not name was
+        // deleted.
         var unseen = token == nil ? Set(state.value.zones.keys) : []
         while true {
             let options = await nextOptions(context)
@@ -149,7 +150,8 @@ extension CKSyncEngine {
             then: { $0.noteZoneChanges(zone, names: told, token: token, isLast: isLast) })
     }
 
-    /// What this engine has saved, others have deleted, and a feed read from the beginning does not tell of (B-CHG-08).
+    /// Returns the records that this engine saved, that other devices deleted, and that a feed read from the beginning
+    /// does not report (B-CHG-08).
     private func missedDeletions(
         _ zone: CKRecordZone.ID, besides told: Set<String>
     ) -> [CKDatabase.RecordZoneChange.Deletion] {
@@ -158,7 +160,7 @@ extension CKSyncEngine {
             .map { .init(recordID: CKRecord.ID(named: $0.key, in: zone), recordType: $0.value) }
     }
 
-    /// What the delegate wants of the next request (B-SYN-13).
+    /// Asks the delegate for the options of the next request (B-SYN-13).
     private func nextOptions(_ context: FetchChangesContext) async -> FetchChangesOptions {
         await events.withLock {
             await asking { await $0.nextFetchChangesOptions(context, syncEngine: self) }
@@ -174,7 +176,7 @@ extension CKDatabase {
 }
 
 extension CKError {
-    /// Whether the next request would come to the same.
+    /// A Boolean value that indicates whether the next request would fail in the same way.
     var endsSync: Bool {
         switch code {
         case .zoneBusy: false

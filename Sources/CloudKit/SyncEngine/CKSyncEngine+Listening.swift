@@ -1,9 +1,9 @@
 import Foundation
 
 extension CKSyncEngine {
-    /// Makes sure that the database has a subscription, so that the engine hears of changes (B-SYN-10).
+    /// Makes sure that the database has a subscription, so that the engine is notified of changes (B-SYN-10).
     ///
-    /// One that cannot be had now is no reason not to sync: the next fetch tries again, and until then the engine asks.
+    /// A failure does not keep the engine from syncing: the next fetch tries again, and until then the engine polls.
     func subscribe() async {
         guard let automation else { return }
         let known = state.value.subscriptionID
@@ -31,7 +31,8 @@ extension CKSyncEngine {
         return try await database.save(fresh).subscriptionID
     }
 
-    /// Whether a notification may be about this engine's database. One that names nothing may be about anything.
+    /// Returns a Boolean value that indicates whether a notification may concern this engine's database. One that names
+    /// no database may concern any.
     func concerns(_ notification: CKNotification?) -> Bool {
         guard let id = notification?.subscriptionID else { return true }
         return id == state.value.subscriptionID

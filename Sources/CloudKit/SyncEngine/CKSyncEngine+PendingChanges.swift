@@ -10,6 +10,7 @@ extension CKSyncEngine {
             }
         }
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             switch self {
             case .saveRecord(let id): "saveRecord(\(id.recordName))"
@@ -33,15 +34,18 @@ extension CKSyncEngine {
 
         private var isSave: Bool { if case .saveZone = self { true } else { false } }
 
+        /// Returns a Boolean value that indicates whether two values are equal.
         public static func == (left: Self, right: Self) -> Bool {
             left.isSave == right.isSave && left.zoneID == right.zoneID
         }
 
+        /// Hashes the contents into the given hasher.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(isSave)
             hasher.combine(zoneID)
         }
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             (isSave ? "saveZone(" : "deleteZone(") + zoneID.zoneName + ")"
         }

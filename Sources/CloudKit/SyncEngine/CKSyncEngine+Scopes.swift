@@ -1,11 +1,12 @@
 extension CKSyncEngine {
-    /// Why the engine syncs.
+    /// The reason for a sync.
     public enum SyncReason: CustomStringConvertible, Equatable, Hashable, Sendable {
         /// The engine's own schedule.
         case scheduled
         /// The app called `fetchChanges` or `sendChanges`.
         case manual
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             switch self {
             case .scheduled: "scheduled"
@@ -14,7 +15,7 @@ extension CKSyncEngine {
         }
     }
 
-    /// What to fetch, and under which name the server's log counts it.
+    /// The zones to fetch, and the group under which the server's log counts the requests.
     public struct FetchChangesOptions: CustomStringConvertible, Sendable {
         /// Which zones to fetch.
         public enum Scope: CustomStringConvertible, Equatable, Sendable {
@@ -22,6 +23,7 @@ extension CKSyncEngine {
             case allExcluding([CKRecordZone.ID])
             case zoneIDs([CKRecordZone.ID])
 
+            /// Returns a Boolean value that indicates whether the scope includes a zone.
             public func contains(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -30,6 +32,7 @@ extension CKSyncEngine {
                 }
             }
 
+            /// A textual form of the value, for logs and debugging.
             public var description: String {
                 switch self {
                 case .all: "all"
@@ -39,7 +42,9 @@ extension CKSyncEngine {
             }
         }
 
+        /// The zones or changes that the call concerns.
         public var scope: Scope
+        /// The group that the requests of the call belong to.
         public var operationGroup: CKOperationGroup
         /// Zones to fetch before all others, first things first; one without changes is passed over (B-SYN-13).
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
@@ -50,6 +55,7 @@ extension CKSyncEngine {
             self.operationGroup = operationGroup ?? CKOperationGroup()
         }
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String {
             "FetchChangesOptions(scope: \(scope), prioritized: \(prioritizedZoneIDs.count))"
         }
@@ -57,13 +63,16 @@ extension CKSyncEngine {
 
     /// One attempt to fetch: why, and what.
     public struct FetchChangesContext: CustomStringConvertible, Sendable {
+        /// The reason for the call: the app asked for it, or the engine scheduled it.
         public let reason: SyncReason
+        /// The options of the fetch.
         public let options: FetchChangesOptions
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "FetchChangesContext(\(reason), \(options))" }
     }
 
-    /// What to send, and under which name the server's log counts it.
+    /// The changes to send, and the group under which the server's log counts the requests.
     public struct SendChangesOptions: CustomStringConvertible, Sendable {
         /// Which changes to send; a batch with others fails with `invalidArguments` (B-SYN-06).
         public enum Scope: CustomStringConvertible, Equatable, Sendable {
@@ -72,10 +81,12 @@ extension CKSyncEngine {
             case zoneIDs([CKRecordZone.ID])
             case recordIDs([CKRecord.ID])
 
+            /// Returns a Boolean value that indicates whether the scope includes a pending change.
             public func contains(_ pendingChange: PendingRecordZoneChange) -> Bool {
                 contains(pendingChange.recordID)
             }
 
+            /// Returns a Boolean value that indicates whether the scope includes a record.
             public func contains(_ recordID: CKRecord.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -85,7 +96,8 @@ extension CKSyncEngine {
                 }
             }
 
-            /// Whether changes of the zone itself are sent: records can only go into zones that exist.
+            /// Returns a Boolean value that indicates whether changes of the zone itself are sent: records can only be
+            /// saved in zones that exist.
             func containsZone(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -95,6 +107,7 @@ extension CKSyncEngine {
                 }
             }
 
+            /// A textual form of the value, for logs and debugging.
             public var description: String {
                 switch self {
                 case .all: "all"
@@ -105,7 +118,9 @@ extension CKSyncEngine {
             }
         }
 
+        /// The zones or changes that the call concerns.
         public var scope: Scope
+        /// The group that the requests of the call belong to.
         public var operationGroup: CKOperationGroup
 
         /// - Parameter operationGroup: nil: a fresh one.
@@ -114,14 +129,18 @@ extension CKSyncEngine {
             self.operationGroup = operationGroup ?? CKOperationGroup()
         }
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "SendChangesOptions(scope: \(scope))" }
     }
 
     /// One attempt to send: why, and what.
     public struct SendChangesContext: CustomStringConvertible, Sendable {
+        /// The reason for the call: the app asked for it, or the engine scheduled it.
         public let reason: SyncReason
+        /// The options of the send.
         public let options: SendChangesOptions
 
+        /// A textual form of the value, for logs and debugging.
         public var description: String { "SendChangesContext(\(reason), \(options))" }
     }
 }

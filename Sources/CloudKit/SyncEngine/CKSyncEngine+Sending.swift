@@ -11,8 +11,8 @@ extension CKSyncEngine {
         try result.get()
     }
 
-    /// Zones before records (B-SYN-04), batch after batch until the delegate has no more. A batch in which something
-    /// failed is the last one: what the app makes of it belongs to the next send.
+    /// Sends zones before records (B-SYN-04), batch after batch until the delegate has no more. A batch with a failure
+    /// is the last one: the app's corrections belong to the next send.
     private func sendAll(_ context: SendChangesContext) async throws(CKError) {
         var goesOn = true
         while goesOn {
@@ -102,7 +102,7 @@ extension CKSyncEngine {
         var outcome = RecordsOutcome()
         var end: CKError?
         for part in ZonePart.parts(of: batch) {
-            // What is left waits for the same thing.
+            // The remaining changes wait for the same reason.
             if let end {
                 outcome.fail(part, end)
             } else {
@@ -112,7 +112,7 @@ extension CKSyncEngine {
         return outcome
     }
 
-    /// - Returns: Why there is no use in going on.
+    /// - Returns: The failure that makes further requests useless.
     private func send(_ part: ZonePart, _ group: CKOperationGroup, _ outcome: inout RecordsOutcome) async -> CKError? {
         do {
             let results = try await database.configured(group).modifyRecords(
@@ -188,14 +188,14 @@ struct ZonePart {
     }
 }
 
-/// What became of a batch of zones.
+/// The outcome of a batch of zones.
 private struct ZonesOutcome {
     private var saved: [CKRecordZone] = []
     private var failedSaves: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = []
     private var deleted: [CKRecordZone.ID] = []
     private var failedDeletes: [CKRecordZone.ID: CKError] = [:]
     private var whole: CKError?
-    /// What is no longer pending.
+    /// The changes that are no longer pending.
     private(set) var settled: Set<CKSyncEngine.PendingDatabaseChange> = []
 
     mutating func note(_ zone: CKRecordZone, _ result: Result<CKRecordZone, any Error>?) {
@@ -246,14 +246,14 @@ private struct ZonesOutcome {
     }
 }
 
-/// What became of a batch of records.
+/// The outcome of a batch of records.
 private struct RecordsOutcome {
     private var saved: [CKRecord] = []
     private var failedSaves: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = []
     private var deleted: [CKRecord.ID] = []
     private var failedDeletes: [CKRecord.ID: CKError] = [:]
     private var whole: CKError?
-    /// What is no longer pending.
+    /// The changes that are no longer pending.
     private(set) var settled: Set<CKSyncEngine.PendingRecordZoneChange> = []
 
     mutating func note(_ record: CKRecord, _ result: Result<CKRecord, any Error>?) {

@@ -1,11 +1,11 @@
 import Synchronization
 
 extension CKSyncEngine {
-    /// What waits to be sent, and what the engine knows of the server.
+    /// The pending changes, and the engine's position in the change feeds.
     ///
-    /// After each change the delegate gets a `stateUpdate`; what it stores then is all that the next engine needs.
+    /// After each change the delegate gets a `stateUpdate`; the serialization in it is all that the next engine needs.
     public final class State: Sendable {
-        /// What an engine hears when its state changes.
+        /// The changes of state that an engine observes.
         enum Change {
             /// There is something to store.
             case changed
@@ -15,7 +15,7 @@ extension CKSyncEngine {
 
         private struct Content {
             var state: SyncState
-            /// Counts what is worth storing.
+            /// The number of changes worth storing.
             var version = 0
             var versionReported = 0
         }
@@ -33,8 +33,8 @@ extension CKSyncEngine {
         /// The zones that wait to be sent, in the order in which they were added.
         public var pendingDatabaseChanges: [PendingDatabaseChange] { value.databaseChanges.changes }
 
-        /// Whether the app has changes of its own bookkeeping to send. The engine then asks for batches, and sets this
-        /// to false once the delegate had nothing more.
+        /// A Boolean value that indicates whether the app has changes outside of this state to send. The engine then
+        /// asks for batches, and sets this to false once the delegate returned none.
         public var hasPendingUntrackedChanges: Bool {
             get { value.hasUntrackedChanges }
             set { update(newValue ? .added : .changed) { $0.setUntracked(newValue) } }
@@ -79,7 +79,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// The state, when it is not what the delegate was told last.
+        /// Returns the state, if it differs from the last one reported to the delegate.
         func takeUnreported() -> Serialization? {
             content.withLock { content in
                 guard content.version != content.versionReported else { return nil }
@@ -99,10 +99,12 @@ extension CKSyncEngine {
 
             init(state: SyncState) { self.state = state }
 
+            /// Creates the value from its encoded form; throws when the data does not describe one.
             public init(from decoder: any Decoder) throws {
                 state = try SyncStateArchive(from: decoder).state(decoder.codingPath)
             }
 
+            /// Encodes the value in the form that `init(from:)` reads.
             public func encode(to encoder: any Encoder) throws {
                 try SyncStateArchive(state).encode(to: encoder)
             }

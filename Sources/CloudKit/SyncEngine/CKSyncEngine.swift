@@ -3,12 +3,15 @@ import CloudKitModel
 import Foundation
 import Synchronization
 
-/// Keeps an app's records in step with a private or shared database (B-SYN).
+/// Keeps an app's records in sync with a private or shared database (B-SYN).
 ///
-/// The app says what it has changed (`state.add`), hands records out when asked and hears what others have changed. The
-/// engine schedules, batches, retries, remembers how far it has read, and follows the account. See <doc:SyncEngine>.
+/// The app adds its changes (`state.add`), provides records on request and receives the changes of other devices. The
+/// engine schedules, batches, retries, stores its position in the change feeds, and follows the account. See
+/// <doc:SyncEngine>.
 public final class CKSyncEngine: CustomStringConvertible, Sendable {
+    /// The database that the engine keeps in step.
     public let database: CKDatabase
+    /// The pending changes and the position in the change feeds.
     public let state: State
 
     /// One sync at a time.
@@ -23,7 +26,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
     private let running = Mutex<[UUID: Task<Void, any Error>]>([:])
     private let isTelling = Mutex(false)
 
-    /// Starts an engine. Nobody being signed in is no error: it waits (B-SYN-12).
+    /// Starts an engine. Without a signed-in user it waits (B-SYN-12).
     public init(_ configuration: Configuration) {
         database = configuration.database
         state = State(configuration.stateSerialization?.state ?? SyncState())
@@ -38,30 +41,31 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
 
     deinit { automation?.stop() }
 
+    /// A textual form of the value, for logs and debugging.
     public var description: String {
         "CKSyncEngine(\(database.scope.word), \(state.value.recordChanges.entries.count) records pending)"
     }
 
-    /// Fetches what others have changed, now.
+    /// Fetches the changes of other devices now.
     ///
-    /// - Throws: What kept a zone or all of them from being fetched; `notAuthenticated` when nobody is signed in;
+    /// - Throws: The failure of a zone or of all zones; `notAuthenticated` when no user is signed in;
     ///   `invalidArguments` inside a delegate's function (B-SYN-02).
     /// - Note: Returns after the delegate has handled the events (B-SYN-13).
     public func fetchChanges(_ options: FetchChangesOptions = .init()) async throws {
         try await run { try await $0.fetch(FetchChangesContext(reason: .manual, options: options)) }
     }
 
-    /// Sends what is pending, now.
+    /// Sends the pending changes now.
     ///
-    /// - Throws: What kept changes from being sent: `partialFailure` when it differs from one to the other, and the events
-    ///   have said which. `notAuthenticated` when nobody is signed in; `invalidArguments` inside a delegate's function
-    ///   (B-SYN-02), and for a batch with changes outside of the scope (B-SYN-06).
+    /// - Throws: The failure of the changes: `partialFailure` when it differs between them, as the events reported.
+    ///   `notAuthenticated` when no user is signed in; `invalidArguments` inside a delegate's function (B-SYN-02), and
+    ///   for a batch with changes outside of the scope (B-SYN-06).
     /// - Note: Returns after the delegate has handled the events (B-SYN-13).
     public func sendChanges(_ options: SendChangesOptions = .init()) async throws {
         try await run { try await $0.send(SendChangesContext(reason: .manual, options: options)) }
     }
 
-    /// Cancels what is running or waiting. What was not sent stays pending; what is on its way may still arrive.
+    /// Cancels running and waiting work. Changes that were not sent stay pending; those under way may still arrive.
     public func cancelOperations() async {
         automation?.clear()
         for task in running.withLock({ Array($0.values) }) { task.cancel() }
@@ -101,11 +105,11 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
 
     // MARK: Events
 
-    /// Hands an event to the delegate, then the state if that is different now.
+    /// Passes an event to the delegate, then the state if it has changed.
     ///
     /// - Parameters:
-    ///   - prepare: What the state must look like while the delegate works; runs when the event's turn has come.
-    ///   - commit: What only holds once the delegate has the event's data (B-SYN-01).
+    ///   - prepare: Changes the state for the time in which the delegate handles the event; runs just before.
+    ///   - commit: Changes the state once the delegate has the event's data (B-SYN-01).
     func post(
         _ event: Event?, preparing prepare: (inout SyncState) -> Bool = { _ in false },
         then commit: (inout SyncState) -> Bool = { _ in false }
@@ -132,7 +136,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
 
     private func stateChanged(_ change: State.Change) {
         if change == .added { automation?.wantSend() }
-        // One task tells of as many changes as there are until it runs.
+        // One task reports all changes made until it runs.
         let isFirst = isTelling.withLock { isTelling in
             defer { isTelling = true }
             return !isTelling
@@ -172,7 +176,7 @@ final class EventScope: Sendable {
         await $current.withValue(EventScope(engine: ObjectIdentifier(engine)), operation: body)
     }
 
-    /// A task of its own that an event handler leaves behind inherits the scope, and may wait as long as it likes.
+    /// A task that an event handler leaves behind inherits the scope, and may wait as long as it wants.
     static func isCurrent(_ engine: CKSyncEngine) -> Bool {
         guard let current, current.engine == ObjectIdentifier(engine) else { return false }
         return current.task == currentTask

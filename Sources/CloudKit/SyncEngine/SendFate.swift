@@ -1,10 +1,10 @@
 import CloudKitClient
 
-/// What becomes of a change that was not sent.
+/// The treatment of a change that was not sent.
 enum SendFate: Hashable, Sendable {
-    /// It stays pending; the engine tries again by itself (B-SYN-08).
+    /// The change stays pending; the engine tries again (B-SYN-08).
     case retry
-    /// It is reported and forgotten; the app mends what is wrong and adds it again (B-SYN-09).
+    /// The change is reported and removed; the app corrects it and adds it again (B-SYN-09).
     case leaveToApp
 
     init(_ code: CKError.Code) {
@@ -21,12 +21,12 @@ enum SendFate: Hashable, Sendable {
     }
 }
 
-/// How an attempt to sync ended, as far as the schedule has to know.
+/// The outcome of an attempt to sync, as far as the schedule needs it.
 enum SyncOutcome: Hashable, Sendable {
     case done
-    /// - Parameter after: What the server asked for, at least.
+    /// - Parameter after: The minimum pause that the server asks for.
     case failed(after: Duration?)
-    /// Somebody else changed the same records: their version has to come first.
+    /// Another device changed the same records: its version has to be fetched first.
     case conflicted
     /// What is wrong is the app's to rekey; what it has added meanwhile is worth an attempt.
     case refused

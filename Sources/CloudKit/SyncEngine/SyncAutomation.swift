@@ -2,9 +2,10 @@ import CloudKitClient
 import Foundation
 import Synchronization
 
-/// Lets an engine sync by itself: waits for what the schedule says, does it, tells the schedule how it went.
+/// Runs an engine's automatic syncs: waits for the schedule, does the work, reports the outcome to the schedule.
 ///
-/// Time, waiting and chance come from the connection, so that a test's clock decides when anything happens (B-SYN-11).
+/// Time, waiting and randomness come from the connection, so that a test's clock decides when anything happens
+/// (B-SYN-11).
 final class SyncAutomation: Sendable {
     private let schedule = Mutex(SyncSchedule())
     private let timekeeping: ClientClock
@@ -57,7 +58,7 @@ final class SyncAutomation: Sendable {
 
     func wantSend() { plan { $0.wantSend(at: $1) } }
 
-    /// Forgets what was planned; the next addition or notification plans anew.
+    /// Discards the plan; the next addition or notification makes another one.
     func clear() { plan { schedule, _ in schedule.clear() } }
 
     private func accountChanged() {
@@ -99,7 +100,7 @@ final class SyncAutomation: Sendable {
     }
 }
 
-/// Listens for `CKAccountChanged` as long as it lives.
+/// Listens for `CKAccountChanged` as long as it exists.
 private final class AccountObserver: Sendable {
     // Opaque, never changed, and given back to the center, which is safe from anywhere.
     nonisolated(unsafe) private let token: any NSObjectProtocol
@@ -116,7 +117,7 @@ private final class AccountObserver: Sendable {
 private struct WeakEngine: Sendable { weak var value: CKSyncEngine? }
 
 extension CKSyncEngine {
-    /// One piece of work of the engine's own; its errors have been told by events, and are the schedule's business.
+    /// Does one piece of scheduled work; its errors were reported by events, and the schedule decides what follows.
     func syncBySchedule(_ work: SyncSchedule.Work) async -> (outcome: SyncOutcome, hasWork: Bool) {
         var outcome = SyncOutcome.done
         do {

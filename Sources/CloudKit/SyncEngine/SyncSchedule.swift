@@ -1,6 +1,6 @@
-/// Decides what an engine does next by itself, and when: one thing at a time, fetches before sends (B-SYN-11).
+/// Decides the next automatic work of an engine, and its time: one thing at a time, fetches before sends (B-SYN-11).
 ///
-/// A value that is told the time and draws no random numbers, so that a test can play any day through.
+/// A value that receives the time and draws no random numbers, so that a test can simulate any day.
 struct SyncSchedule: Hashable, Sendable {
     enum Work: Hashable, Sendable { case fetch, send }
 
@@ -10,16 +10,16 @@ struct SyncSchedule: Hashable, Sendable {
         case work(Work)
     }
 
-    /// How long additions are collected before they are sent.
+    /// The time for which additions are collected before they are sent.
     static let sendDelay = Duration.milliseconds(20)
-    /// How often an engine asks without having been told of a change; notifications are best effort (B-PSH-02).
+    /// The interval of polls without a notification of a change; notifications are best effort (B-PSH-02).
     static let pollInterval = Duration.seconds(60)
     /// The same for an engine that has a subscription.
     static let pollIntervalHearing = Duration.seconds(900)
     static let firstDelay = Duration.seconds(1)
     static let delayMax = Duration.seconds(600)
 
-    /// Whether the engine has a subscription that tells it of changes.
+    /// A Boolean value that indicates whether the engine has a subscription that notifies it of changes.
     var hearsOfChanges = false
     private(set) var fetchDue: Duration?
     private(set) var sendDue: Duration?
@@ -27,7 +27,7 @@ struct SyncSchedule: Hashable, Sendable {
     private(set) var quietUntil = Duration.zero
     /// In a row.
     private(set) var failures = 0
-    /// The last fetch failed: whatever keeps it from succeeding must not keep changes from being sent.
+    /// The last fetch failed: its cause must not keep changes from being sent.
     private var sendsFirst = false
 
     mutating func wantFetch(at now: Duration) { fetchDue = min(fetchDue ?? now, now) }
@@ -81,7 +81,7 @@ struct SyncSchedule: Hashable, Sendable {
             quietUntil = max(quietUntil, now + max(wish ?? .zero, backoff(random)))
             if work == .fetch { wantFetch(at: now) }
         case .conflicted, .refused:
-            // The first time at once; an app that mends nothing must not keep the network busy.
+            // At once the first time; an app that corrects nothing must not keep the network busy.
             if failures > 0 { quietUntil = max(quietUntil, now + backoff(random)) }
             failures += 1
             if outcome == .conflicted || work == .fetch { wantFetch(at: now) }
@@ -89,7 +89,8 @@ struct SyncSchedule: Hashable, Sendable {
         if hasWork { wantSend(at: now) }
     }
 
-    /// Twice as long each time, up to ten minutes, with half of it to chance so that devices do not come back together.
+    /// Returns a pause that doubles each time, up to ten minutes, half of it random so that devices do not return
+    /// together.
     private func backoff(_ random: Double) -> Duration {
         let delay = min(Self.firstDelay * (1 << min(max(failures, 1) - 1, 16)), Self.delayMax)
         return delay * (0.5 + random / 2)

@@ -1,11 +1,11 @@
-/// What an engine knows: who is signed in, how far each feed was read, what waits to be sent.
+/// The state of an engine: the signed-in user, the position in each feed, the pending changes.
 struct SyncState: Sendable {
-    /// The user's record name when the engine last looked; nil: nobody, or it never looked.
+    /// The user's record name when the engine last looked; nil: none, or it never looked.
     var user: String?
-    /// Somebody was signed in and is not any more: what was added since belongs to nobody (B-SYN-12).
+    /// A user was signed in and no longer is: changes added since belong to no user (B-SYN-12).
     var wasSignedOut = false
     var databaseToken: String?
-    /// The zones that exist, as far as the feed told, each with how far it was read.
+    /// The zones that exist according to the feed, each with the position in its feed.
     var zones: [CKRecordZone.ID: ZoneProgress] = [:]
     /// Zones with news that were not fetched yet, in the order in which they were heard of.
     private(set) var unfetched: [CKRecordZone.ID] = []
@@ -14,13 +14,14 @@ struct SyncState: Sendable {
     private(set) var hasUntrackedChanges = false
     /// The database subscription that is known to exist.
     var subscriptionID: String?
-    /// Counts everything that the app added, so that a send can tell what is newer than itself.
+    /// The number of additions by the app, so that a send can recognize newer ones.
     private(set) var revision: UInt64 = 0
 
     struct ZoneProgress: Hashable, Sendable {
         var token: String?
-        /// What this engine has saved before it ever read the zone, with its types. A feed read from the beginning tells of
-        /// no deletions (B-CHG-08): what of this is not in it was deleted by others.
+        /// The records with their types that this engine saved before it ever read the zone. A feed read from the
+        /// beginning reports no deletions (B-CHG-08): records of this list that it does not contain were deleted by
+        /// other devices.
         var savedUnread: [String: CKRecord.RecordType] = [:]
     }
 
@@ -48,12 +49,12 @@ struct SyncState: Sendable {
         return databaseChanges.removeAll { unwanted.contains($0.change) }
     }
 
-    /// Removes what was decided, unless the app added it again after `revision`.
+    /// Removes settled changes, unless the app added them again after `revision`.
     mutating func settle(_ changes: Set<CKSyncEngine.PendingRecordZoneChange>, until revision: UInt64) -> Bool {
         recordChanges.removeAll { $0.revision <= revision && changes.contains($0.change) }
     }
 
-    /// Removes what was decided, unless the app added it again after `revision`.
+    /// Removes settled changes, unless the app added them again after `revision`.
     mutating func settle(_ changes: Set<CKSyncEngine.PendingDatabaseChange>, until revision: UInt64) -> Bool {
         databaseChanges.removeAll { $0.revision <= revision && changes.contains($0.change) }
     }
@@ -94,9 +95,9 @@ struct SyncState: Sendable {
         return databaseToken != token || !modified.isEmpty || !deleted.isEmpty
     }
 
-    /// Notes one page of a zone's feed.
+    /// Records one page of a zone's feed.
     ///
-    /// - Parameter names: The records that the page told of.
+    /// - Parameter names: The records in the page.
     mutating func noteZoneChanges(
         _ zone: CKRecordZone.ID, names: some Sequence<String>, token: String, isLast: Bool
     ) -> Bool {
@@ -113,7 +114,7 @@ struct SyncState: Sendable {
         return isNew
     }
 
-    /// Notes what was sent to zones that were never read.
+    /// Records changes sent to zones that were never read.
     mutating func noteSent(
         _ saved: [(CKRecord.ID, CKRecord.RecordType)], _ deleted: [CKRecord.ID]
     ) -> Bool {

@@ -17,7 +17,7 @@ struct SyncStateArchive: Codable {
         var scope: Int?
     }
 
-    /// What this version writes; it reads no later one.
+    /// The version that is written; later ones are not read.
     private static let versionMax = 1
 
     private var version = versionMax

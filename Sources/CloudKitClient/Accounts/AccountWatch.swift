@@ -1,7 +1,7 @@
 import CloudKitDevice
 
-/// Looks every other second whether someone signed in or out, in this process or another; and every other minute whether a
-/// disabled account was enabled again, which nobody but the cloud knows.
+/// Checks every two seconds whether a user signed in or out, in this process or another, and every two minutes whether
+/// a disabled account was enabled again, which only the cloud knows.
 package final class AccountWatch: Sendable {
     private let watching: Task<Void, Never>
 

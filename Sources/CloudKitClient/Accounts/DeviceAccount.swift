@@ -1,19 +1,19 @@
 import CloudKitDevice
 import CloudKitEncryption
 
-/// Who is signed in on this device, as one container sees it.
+/// The account of this device, as one container sees it.
 package protocol DeviceAccount: Sendable {
-    /// Read anew each time; changes when someone signs in or out, in whichever process.
+    /// The current state, read each time; changes when a user signs in or out, in any process.
     var state: AccountState { get }
     /// The token that lets an app in at all; nil when none is configured.
     var apiToken: String? { get }
-    /// The web token of the signed-in user; nil when nobody is signed in.
+    /// The web token of the signed-in user; nil when no user is signed in.
     ///
     /// - Throws: `TransportFailure`, `SignInError`, `DeviceProfileError`.
     func webAuthToken() async throws -> String?
-    /// Another token after the server refused this one; nil when there is none to be had.
+    /// Returns another token after the server refused this one; nil when there is none.
     func webAuthToken(insteadOf refused: String) async throws -> String?
-    /// A token with which the user's requests beside another API token are let in; nil when nobody is signed in.
+    /// Returns a token that admits the user's requests with another API token; nil when no user is signed in.
     func webAuthToken(beside apiToken: String) async throws -> String?
     /// Keeps the token that came with an answer.
     func keep(rotated token: String)
@@ -23,7 +23,7 @@ package protocol DeviceAccount: Sendable {
     func secret() throws -> AccountSecret
     /// The user's record name in the container; nil where the device would have to ask the cloud.
     var userRecordName: String? { get }
-    /// Remembers, for every process, what the cloud said is wrong with the account of a device.
+    /// Stores, for every process, the problem that the cloud reported for the account of a device.
     func remember(_ trouble: AccountTrouble, of device: String)
     /// Asks the cloud whether the trouble with the account is over, and remembers that.
     func verify() async
@@ -74,7 +74,7 @@ struct ProfileAccount: DeviceAccount {
     }
 
     func keep(rotated token: String) {
-        // A token that could not be written is no loss: the one on disk stays good until it expires.
+        // A token that could not be written is no loss: the one on disk stays valid until it expires.
         try? profile.store(rotated: token, for: container, environment: configuration.environment)
     }
 
@@ -88,7 +88,7 @@ struct ProfileAccount: DeviceAccount {
     var userRecordName: String? { (try? entry)?.userRecordName }
 
     func remember(_ trouble: AccountTrouble, of device: String) {
-        // A profile that cannot be written tells of itself where it is read.
+        // A profile that cannot be written is reported where it is read.
         try? profile.mark(trouble, of: device)
     }
 

@@ -4,7 +4,7 @@ import CloudKitEncryption
 ///
 /// Belongs to the one task that sends them.
 final class OutgoingBytes {
-    /// How many leave in all.
+    /// The length in bytes of everything that is sent.
     let length: Int64
     private let file: AssetFile
     private let sealer: AssetSealer?
@@ -14,8 +14,8 @@ final class OutgoingBytes {
     private var outgoing = FileChecksum()
 
     /// - Parameters:
-    ///   - secret: What the file is sealed with; nil: it leaves plain.
-    ///   - digest: What the file came to when it was read before.
+    ///   - secret: The key that seals the file; nil: it is sent plain.
+    ///   - digest: The digest of the file from an earlier read.
     init(_ file: AssetFile, secret: AssetSecret?, digest: AssetDigest) throws(CallFailure) {
         self.file = file
         expected = digest
@@ -28,7 +28,7 @@ final class OutgoingBytes {
         length = sealer.map { Int64($0.layout.sealedSize) } ?? digest.size
     }
 
-    /// What the cloud has to call the file: the checksum of all that was taken so far.
+    /// The name that the cloud has to give the file: the checksum of everything read so far.
     var checksum: String { outgoing.text }
 
     /// The next bytes: about as many as wanted, none only at the end.
@@ -75,9 +75,9 @@ final class OutgoingBytes {
 ///
 /// Belongs to the one task that fetches them.
 struct IncomingBytes {
-    /// How many come in all.
+    /// The number of bytes of the whole file.
     let length: Int64
-    /// What was taken in so far.
+    /// The number of bytes received so far.
     private(set) var received: Int64
     private let opener: AssetOpener?
     private var chunk = 0

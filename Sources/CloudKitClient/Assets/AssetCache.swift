@@ -3,8 +3,9 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Fetched files of one profile on this machine: whole and checked, each once, shared by all processes (B-AST-03).
-/// How the folder looks: `AssetCacheFolder`.
+/// Fetched files of one profile on this machine: complete and verified, stored once and shared by all processes
+/// (B-AST-03).
+/// `AssetCacheFolder` describes the layout of the folder.
 package final class AssetCache: Sendable {
     package let settings: AssetCacheSettings
     private let isTemporary: Bool
@@ -29,7 +30,7 @@ package final class AssetCache: Sendable {
         isTemporary = false
     }
 
-    /// A cache that goes with its last user.
+    /// Creates a cache that is removed with its last user.
     package init() {
         settings = AssetCacheSettings(
             folder: FileManager.default.temporaryDirectory.path + "/welkin-assets-" + UUID().uuidString.lowercased())
@@ -59,7 +60,7 @@ package final class AssetCache: Sendable {
 
     // MARK: Whole files
 
-    /// Whether a file is here.
+    /// Returns a Boolean value that indicates whether a file is in the cache.
     func holds(_ name: AssetCacheName) -> Bool { FileStamp(path: path(of: name)).map { isWhole($0, name) } ?? false }
 
     private func isWhole(_ stamp: FileStamp, _ name: AssetCacheName) -> Bool {
@@ -73,7 +74,7 @@ package final class AssetCache: Sendable {
         let path = path(of: name)
         guard let stamp = FileStamp(path: path) else { return nil }
         guard isWhole(stamp, name) else {
-            // Somebody wrote into the file through a staged copy.
+            // The file was written to through a staged copy.
             unlink(path)
             return nil
         }
@@ -172,7 +173,7 @@ package final class AssetCache: Sendable {
 
     // MARK: -
 
-    /// What the time of a whole file's contents is set to, seconds since 1970: any write after that shows.
+    /// The modification time that marks a complete file, in seconds since 1970: any later write changes it.
     private static let wholeMark: Int64 = 978_307_200
 
     /// Used now, and whole.
@@ -199,14 +200,14 @@ package final class AssetCache: Sendable {
     }
 }
 
-/// A file's name in the cache: tells its contents, for one user on one machine.
+/// The name of a file in the cache: identifies its contents for one user on one machine.
 struct AssetCacheName: Hashable, Sendable {
     /// 64 hexadecimal digits.
     let text: String
     /// Bytes.
     let size: Int64
 
-    /// - Parameter container: Plain files are told apart by container: their checksum is the server's word.
+    /// - Parameter container: Distinguishes plain files by container: their checksum comes from the server.
     init(_ digest: AssetDigest, container: String) {
         size = digest.size
         let name: [UInt8]
@@ -218,7 +219,7 @@ struct AssetCacheName: Hashable, Sendable {
     }
 }
 
-/// A staged copy of a fetched file: there as long as anyone holds this.
+/// A staged copy of a fetched file; exists as long as this object.
 package final class StagedFile: Sendable, Hashable {
     package let path: String
     private let cache: AssetCache

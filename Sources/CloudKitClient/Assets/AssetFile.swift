@@ -10,7 +10,7 @@ final class AssetFile {
     private let path: String
     private let descriptor: Int32
 
-    /// - Throws: `CallFailure.assetFileNotFound` when there is no such file, or none that may be read.
+    /// - Throws: `CallFailure.assetFileNotFound` when the file does not exist or cannot be read.
     init(_ url: URL?) throws(CallFailure) {
         guard let path = url?.path, url?.isFileURL == true else {
             throw .assetFileNotFound("The asset has no file on this device")
@@ -48,7 +48,7 @@ final class AssetFile {
         return bytes
     }
 
-    /// Makes sure that what was read is what the app had put there.
+    /// Checks that the file is still the one that the app provided.
     ///
     /// - Throws: `CallFailure.assetFileModified` when the file was written to, replaced or removed since.
     func checkUnchanged() throws(CallFailure) {
@@ -60,7 +60,7 @@ final class AssetFile {
     /// Goes back to the front.
     func rewind() { lseek(descriptor, 0, SEEK_SET) }
 
-    /// What the whole file comes to. Starts at the front, and goes back there.
+    /// Returns the digest of the whole file. Reads from the beginning and returns there.
     func digest(isSealed: Bool) throws(CallFailure) -> AssetDigest {
         rewind()
         defer { rewind() }

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// Where in a record an asset stands.
+/// The position of an asset in a record.
 package struct AssetSlot: Hashable, Sendable {
     package var field: String
     /// The place in a list, from 0; nil for a single value.
@@ -13,7 +13,7 @@ package struct AssetSlot: Hashable, Sendable {
     }
 }
 
-/// Where an asset stands in the world.
+/// The position of an asset in a database.
 package struct AssetPlace: Hashable, Sendable {
     /// nil: the database in which its record is used, which is all that an archive knows.
     package var address: DatabaseAddress?
@@ -33,7 +33,7 @@ package struct AssetPlace: Hashable, Sendable {
 package struct KeptAsset: Hashable, Sendable {
     package var value: AssetValue
     package var place: AssetPlace
-    /// What its file is sealed with; nil: the file is plain.
+    /// The key that seals the file; nil: the file is plain.
     package var secret: AssetSecret?
 
     package init(value: AssetValue, place: AssetPlace, secret: AssetSecret? = nil) {
@@ -44,7 +44,7 @@ package struct KeptAsset: Hashable, Sendable {
 }
 
 extension AssetValue {
-    /// The asset as a change sends it: what the server needs to find the file, and nothing that ages.
+    /// The asset as a change sends it: what the server needs to find the file, without values that expire.
     package var sent: AssetValue {
         var value = self
         value.downloadURL = nil

@@ -3,16 +3,16 @@ import CloudKitModel
 import CloudKitWire
 import Foundation
 
-/// Requests about the bytes of files, at the addresses that the cloud gave for them.
+/// Requests for the bytes of files, at the URLs that the cloud returned for them.
 ///
-/// Such an address is a permission by itself: no token of this device travels along.
+/// Such a URL is a permission in itself: no token of this device is sent with it.
 struct AssetRequests: Sendable {
     let cloud: CloudAccess
     let settings: CallSettings
 
-    /// Sends one request and waits for its answer.
+    /// Sends one request and returns its response.
     ///
-    /// - Throws: `CallFailure`, also for an answer that is no success.
+    /// - Throws: `CallFailure`, also for a response that reports an error.
     func send(
         _ method: TransportRequest.Method, _ url: URL, headers: [String: String], body: [UInt8] = []
     ) async throws(CallFailure) -> TransportResponse {

@@ -16,16 +16,16 @@ struct FileChecksum: Sendable {
     var text: String { Data([1] + Array(digest.finalize())).base64EncodedString() }
 }
 
-/// What a file's contents come to: what is compared, and what a fetched copy is checked against.
+/// The digest of a file's contents, for comparing files and checking fetched copies.
 struct AssetDigest: Hashable, Sendable {
     /// Bytes.
     var size: Int64
     var checksum: Checksum
 
     enum Checksum: Hashable, Sendable {
-        /// SHA-256 of the plain contents: what an encrypted asset is known by.
+        /// SHA-256 of the plain contents, which identifies an encrypted asset.
         case content([UInt8])
-        /// `FileChecksum`: what a plain one is known by.
+        /// `FileChecksum`, which identifies a plain asset.
         case file(String)
     }
 }

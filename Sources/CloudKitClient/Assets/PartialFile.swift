@@ -1,23 +1,23 @@
 import CloudKitDevice
 import Foundation
 
-/// A file on its way into the cache, locked against everybody else who fetches it.
+/// An incomplete file of the cache, locked against other processes that fetch it.
 ///
-/// Belongs to the one task that writes it. What that task leaves behind is there for the next one, unless it is discarded.
+/// Belongs to the one task that writes it. Unless it is discarded, the next task continues with the bytes left behind.
 final class PartialFile {
     let path: String
     private let descriptor: Int32
     private var isDiscarded: Bool
 
-    /// - Parameter isPassing: Whether nobody will look for what is left behind.
-    /// - Returns: nil when someone else has it.
+    /// - Parameter isPassing: Whether no later attempt will use the bytes left behind.
+    /// - Returns: nil when another process holds the lock.
     init?(_ path: String, isPassing: Bool) throws(FileFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFailure("make a file for what is fetched", errno) }
         self.path = path
         self.descriptor = descriptor
         isDiscarded = false
-        // Between opening and locking, whoever had it may have put it in its place.
+        // Between opening and locking, the previous holder may have moved the file to its final path.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0,
             FileStamp(path: path)?.inode == FileStamp(descriptor: descriptor)?.inode
         else { return nil }
@@ -32,12 +32,12 @@ final class PartialFile {
     /// Leaves nothing behind.
     func discard() { isDiscarded = true }
 
-    /// Goes to the end of what an earlier attempt left, as far as that is usable.
+    /// Moves to the end of the usable bytes that an earlier attempt left.
     ///
     /// - Parameters:
-    ///   - step: Only multiples of this many bytes are.
-    ///   - sizeMax: A longer file is none of this.
-    ///   - take: Gets what stays.
+    ///   - step: The unit in bytes; only a multiple of it is usable.
+    ///   - sizeMax: The maximum length; a longer file is discarded.
+    ///   - take: Receives the bytes that are kept.
     func begin(wholeSteps step: Int64, atMost sizeMax: Int64, _ take: ([UInt8]) -> Void) throws(FileFailure) {
         guard let left = FileStamp(descriptor: descriptor)?.size, left <= sizeMax else { return try empty() }
         let size = left / step * step
@@ -77,7 +77,7 @@ final class PartialFile {
         }
     }
 
-    /// Makes it durable, with these times of access and contents; whoever calls then renames it.
+    /// Makes the file durable, with these access and modification times; the caller then renames it.
     func finish(whole times: [timespec]) throws(FileFailure) {
         guard fsync(descriptor) == 0, futimens(descriptor, times) == 0 else {
             throw FileFailure("write a fetched file", errno)

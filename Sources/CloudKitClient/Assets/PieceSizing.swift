@@ -1,9 +1,9 @@
 import CloudKitModel
 
-/// How large the pieces of a file are, and when a broken one is sent or fetched again.
+/// The size of a file's pieces, and the policy for repeating a failed one.
 ///
-/// A piece is what is in memory of a file and what a break costs. A slow connection that breaks over a piece gets smaller
-/// ones.
+/// A piece is the part of a file that is held in memory and that is lost when a connection breaks. A slow connection
+/// that breaks during a piece gets smaller ones.
 package struct PieceSizing: Hashable, Sendable {
     /// Bytes of the next piece.
     private(set) var pieceBytes: Int
@@ -23,7 +23,7 @@ package struct PieceSizing: Hashable, Sendable {
 
     package mutating func advanced() { failures = 0 }
 
-    /// How long to wait before going on; nil: do not.
+    /// Returns the pause before the next attempt; nil: do not try again.
     mutating func delay(after failure: CallFailure, random: Double) -> Duration? {
         failures += 1
         pieceBytes = max(pieceBytesMin, pieceBytes / 2)
@@ -32,11 +32,12 @@ package struct PieceSizing: Hashable, Sendable {
 }
 
 extension RetryPolicy {
-    /// A file on its way goes on after a break even where the app wants to know soon (B-OPS-04): what was sent is not lost.
+    /// A file transfer continues after a break even where the app wants a quick answer (B-OPS-04): the bytes sent so
+    /// far are not lost.
     static let brokenTransfer = RetryPolicy(attemptsMax: 3, firstDelay: .milliseconds(250), delayMax: .seconds(5))
 }
 
 extension CallSettings {
-    /// For the pieces of files; counted anew after each piece that came through.
+    /// The policy for repeating pieces of files; counted from zero again after each piece that succeeded.
     var transferRetries: RetryPolicy { isDiscretionary ? .discretionary : .brokenTransfer }
 }

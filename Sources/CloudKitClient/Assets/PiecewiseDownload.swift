@@ -3,17 +3,17 @@ import CloudKitEncryption
 import CloudKitModel
 import Foundation
 
-/// Fetches one file in pieces; a broken connection goes on with what is missing, also in another process.
+/// Fetches one file in pieces; after a broken connection it continues with the missing bytes, also in another process.
 ///
-/// Each piece is `GET` with `Range`. What arrives is opened and written piece by piece; whoever calls puts the file in its
-/// place only when all of it came and is what was saved.
+/// Each piece is a `GET` with `Range`. The bytes are opened and written as they arrive; the caller moves the file to
+/// its final path only when it is complete and its digest matches.
 struct PiecewiseDownload: Sendable {
     let requests: AssetRequests
     /// Bytes of the file as the cloud holds it.
     let length: Int64
-    /// What it was sealed with; nil: it is plain.
+    /// The key that seals the file; nil: it is plain.
     let secret: AssetSecret?
-    /// What the contents have to come to.
+    /// The digest that the contents must have.
     let digest: AssetDigest
     var pieceBytes = PieceSizing.pieceBytesDefault
 
@@ -54,12 +54,12 @@ struct PiecewiseDownload: Sendable {
         }
         guard transfer.digest.result != digest else { return }
         try empty(file)
-        // What an earlier process left may have been damaged on the disk.
+        // The bytes left by an earlier process may have been damaged on disk.
         guard !hasLeftover else { return try await run(into: file, from: url, renewed: renewed, received: received) }
         throw .assetDamaged("The file that came is not the one that was saved")
     }
 
-    /// What came so far.
+    /// The part of the file received so far.
     private struct Transfer {
         var bytes: IncomingBytes
         var digest: AssetDigesting
@@ -82,7 +82,7 @@ struct PiecewiseDownload: Sendable {
         }
     }
 
-    /// Begins after what an earlier attempt left.
+    /// Continues after the bytes left by an earlier attempt.
     private func resume(_ file: PartialFile) throws(CallFailure) -> Transfer {
         var digest = AssetDigesting(isSealed: secret != nil)
         do throws(FileFailure) {

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitWire
 import Foundation
 
-/// How much of something has been sent or fetched; what it is about and a number from 0 to 1.
+/// Reports the progress of a transfer: the index of the item and a fraction from 0 to 1.
 package typealias AssetProgress = @Sendable (Int, Double) async -> Void
 
 /// Sends one file in pieces; a broken connection goes on with what the cloud lacks.
@@ -14,10 +14,10 @@ struct PiecewiseUpload: Sendable {
     let url: URL
     var pieceBytes = PieceSizing.pieceBytesDefault
 
-    /// What an upload came to.
+    /// The result of an upload.
     enum End: Sendable {
         case uploaded(AssetValue)
-        /// The cloud has lost what it had, or does not know the address any more: begin anew.
+        /// The cloud has lost the bytes it had, or no longer knows the URL: start again.
         case lost(CallFailure)
     }
 
@@ -106,7 +106,7 @@ struct PiecewiseUpload: Sendable {
 }
 
 extension RequestFailure.Code {
-    /// Whether an address for a file is not good any more, so that another one may help.
+    /// A Boolean value that indicates whether the URL of the file is no longer valid, so that another one may help.
     var isAboutAddress: Bool {
         switch self {
         case .endpointNotFound, .itemNotFound, .assetNotAvailable, .accessDenied, .authenticationFailed, .conflict:

@@ -35,7 +35,7 @@ package struct AssetField: Sendable {
 struct AssetFieldValue: Hashable, Sendable {
     struct Element: Hashable, Sendable {
         var value: AssetValue
-        /// What the file is sealed with; nil: it is plain.
+        /// The key that seals the file; nil: it is plain.
         var secret: AssetSecret?
     }
 
@@ -75,11 +75,11 @@ package struct RecordAssets: Sendable {
 }
 
 extension Record {
-    /// What the files of its assets are sealed with.
+    /// Returns the keys of the files of the record's assets.
     ///
-    /// Beside sealed values a file has a key, too: a cloud that puts a plain file in the place of a sealed one is found out
-    /// where the record holds anything else that is sealed. A record without protection may hold files of web clients,
-    /// which have no keys.
+    /// Next to sealed values a file has a key as well, so that a cloud which replaces a sealed file by a plain one is
+    /// detected where the record holds any other sealed value. A record without protection may hold files of web
+    /// clients, which have no keys.
     ///
     /// - Throws: `EncryptionError`; `RequestFailure` for a field that cannot be read.
     func assetSecrets(_ sealer: RecordSealer) throws -> [AssetSlot: AssetSecret] {
@@ -93,7 +93,7 @@ extension Record {
         return secrets
     }
 
-    /// Whether there are assets in it.
+    /// A Boolean value that indicates whether the record holds assets.
     var hasAssets: Bool { fields.contains { $0.type.base == .asset && !$0.type.isEncrypted } }
 
     /// The assets in the fields, each with its place.

@@ -14,9 +14,10 @@ final class TransferTally: Sendable {
         sums.withLock { $0[record, default: Sum()].total += bytes }
     }
 
-    /// Notes how far a file has come.
+    /// Records the progress of a file.
     ///
-    /// - Returns: From 0 to 1 for the record as a whole; nil at the end, which is for whoever sees the record through.
+    /// - Returns: From 0 to 1 for the record as a whole; nil at the end, which the caller reports when the record is
+    ///   complete.
     func note(_ bytes: Int64, ofFile file: Int, ofRecord record: Int) -> Double? {
         sums.withLock { sums in
             sums[record, default: Sum()].done[file] = bytes

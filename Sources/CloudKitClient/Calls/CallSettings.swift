@@ -2,7 +2,7 @@ import CloudKitDevice
 import Foundation
 import TextEncodings
 
-/// What an operation, its group and its configuration say about each of its requests.
+/// The settings of an operation, its group and its configuration for each of its requests.
 package struct CallSettings: Hashable, Sendable {
     /// All requests of one operation carry its identifier (B-OPS-07).
     package var operationID: String
@@ -38,7 +38,7 @@ package struct CallSettings: Hashable, Sendable {
 
     var retries: RetryPolicy { isDiscretionary ? .discretionary : .failFast }
 
-    /// What tells the server's log which operation a request belongs to.
+    /// The headers that name the operation of a request for the server's log.
     var headers: [String: String] {
         var headers = ["X-Welkin-Client": "sdk/1", "X-Welkin-Operation": operationID]
         if let group { headers.merge(group.headers) { _, new in new } }

@@ -11,7 +11,7 @@ struct CloudCall: Sendable {
     let endpoint: CloudEndpoint
     let body: [UInt8]
     let settings: CallSettings
-    /// When the operation has to be over, on the connection's clock; nil: whenever it is.
+    /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
 
     /// The bytes of a successful answer.
@@ -44,7 +44,7 @@ struct CloudCall: Sendable {
         if let remaining = cloud.gate.remaining(at: now) { throw CallFailure.rateLimited(remaining) }
         let state = cloud.account.state
         if needsUser { try state.check(cloud.account) }
-        // What needs no user goes on without one (B-ACC-02).
+        // A request that needs no user continues without one (B-ACC-02).
         let token =
             needsUser || state.isAvailable
             ? try await webAuthToken { try await cloud.account.webAuthToken() } : nil
@@ -57,7 +57,7 @@ struct CloudCall: Sendable {
             guard !needsUser else { throw CallFailure(about: refusal) }
             return try await send(to: place, webAuthToken: nil)
         } catch CallFailure.refused(let refusal) where refusal.code.isAboutSignIn {
-            // Somebody may have signed in again meanwhile, or the token may just be too old.
+            // A user may have signed in again meanwhile, or the token may just be too old.
             guard let token,
                 let other = try await webAuthToken({ try await cloud.account.webAuthToken(insteadOf: token) }),
                 other != token
@@ -105,10 +105,10 @@ struct CloudCall: Sendable {
 }
 
 extension RequestFailure.Code {
-    /// Whether another token may help.
+    /// A Boolean value that indicates whether another token may help.
     var isAboutSignIn: Bool { self == .authenticationFailed || self == .authenticationRequired }
 
-    /// Whether no token helps, because the account as such cannot be used.
+    /// A Boolean value that indicates whether no token helps, because the account itself cannot be used.
     var isAboutAccount: Bool { self == .accountRestricted || self == .accountTemporarilyUnavailable }
 
     var trouble: AccountTrouble? {

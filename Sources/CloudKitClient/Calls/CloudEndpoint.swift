@@ -6,9 +6,9 @@ import TextEncodings
 struct CloudEndpoint: Hashable, Sendable {
     var path: String
     var method: TransportRequest.Method
-    /// Whether sending the request twice comes to the same as sending it once.
+    /// A Boolean value that indicates whether sending the request twice has the same effect as sending it once.
     var isRepeatable: Bool
-    /// Whether the endpoint belongs to a container and not to one of its databases.
+    /// A Boolean value that indicates whether the endpoint belongs to a container and not to one of its databases.
     var isOfDevice = false
 
     static let modifyRecords = CloudEndpoint(path: "records/modify", method: .post, isRepeatable: false)

@@ -1,4 +1,4 @@
-/// What one request may hold.
+/// The limits of one request.
 package enum RequestLimits {
     /// Records saved and deleted together, or fetched (B-LIM-01).
     package static let itemsMax = 400

@@ -12,13 +12,13 @@ package final class ContainerConnection: Sendable {
     package let cloud: CloudAccess
     /// Opens and seals encrypted values.
     let keys: KeyRing
-    /// Brings notifications to whoever listens.
+    /// Delivers notifications to listeners.
     package let notifications: NotificationHub
-    /// Where fetched files lie.
+    /// The cache of fetched files.
     package let assets: AssetCache
     /// Bytes of a file that are sent or fetched at a time.
     let pieceBytes: Int
-    /// Where operations lie that outlive their process; nil: nowhere.
+    /// The store of operations that outlive their process; nil: none.
     package let longLivedStore: LongLivedStore?
     private let accountWatch: AccountWatch?
 
@@ -43,7 +43,7 @@ package final class ContainerConnection: Sendable {
         keys = KeyRing(account: account, place: try? place.get(), epochs: epochs, folder: folder)
     }
 
-    /// The connection that this process's configuration describes; without one, every call says what is missing.
+    /// Returns the connection for this process's configuration; without one, every call reports what is missing.
     ///
     /// - Parameters:
     ///   - identifier: nil: the configured container.

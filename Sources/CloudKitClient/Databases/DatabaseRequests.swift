@@ -11,7 +11,7 @@ package struct DatabaseRequests: Sendable {
     package let settings: CallSettings
     /// Answers that came before the process ended, for an operation that outlives it (B-OPS-06).
     let longLife: LongLivedProgress?
-    /// When the operation has to be over, on the connection's clock; nil: whenever it is.
+    /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
 
     package init(
@@ -22,7 +22,7 @@ package struct DatabaseRequests: Sendable {
         self.connection = connection
         self.scope = scope
         self.settings = settings
-        // The week that is the default is left to whoever runs out of patience first.
+        // The default of one week is left to the server and network timeouts.
         let isLimited = settings.resourceTimeout < CallSettings.resourceTimeoutDefault
         deadline = isLimited ? connection.cloud.timekeeping.now() + .seconds(max(0, settings.resourceTimeout)) : nil
     }
@@ -34,7 +34,7 @@ package struct DatabaseRequests: Sendable {
 
     /// Saves and deletes records of one zone as the request says: what has to be sealed is sealed.
     func send(_ request: ModifyRecordsRequest) async throws -> [RecordOutcome] {
-        // What checks no tag comes to the same the second time.
+        // An operation that checks no tag has the same effect when it is repeated.
         let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
         let outcomes = try await call(
             isRepeatable ? CloudEndpoint.modifyRecords.repeatable : .modifyRecords, request.wire(), needsUser: true
@@ -111,7 +111,7 @@ package struct DatabaseRequests: Sendable {
     }
 
     package func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [SubscriptionOutcome] {
-        // Saving twice comes to the same (B-SUB-05); deleting what is gone is an error.
+        // Saving twice has the same effect (B-SUB-05); deleting what does not exist is an error.
         let isRepeatable = operations.allSatisfy { if case .delete = $0 { false } else { true } }
         let endpoint = isRepeatable ? CloudEndpoint.modifySubscriptions.repeatable : .modifySubscriptions
         let outcomes = try await call(endpoint, operations.wire(), needsUser: true) {
@@ -135,7 +135,7 @@ package struct DatabaseRequests: Sendable {
     func call<Answer: Sendable>(
         _ endpoint: CloudEndpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
     ) async throws -> Answer {
-        // Files are sent beside one another and answered with receipts that expire: those are asked for anew.
+        // Files are sent side by side and answered with receipts that expire: those are requested again.
         let ticket = endpoint.path.hasPrefix("assets/") ? nil : longLife?.ticket(for: endpoint)
         if let ticket, let kept = longLife?.answer(ticket), let answer = try? read(kept) { return answer }
         let call = CloudCall(

@@ -37,7 +37,7 @@ package final class EpochBook: Sendable {
         write(epoch, zone)
     }
 
-    /// Remembers an epoch under which a record was opened; unlike a zone's, it may lie back.
+    /// Stores an epoch under which a record was opened; unlike a zone's epoch, it may be lower than earlier ones.
     func met(_ epoch: UInt32, in zone: ZonePlace) throws(CallFailure) {
         if epoch > (try self.epoch(of: zone)) { try see(epoch, of: zone) }
     }
@@ -85,7 +85,7 @@ package final class EpochBook: Sendable {
         return try JSONDecoder().decode(HighestSeenEpochs.self, from: Data(bytes))
     }
 
-    /// A pin that cannot be written, on a full disk say, still holds as long as this process lives.
+    /// A pin that cannot be written, for example on a full disk, still holds while this process runs.
     private func write(_ epoch: UInt32, _ zone: ZonePlace) {
         guard let file else { return }
         try? FileLock.hold(file + ".lock") {

@@ -10,9 +10,9 @@ final class KeyRing: Sendable {
     private let container: String
     private let environment: String
     let epochs: EpochBook
-    /// Whose public identity this device knows (B-TM-08).
+    /// The public identities that this device knows (B-TM-08).
     let identities: PinFile<IdentityPins>
-    /// The fragments of links by which the account came to shares, by the places of those.
+    /// The fragments of the links through which the account joined shares, by share.
     private let links: PinFile<[String: String]>
     private let state = Mutex(KeyRingState())
 
@@ -45,7 +45,7 @@ final class KeyRing: Sendable {
             epoch: try epochs.epoch(of: place), shared: shared)
     }
 
-    /// Keeps what came through shares, for the next time.
+    /// Keeps the keys received through shares for the next request.
     func keep(_ keys: ZoneKeys) {
         var shared = keys.shared
         shared.trim()
@@ -82,16 +82,16 @@ final class KeyRing: Sendable {
 
     func endMaintenance(of share: RecordPlace) { state.withLock { $0.endMaintenance(of: share) } }
 
-    /// Whether an identity is the one that this device knows of a zone's owner.
+    /// Returns a Boolean value that indicates whether an identity is the known one of a zone's owner.
     func isOwner(_ identity: PublicIdentity, of zone: ZonePlace) -> Bool {
         let known = try? identities.known
         return known?.fingerprint(of: IdentityPins.name(of: zone.owner, in: zone)) == identity.fingerprint
     }
 
-    /// Remembers an epoch of a share whose key is at hand.
+    /// Stores an epoch of a share whose key is known.
     ///
     /// - Parameter isOwn: Whether the account began it, as the share's owner.
-    /// - Throws: `CallFailure.tampered` when it is lower than one seen before: those who are gone have its key.
+    /// - Throws: `CallFailure.tampered` when it is lower than an earlier one: users who were removed have its key.
     func see(_ epoch: UInt32, of share: RecordPlace, isOwn: Bool) throws(CallFailure) {
         if state.withLock({ $0.isPinned(epoch, of: share) }) { return }
         do {
@@ -106,17 +106,17 @@ final class KeyRing: Sendable {
         state.withLock { $0.notePinned(epoch, of: share) }
     }
 
-    /// Opens an invitation, and remembers whose keys it is signed with (B-TM-08).
+    /// Opens an invitation and stores the identity that signed it (B-TM-08).
     ///
-    /// - Throws: `CallFailure.tampered` where somebody's keys are not the ones known, a signature is not theirs, or an epoch lies
-    ///   back.
+    /// - Throws: `CallFailure.tampered` where an identity is not the known one, a signature is invalid, or the epoch is
+    ///   lower than an earlier one.
     func open(
         _ invitation: SealedShareInvitation, slot: String, as access: ShareKeyAccess
     ) throws(CallFailure) -> ShareKey {
         do {
             let own = try access.secret.identity()
             return try identities.change { pins in
-                // One's own identity is never a matter of what the cloud says.
+                // The account's own identity never depends on the cloud.
                 pins.replace(
                     with: own.publicIdentity, of: IdentityPins.name(of: access.user, in: invitation.share.zone))
                 return try epochs.change { epochs in
@@ -152,12 +152,13 @@ final class KeyRing: Sendable {
         return isEnded
     }
 
-    /// Ends the rights of everybody whom this device knew as administrator of a share and who is none now.
+    /// Ends the rights of every identity that this device knew as an administrator of a share and that no longer is
+    /// one.
     func endRights(in share: RecordPlace, except administrators: Set<Fingerprint>) throws(CallFailure) {
         try pins { $0.endRights(ofShare: share, except: administrators) }
     }
 
-    /// Whose rights in a share have ended without an epoch of the owner's.
+    /// Returns the identities whose rights in a share ended without a new epoch by the owner.
     func endedRights(in share: RecordPlace) throws(CallFailure) -> [Fingerprint] {
         try pins { $0.endedRights(ofShare: share) }
     }
@@ -220,7 +221,7 @@ final class KeyRing: Sendable {
         return name
     }
 
-    /// What the profile knows, or was asked before for the same account.
+    /// The user name from the profile, or from an earlier answer for the same account.
     private var knownUserName: String? {
         if let name = account.userRecordName { return name }
         let current = account.state
@@ -229,7 +230,7 @@ final class KeyRing: Sendable {
 }
 
 extension CallFailure {
-    /// The account's secret is not to be had.
+    /// Creates the failure for an account secret that is not available.
     package init(keychain error: any Error) {
         switch error {
         case let failure as CallFailure: self = failure

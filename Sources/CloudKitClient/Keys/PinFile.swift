@@ -17,7 +17,7 @@ final class PinFile<Pins: Codable & Equatable & Sendable>: Sendable {
         memory = Mutex(empty)
     }
 
-    /// What is known now, by this process or another.
+    /// The stored value, including changes by other processes.
     ///
     /// - Throws: `CallFailure.accountUnusable` when the file cannot be read.
     var known: Pins {
@@ -31,7 +31,7 @@ final class PinFile<Pins: Codable & Equatable & Sendable>: Sendable {
         }
     }
 
-    /// Looks at what is known and perhaps adds to it; where `body` throws, nothing changes.
+    /// Reads the stored value and lets `body` change it; where `body` throws, nothing changes.
     func change<Value>(_ body: (inout Pins) throws -> Value) throws -> Value {
         guard let file else {
             var pins = memory.withLock { $0 }

@@ -1,9 +1,9 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// Seals and opens the values of one record: its key is derived once, whatever the number of its fields.
+/// Seals and opens the values of one record: its key is derived once, however many fields it has.
 struct RecordCipher: Sendable {
-    /// What the record carries beside its sealed values.
+    /// The protection that the record carries next to its sealed values.
     let protection: Protection
     /// Seals fields and asset keys.
     let sealer: RecordSealer

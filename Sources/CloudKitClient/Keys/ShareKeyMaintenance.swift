@@ -1,21 +1,23 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// What a share needs of a device of its owner or of an administrator, decided from what the cloud says of it (B-TM-05, B-TM-06).
+/// The key maintenance that a share needs from a device of its owner or of an administrator, decided from the cloud's
+/// description of it (B-TM-05, B-TM-06).
 struct ShareKeyMaintenance: Hashable, Sendable {
     /// The share has no keys at all: a client without keys began it.
     var isFirstDue = false
-    /// Somebody is gone who had the newest key, or has another identity now than the one that got it; or the newest key is an
-    /// administrator's, which one of the owner's follows.
+    /// A participant who had the newest key was removed, or has another identity than the one that received it; or the
+    /// newest key is an administrator's, which one of the owner's follows.
     var isNewEpochDue = false
     /// Participants with a public identity and without the newest key; for the owner, also administrators who were not given
     /// the right to invite in the newest epoch.
     var unserved: [ShareParticipant] = []
     /// One-time links without the newest key, by participant.
     var slots: [String] = []
-    /// Whether the link that anyone may use does not open the newest epoch.
+    /// A Boolean value that indicates whether the public link does not open the newest epoch.
     var isLinkMissing = false
-    /// Whether members of the whole zone are not given the zone's newest key.
+    /// A Boolean value that indicates whether participants of a share of the whole zone do not have the zone's newest
+    /// key.
     var isRingBehind = false
 
     /// nil: nothing is to be done, or not by this user.
@@ -57,7 +59,7 @@ struct ShareKeyMaintenance: Hashable, Sendable {
 }
 
 extension Share {
-    /// The identities of its administrators, as far as they have any.
+    /// The identities of its administrators who have one.
     var administrators: Set<Fingerprint> {
         let hosts = participants.filter { $0.role == .administrator && $0.acceptance != .removed }
         return Set(
@@ -68,11 +70,12 @@ extension Share {
 }
 
 extension ShareParticipant {
-    /// Whether the newest key is sealed to the secret of a one-time link alone: the device that opened the link has it, the
-    /// person's others do not.
+    /// A Boolean value that indicates whether the newest key is sealed only to the secret of a one-time link: the
+    /// device that opened the link has it, the user's other devices do not.
     var hasKeyThroughLinkOnly: Bool { keyIdentity == nil && oneTimeGUID == nil && identity.user != nil }
 
-    /// Whether the newest key was sealed to an identity that the participant has no more, because their keys were reset.
+    /// A Boolean value that indicates whether the newest key was sealed to an identity that the participant no longer
+    /// has, because their keys were reset.
     var hasReplacedIdentity: Bool {
         guard let keyIdentity, let bytes = identity.publicIdentity, let identity = try? PublicIdentity(bytes: bytes)
         else { return false }
@@ -84,11 +87,12 @@ extension ShareParticipant {
 struct ShareKeyMaking {
     let access: ShareKeyAccess
     let key: ShareKey
-    /// Whose identity may be trusted: one that was replaced gets nothing (B-TM-08).
+    /// Returns a Boolean value that indicates whether an identity is trusted: one that was replaced gets nothing
+    /// (B-TM-08).
     let isKnown: (PublicIdentity, UserID) -> Bool
     /// An administrator's right to invite.
     let authority: ShareAuthority?
-    /// Former administrators, whose rights end by what this one hands out.
+    /// Former administrators, whose rights end with these invitations.
     var ended: [Fingerprint] = []
 
     private var isOwner: Bool { access.user == key.place.zone.owner }
@@ -103,10 +107,10 @@ struct ShareKeyMaking {
         return change
     }
 
-    /// The epoch after somebody is gone: for those who stay.
+    /// Returns the epoch that follows the removal of a participant, for those who remain.
     ///
     /// - Parameters:
-    ///   - earlier: The keys so far that this device has, of the newest epochs.
+    ///   - earlier: The known keys of the newest earlier epochs.
     ///   - zoneKeys: For a share of a whole zone: the zone's newest keys.
     /// - Throws: `noKey` where an administrator has no right to invite: the owner's next device begins the epoch.
     func next(
@@ -131,11 +135,11 @@ struct ShareKeyMaking {
         return try invitation(to: slot, authority.owner, isAdministrator: false)
     }
 
-    /// What a share of which this device has the newest key still needs.
+    /// Returns the wraps that a share still needs in an epoch whose key this device has.
     ///
     /// - Parameters:
-    ///   - held: The ring of that epoch.
-    ///   - zoneKeys: For a ring that is behind.
+    ///   - held: The key ring of that epoch.
+    ///   - zoneKeys: For a ring that lacks the newest zone key.
     func serving(
         _ maintenance: ShareKeyMaintenance, _ sharing: Share, ring held: ShareKeyring?, zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
@@ -163,7 +167,8 @@ struct ShareKeyMaking {
     }
 
     private func wraps(_ participants: [ShareParticipant], slots: [String]) -> [ShareKeyChange.Wrap] {
-        // Who cannot be served now, because their identity is damaged or another one, waits; the others do not wait for them.
+        // Participants who cannot be served now, because their identity is damaged or has changed, wait; the others do
+        // not wait for them.
         participants.compactMap { try? invitation($0) } + slots.compactMap { try? slot($0) }
     }
 

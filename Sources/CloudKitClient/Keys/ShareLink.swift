@@ -2,12 +2,12 @@ import CloudKitDevice
 import Foundation
 import TextEncodings
 
-/// Where a share's links lead, as far as this device knows.
+/// The URLs of a share, as far as this device knows them.
 package struct ShareLink: Hashable, Codable, Sendable {
     /// Scheme, host and port of the cloud.
     package var endpoint: String
     package var shortGUID: String
-    /// The secret that stands behind the `#`; nil: there is none, or this device does not know it (B-TM-07).
+    /// The secret after the `#`; nil: there is none, or this device does not know it (B-TM-07).
     var fragment: String?
     /// The same for one-time links, by participant; on devices of the owner.
     package var slots: [String: String] = [:]

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// Who opens and hands out keys of shares: the account as one container knows it.
+/// The account that opens and hands out keys of shares, in one container.
 struct ShareKeyAccess: Sendable {
     let root: ContainerRoot
     let secret: AccountSecret
@@ -11,7 +11,7 @@ struct ShareKeyAccess: Sendable {
 
 /// The keys of one zone that come through shares, and what records say about theirs; pure.
 struct SharedKeys: Sendable {
-    /// Where a record lies in its tree.
+    /// The position of a record in its tree.
     struct Standing: Hashable, Sendable {
         var parent: String?
         /// The share of which the record is the root.
@@ -23,12 +23,12 @@ struct SharedKeys: Sendable {
     private var shareKeys: [String: [UInt32: ShareKey]] = [:]
     private var zoneKeys: [UInt32: ZoneKey] = [:]
     private(set) var links: [String: ShareLinkSecret] = [:]
-    /// By what right the account invites others to shares of somebody else.
+    /// The rights by which the account invites others to shares of other users.
     private(set) var authorities: [String: ShareAuthority] = [:]
-    /// Owners of the zone, by shares whose newest key an administrator handed out: what members make under it is wrapped for
-    /// them, too.
+    /// Owners of the zone, by shares whose newest key an administrator handed out: keys that participants make under it
+    /// are wrapped for the owners as well.
     private(set) var owners: [String: PublicIdentity] = [:]
-    /// Epochs of shares whose keys the owner has derived, for what was sealed under them.
+    /// The epochs of shares whose keys the owner has derived, for values sealed under them.
     private var derived: [String: Set<UInt32>] = [:]
     /// The newest key epoch of each share, as the cloud says.
     private(set) var newest: [String: UInt32] = [:]
@@ -36,7 +36,7 @@ struct SharedKeys: Sendable {
     private var highest: [String: UInt32] = [:]
     private(set) var protections: [String: RecordProtection] = [:]
     private(set) var standings: [String: Standing] = [:]
-    /// Why keys that the cloud offered were not taken.
+    /// The reason why keys offered by the cloud were refused.
     var refusal: CallFailure?
 
     init(_ place: ZonePlace) {
@@ -58,8 +58,8 @@ struct SharedKeys: Sendable {
         owners[key.place.name] = owner
     }
 
-    /// A key that the owner derives for what was sealed under it, whether there is such a share or not, and whoever began the
-    /// epoch.
+    /// Adds a key that the owner derives for values sealed under it, whether or not the share exists, and whoever began
+    /// the epoch.
     mutating func addOwn(_ key: ShareKey) {
         derived[key.place.name, default: []].insert(key.epoch)
         tree.add(key)
@@ -88,21 +88,22 @@ struct SharedKeys: Sendable {
 
     func key(of share: String, epoch: UInt32) -> ShareKey? { shareKeys[share]?[epoch] }
 
-    /// The key under which something is wrapped for the members of a share now; nil: it has not been handed out.
+    /// Returns the key under which keys are wrapped for the participants of a share now; nil: it has not arrived.
     func newestKey(of share: String) -> ShareKey? { newest[share].flatMap { shareKeys[share]?[$0] } }
 
-    /// The key at hand of the highest epoch: for the owner, of the newest one that they began.
+    /// Returns the known key of the highest epoch: for the owner, of the newest one that they began.
     func latestKey(of share: String) -> ShareKey? { shareKeys[share]?.max { $0.key < $1.key }?.value }
 
     /// The share of the whole zone, if there is one with keys.
     var wholeShare: String? { newest[Share.zoneWideName] == nil ? nil : Share.zoneWideName }
 
-    /// Whether the zone has shares with keys of which the account has none.
+    /// A Boolean value that indicates whether the zone has shares with keys of which the account has none.
     var isWaiting: Bool { newest.keys.contains { shareKeys[$0] == nil } }
 
-    /// Takes note of the epoch that the cloud says a share has now.
+    /// Stores the current epoch of a share as the cloud reports it.
     ///
-    /// - Throws: `tampered` for one below those seen: what is sealed under its key is open to those who are gone.
+    /// - Throws: `tampered` for one below an earlier one: values sealed under its key are open to users who were
+    ///   removed.
     mutating func see(_ epoch: Int, of share: String) throws(CallFailure) {
         guard epoch > 0 else { return }
         let epoch = UInt32(clamping: epoch)
@@ -123,13 +124,13 @@ struct SharedKeys: Sendable {
     }
 
     mutating func learn(_ protection: RecordProtection?, of name: String) {
-        // What is known is not written again: two halves of a page share it while they are opened.
+        // A known protection is not written again: two halves of a page use it at the same time while they are opened.
         if let protection, protections[name] == protection { return }
         protections[name] = protection
         tree.learn(protection, of: name)
     }
 
-    /// There is no such record, or the account does not see it.
+    /// Records that a record does not exist, or that the account cannot see it.
     mutating func learnAbsence(of name: String) {
         standings[name] = Standing()
         // Nothing is sealed for a share that has ended.
@@ -137,12 +138,12 @@ struct SharedKeys: Sendable {
         learn(nil, of: name)
     }
 
-    /// Where records lie may have changed.
+    /// Discards the positions of records in trees, which may have changed.
     mutating func forgetStandings() { standings = [:] }
 
     mutating func key(of record: String) throws(EncryptionError) -> TreeKeys.Outcome { try tree.key(of: record) }
 
-    /// The records above one that are known, perhaps as they were before they were shared or sealed anew.
+    /// Returns the known ancestors of a record, perhaps as they were before they were shared or sealed again.
     func ancestors(of record: String) -> Set<String> {
         var ancestors: Set<String> = []
         var name = record
@@ -150,7 +151,7 @@ struct SharedKeys: Sendable {
         return ancestors
     }
 
-    /// Shares that protections name and whose key is not at hand.
+    /// The shares that protections name and whose key is missing.
     var unopenedShares: Set<String> {
         var names: Set<String> = []
         for protection in protections.values {
@@ -160,7 +161,7 @@ struct SharedKeys: Sendable {
         return names
     }
 
-    /// Forgets records when there are many of them, those last that lie above others: they can be fetched again.
+    /// Discards records when there are many, ancestors of other records last: they can be fetched again.
     mutating func trim() {
         guard protections.count + standings.count > Self.recordsMax else { return }
         var openers = Set(protections.values.compactMap(\.parentName))
@@ -185,13 +186,13 @@ extension RecordProtection {
 // MARK: - Opening
 
 extension SharedKeys {
-    /// Opens what the cloud keeps of a share's keys for the account: the newest epoch by an invitation or a link, the earlier
-    /// ones through the rings. The owner derives them.
+    /// Opens the keys of a share that the cloud keeps for the account: the newest epoch by an invitation or a link,
+    /// earlier ones through the key rings. The owner derives them.
     ///
     /// - Parameters:
-    ///   - trust: Opens an invitation after its signatures were compared with what this device knows.
-    ///   - link: The secret of the link by which the account came, if this device knows one.
-    ///   - isOwner: Whether an identity is the one that this device knows of the zone's owner.
+    ///   - trust: Opens an invitation after its signatures were compared with the identities that this device knows.
+    ///   - link: The secret of the link through which the account joined, if this device knows it.
+    ///   - isOwner: Returns whether an identity is the known one of the zone's owner.
     package mutating func open(
         _ record: Record, as access: ShareKeyAccess, link: ShareLinkSecret?, isOwner: (PublicIdentity) -> Bool,
         trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
@@ -207,7 +208,7 @@ extension SharedKeys {
         if share.zone.owner == access.user { forgetUnbegun(share.name, keys) }
         let isOutdated = Self.isOutdated(sharing.currentParticipant, access)
         for epoch in keys.epochs {
-            // Below a key at hand only its ring leads: an older invitation is worth nothing any more.
+            // Below a known key only its ring leads: an older invitation is of no use any more.
             if shareKeys[share.name]?.keys.contains(where: { $0 >= epoch.epoch }) != true {
                 let slot = isOutdated ? nil : sharing.currentParticipantID
                 guard let key = try Self.openedKey(epoch, of: share, slot: slot, as: access, link: link, trust) else {
@@ -242,9 +243,10 @@ extension SharedKeys {
         if let link = try ring.linkSecret(key) { add(link, of: key.place.name) }
     }
 
-    /// For whom what is made under a share's newest key has to be wrapped, too, since it may not be the owner's.
+    /// Records for whom keys made under a share's newest key have to be wrapped as well, since that key may not be the
+    /// owner's.
     ///
-    /// - Parameter wrap: From which the key was opened.
+    /// - Parameter wrap: The wrap from which the key was opened.
     private mutating func noteOwner(of key: ShareKey, _ wrap: [UInt8]?) {
         let invitation = wrap.flatMap { try? SealedShareInvitation(bytes: $0, share: key.place) }
         owners[key.place.name] = invitation?.authority?.owner
@@ -266,7 +268,8 @@ extension SharedKeys {
         }
     }
 
-    /// Whether the account had another identity when the key was sealed to it: it waits for one that it can open.
+    /// Returns a Boolean value that indicates whether the account had another identity when the key was sealed to it:
+    /// it waits for one that it can open.
     private static func isOutdated(_ participant: ShareParticipant?, _ access: ShareKeyAccess) -> Bool {
         guard let known = participant?.keyIdentity, let own = try? access.secret.identity() else { return false }
         return own.publicIdentity.fingerprint.hex != known

@@ -1,10 +1,10 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// The keys of one zone, as far as this device has them: turns a record of the zone into what seals and opens it.
+/// The keys of one zone that this device has: turns a record of the zone into the cipher that seals and opens it.
 ///
-/// All ways to a record's key begin here. In a zone of the user's own every key is derived from the account's secret, but those
-/// that participants made; in somebody else's they come through shares.
+/// All ways to a record's key start here. In a zone of the user's own every key is derived from the account's secret,
+/// except those that participants made; in another user's zone keys come through shares.
 struct ZoneKeys: Sendable {
     let place: ZonePlace
     /// The epoch under which values are sealed now, as far as this device knows.
@@ -13,13 +13,13 @@ struct ZoneKeys: Sendable {
     var shared: SharedKeys
     /// For records about to be saved, the share in whose tree they will be.
     var trees: [String: String] = [:]
-    /// Whether the zone has shares, so that others may have made keys in it.
+    /// A Boolean value that indicates whether the zone has shares, so that other users may have made keys in it.
     var isShared: Bool
-    /// The current zone's key; nil in somebody else's zone.
+    /// The current key of the zone; nil in another user's zone.
     private let current: ZoneKey?
 
     /// - Parameters:
-    ///   - shared: What came through shares until now.
+    ///   - shared: The keys received through shares so far.
     init(_ access: ShareKeyAccess, place: ZonePlace, epoch: UInt32, shared: SharedKeys) {
         self.access = access
         self.place = place
@@ -30,14 +30,14 @@ struct ZoneKeys: Sendable {
         current = isOwn ? access.root.zoneKey(owner: place.owner, zone: place.zone, epoch: epoch) : nil
     }
 
-    /// Whether the zone is the account's own, so that its keys are derived.
+    /// A Boolean value that indicates whether the zone is the account's own, so that its keys are derived.
     var isOwn: Bool { current != nil }
 
     // MARK: Opening
 
-    /// What opens a record that the cloud answered.
+    /// Returns the cipher that opens a record of a response.
     ///
-    /// - Throws: `noKey` where nothing at hand opens the record's key.
+    /// - Throws: `noKey` where no known key opens the record's key.
     mutating func cipher(opening record: Record) throws(EncryptionError) -> RecordCipher {
         guard let protection = record.protection else {
             throw .malformed(.protection, reason: "it is missing beside sealed values")
@@ -56,7 +56,7 @@ struct ZoneKeys: Sendable {
         }
     }
 
-    /// What has to be fetched before these records can be opened: records above them, and shares.
+    /// Returns the names of the ancestors and shares to fetch before these records can be opened.
     mutating func missing(for records: [Record]) -> Set<String> {
         var missing: Set<String> = []
         for record in records where !(isOwn && record.hasDerivedKey) {
@@ -72,7 +72,7 @@ struct ZoneKeys: Sendable {
         return missing
     }
 
-    /// What an error about a record comes to for the app.
+    /// Returns the failure that the app sees for an error about a record.
     func failure(_ error: EncryptionError, record: String) -> CallFailure {
         guard case .noKey = error else { return CallFailure(error, record: record) }
         if let refusal = shared.refusal { return refusal }
@@ -83,15 +83,15 @@ struct ZoneKeys: Sendable {
 
     // MARK: Sealing
 
-    /// What seals the values of a record that is about to be saved.
+    /// Returns the cipher that seals the values of a record about to be saved.
     ///
     /// A record keeps its key within an epoch; in a new one it gets a new key, under which all of its values have to be
-    /// sealed, and the earlier key stays within reach for children that were not written since.
+    /// sealed, and the earlier key stays available for children that were not written since.
     ///
     /// - Parameters:
     ///   - parent: The record's parent after the save, whose key opens this record's.
     ///   - isMoved: Whether the save gives it another parent, takes it away, or shares it.
-    ///   - held: The record's protection as far as known; nil: it has none, or nobody has looked.
+    ///   - held: The record's protection as far as known; nil: it has none, or it was not fetched.
     mutating func cipher(
         sealing name: String, recordType: String, parent: String?, isMoved: Bool, held: Protection?
     ) throws(EncryptionError) -> RecordCipher {
@@ -109,8 +109,8 @@ struct ZoneKeys: Sendable {
 
     private func newKey(_ name: String) throws(EncryptionError) -> RecordKey {
         if let zoneKey = zoneKey(epoch) { return zoneKey.recordKey(name) }
-        // In a zone that is shared as a whole everybody derives, but for the time in which an administrator's key is the newest;
-        // elsewhere a member makes keys of records.
+        // In a zone that is shared as a whole every participant derives, except while an administrator's key is the
+        // newest; elsewhere a participant makes keys of records.
         guard shared.newest[Share.zoneWideName] == nil || shared.owners[Share.zoneWideName] != nil else {
             throw .noKey(.zoneKey(zone: place.zone))
         }
@@ -131,7 +131,7 @@ struct ZoneKeys: Sendable {
             protection.removeShare(share)
         }
         if let tree { try wrap(key, underShare: tree, in: &protection) }
-        // A key that nobody could ever open again seals nothing.
+        // A key that no one could ever open again seals nothing.
         guard protection.origin == .derived || !protection.wraps.isEmpty else { throw .noKey(.recordKey(record: name)) }
         shared.learn(protection, of: name)
         return RecordCipher(
@@ -150,7 +150,8 @@ struct ZoneKeys: Sendable {
         if key.origin == .made, let owner = shared.owners[share] { try protection.wrap(key, for: owner) }
     }
 
-    /// The parent's key, if it is of the same epoch: whoever lost access has those of earlier ones. nil: there is none at hand.
+    /// Returns the parent's key, if it is of the same epoch: users who lost access have those of earlier ones. nil: it
+    /// is not known.
     private mutating func parentKey(_ parent: String, epoch: UInt32) throws(EncryptionError) -> RecordKey? {
         if isShared, let known = shared.protections[parent], known.epoch == epoch {
             if known.origin == .derived, let zoneKey = zoneKey(epoch) { return zoneKey.recordKey(parent) }
@@ -206,7 +207,7 @@ struct ZoneKeys: Sendable {
         for _ in 0...TreeKeys.depthMax {
             switch try shared.key(of: name) {
             case .opened(let key): return key
-            // Where nobody looked, a parent in one's own zone has the key that every record has.
+            // A parent in the user's own zone that was not fetched has the key that every record has.
             case .needs(let parent) where isOwn: shared.learn(nil, of: parent)
             case .needs: throw .noKey(.recordKey(record: name))
             }
@@ -214,7 +215,7 @@ struct ZoneKeys: Sendable {
         throw .noKey(.recordKey(record: name))
     }
 
-    /// Derives the keys that open what a record's key is wrapped under, for the way up.
+    /// Derives the keys that open the wraps of a record's key, for the ancestors.
     private mutating func addOwnKeys(_ protection: RecordProtection) {
         var epochs: Set<UInt32> = [protection.epoch]
         for opener in protection.wraps.map(\.opener) {
@@ -231,7 +232,7 @@ struct ZoneKeys: Sendable {
 }
 
 extension Record {
-    /// Whether whoever has the zone's key needs nothing else for the record's.
+    /// A Boolean value that indicates whether the zone's key alone is enough to derive the record's key.
     var hasDerivedKey: Bool {
         guard let protection else { return true }
         return protection.keys.isEmpty || (try? RecordProtection(protection))?.origin == .derived

@@ -1,7 +1,7 @@
 import CloudKitDevice
 
 extension AccountState {
-    /// Whose long-lived operations the device may run; nil: nobody's.
+    /// The account whose long-lived operations the device may run; nil: none.
     package var longLivedOwner: String? {
         if case .available(let email, _) = self { email } else { nil }
     }

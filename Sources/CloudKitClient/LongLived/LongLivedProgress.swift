@@ -62,12 +62,12 @@ package final class LongLivedProgress: Sendable {
         if fits { store.keep(bytes, ticket, of: id) }
     }
 
-    /// All answers are there; what is left is the app's to hear.
+    /// Records that all responses have arrived; only the app's blocks are left to call.
     package func finish(at now: Date) {
         // If this cannot be written the operation counts as running, and runs again from its answers.
         try? saveFinished(now)
     }
 
-    /// The app has heard it all, or does not want to.
+    /// Removes the operation when the app has received everything, or does not want it.
     package func end() { store.remove(id) }
 }

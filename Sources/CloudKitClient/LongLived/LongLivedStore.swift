@@ -1,13 +1,13 @@
 import CloudKitDevice
 import Foundation
 
-/// An operation that outlives its process, as it lies on disk (B-OPS-06).
+/// An operation that outlives its process, as stored on disk (B-OPS-06).
 package struct LongLivedOperation<Arguments: Codable & Sendable>: Codable, Sendable {
     package static var versionMax: Int { 1 }
 
     package var version = versionMax
     package var id: String
-    /// Whose it is: the next user of the profile neither sees nor runs it.
+    /// The account it belongs to: the next user of the profile neither sees nor runs it.
     package var account: String
     package var scope: Int
     /// Whatever makes the operation again.
@@ -39,8 +39,8 @@ package struct LongLivedOperation<Arguments: Codable & Sendable>: Codable, Senda
         self.group = group
     }
 
-    /// Whether it has waited long enough: a finished one for its app (B-OPS-06), an unfinished one for somebody to go on with
-    /// it, within the time that it may take as a whole (B-OPS-04).
+    /// Returns a Boolean value that indicates whether the operation has expired: a finished one waits for its app
+    /// (B-OPS-06), an unfinished one may be resumed within its resource timeout (B-OPS-04).
     package func isOver(at now: Date) -> Bool {
         if let finished { return now.timeIntervalSince1970 - finished > LongLivedStore.secondsKept }
         guard let started else { return false }
@@ -54,9 +54,9 @@ package struct LongLivedOperation<Arguments: Codable & Sendable>: Codable, Senda
 /// A folder holds what makes the operation again and the answers that came so far. Running the operation again uses these
 /// answers before it asks the server, so that all its callbacks come again, and nothing happens twice.
 package struct LongLivedStore: Sendable {
-    /// How long a finished operation waits for its app (B-OPS-06).
+    /// The number of seconds that a finished operation waits for its app (B-OPS-06).
     static let secondsKept = 24.0 * 3600
-    /// Answers beyond this are fetched anew; no modification is as large.
+    /// The maximum size of stored responses; further ones are requested again. No modification is as large.
     static let answerBytesMax = 64 << 20
 
     package let folder: String
@@ -79,7 +79,7 @@ package struct LongLivedStore: Sendable {
     package func operation<Arguments>(
         _ id: String, of account: String, as type: Arguments.Type
     ) -> LongLivedOperation<Arguments>? {
-        // What an app passes becomes a file's name: nothing but an identifier may.
+        // The identifier from the app becomes a file name: only a UUID is accepted.
         guard UUID(uuidString: id) != nil, let bytes = try? PrivateFile.read(header(id)) ?? nil,
             let operation = try? JSONDecoder().decode(LongLivedOperation<Arguments>.self, from: Data(bytes)),
             operation.version <= LongLivedOperation<Arguments>.versionMax, operation.id == id,
@@ -102,7 +102,7 @@ package struct LongLivedStore: Sendable {
     }
 
     func keep(_ bytes: [UInt8], _ ticket: AnswerTicket, of id: String) {
-        // An answer that could not be written is fetched anew.
+        // A response that could not be written is requested again.
         try? PrivateFile.replace(answer(ticket, of: id), with: bytes)
     }
 
@@ -111,7 +111,7 @@ package struct LongLivedStore: Sendable {
     }
 
     package func remove(_ id: String) {
-        // Without its header an operation is not there, whatever else of the folder is left behind.
+        // An operation without its header does not exist, whatever other files are left.
         try? PrivateFile.remove(header(id))
         try? FileManager.default.removeItem(atPath: path(id))
     }

@@ -4,14 +4,14 @@ import Synchronization
 
 /// A device's place at the courier.
 struct CourierRegistration: Codable, Hashable, Sendable {
-    /// Whose it is: the device as it signed in. Someone else's registration is of no use.
+    /// The device as it signed in. A registration of another account is not used.
     var account: String
     var courierURL: String
-    /// What the device has, as the server wrote it.
+    /// The device's position, as the server wrote it.
     var position: String
 }
 
-/// Where a device keeps its place at the courier.
+/// The storage of a device's position in the notification queue.
 protocol CourierRegistrations: Sendable {
     /// Names the device to the server, the same each time, so that a lost registration goes on where it was.
     var clientID: String { get }
@@ -20,7 +20,7 @@ protocol CourierRegistrations: Sendable {
     func store(_ registration: CourierRegistration?)
     /// Keeps how far the device has come; may take its time to be safe from a crash.
     func keep(position: String)
-    /// Makes safe what was kept.
+    /// Writes pending changes to disk.
     func flush()
 }
 
@@ -56,7 +56,7 @@ final class ProfileRegistrations: CourierRegistrations {
         var written = ContinuousClock.now
     }
 
-    /// A position is written at most this often; what came since the last time comes again after a crash.
+    /// A position is written at most this often; notifications received since then come again after a crash.
     private static let pause = Duration.seconds(2)
 
     init(folder: String, endpoint: String, container: String, environment: String) {

@@ -7,7 +7,7 @@ package final class NotificationHub: Sendable {
         var listeners: [Int: Listening] = [:]
         var nextID = 0
         var batch = 0
-        /// Positions that become good once every listener is done with their batch.
+        /// Positions that take effect once every listener has finished its batch.
         var positions: [(batch: Int, position: String)] = []
         var receiving: Task<Void, Never>?
     }
@@ -62,7 +62,7 @@ package final class NotificationHub: Sendable {
     /// A registration has replaced the one that positions belong to.
     func forgetPositions() { state.withLock { $0.positions = [] } }
 
-    /// Keeps the newest position that everybody is done with.
+    /// Stores the newest position that all listeners have passed.
     func listenerHasMoved() {
         let listeners = state.withLock { $0.listeners.values.compactMap(\.listener) }
         guard let done = listeners.map(\.doneThrough).min() else { return }

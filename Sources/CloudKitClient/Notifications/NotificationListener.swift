@@ -5,7 +5,7 @@ import Synchronization
 package final class NotificationListener: Sendable {
     fileprivate struct State {
         var waiting: [(notification: PayloadValue, batch: Int)] = []
-        /// The batch of the notification that was handed out last.
+        /// The batch of the last delivered notification.
         var inHand: Int?
         var asking: CheckedContinuation<PayloadValue?, Never>?
         var isOver = false

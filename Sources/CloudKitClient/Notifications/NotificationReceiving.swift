@@ -64,12 +64,12 @@ struct NotificationReceiving: Sendable {
         case refused(Int)
     }
 
-    /// Who is signed in; nil: nobody.
+    /// The signed-in account; nil: none.
     private var account: String? {
         if case .available(_, let deviceID) = cloud.account.state { deviceID } else { nil }
     }
 
-    /// The registration of whoever is signed in: the one at hand, the one that was kept, or a new one.
+    /// Returns the registration of the signed-in account: the current one, the stored one, or a new one.
     private func registration(_ received: CourierRegistration?) async throws -> CourierRegistration {
         guard let account else { throw CallFailure.notSignedIn }
         if let received, received.account == account { return received }

@@ -1,9 +1,9 @@
 import CloudKitModel
 
-/// The saves of one zone on their way: sealed and sent, and where the keys of the zone or of a record turn out to have
-/// changed, sealed anew and sent again.
+/// The saves of one zone while they are sealed and sent; where the keys of the zone or of a record turn out to have
+/// changed, they are sealed and sent again.
 struct BatchSealing {
-    /// What became of one operation: the cloud's answer, or why it was never asked.
+    /// The outcome of one operation: the cloud's answer, or the failure that kept it from being sent.
     typealias Outcome = Result<RecordOutcome, CallFailure>
 
     private(set) var batch: ModifyPlan.Batch
@@ -24,23 +24,25 @@ struct BatchSealing {
         pending = Array(batch.request.operations.indices)
     }
 
-    /// Whether some operations are settled, so that a failure on the way is not everybody's.
+    /// A Boolean value that indicates whether some operations are settled, so that a later failure does not apply to
+    /// all.
     var hasSettled: Bool { !settled.isEmpty }
 
-    /// Whether something was refused because of the key under which it was sealed.
+    /// A Boolean value that indicates whether an operation was refused because of the key that it was sealed under.
     var wantsNewKeys: Bool {
         last.values.contains { if case .failed(_, let failure) = $0 { failure.code == .staleKeyEpoch } else { false } }
     }
 
-    /// What became of each operation, in their order.
+    /// The outcomes of the operations, in their order.
     var outcomes: [Outcome] { batch.request.operations.indices.compactMap { settled[$0] } }
 
-    /// Whether the operations take effect together or not at all.
+    /// A Boolean value that indicates whether the operations take effect together or not at all.
     private var isAtomic: Bool { batch.request.atomic ?? true && !batch.request.zoneID.isDefaultZone }
 
-    /// What is sent next; nil: nothing, or nothing before those that are `wanted` were looked at.
+    /// Returns the next request; nil: there is none, or the `wanted` records have to be fetched first.
     ///
-    /// What cannot be sealed is settled with it, and keeps the others back where they go together (B-BAT-02).
+    /// An operation that cannot be sealed is settled with that failure, and in an atomic batch it keeps the others from
+    /// being sent (B-BAT-02).
     mutating func request(_ known: ZoneKeys) -> ModifyRecordsRequest? {
         var request = batch.request
         request.operations = []
@@ -76,8 +78,8 @@ struct BatchSealing {
         return try secrets.sealed(operation, name: name, with: &keys, current: current[index])
     }
 
-    /// The name of a record of which the app has kept a protection, and nobody has looked whether the cloud has another one by now:
-    /// when an owner has reset their keys it has, without a new version of the record (B-TM-12).
+    /// Returns the name of a record for which the app has kept a protection that was not compared with the cloud's:
+    /// after an owner reset their keys the cloud has another one, without a new version of the record (B-TM-12).
     private func keptName(_ index: Int) -> String? {
         guard batch.secrets[index]?.held != nil, !looked.contains(index) else { return nil }
         return batch.request.operations[index].change.recordName
@@ -92,10 +94,10 @@ struct BatchSealing {
                 remedy: "Mend the records with errors of their own and send all again."))
     }
 
-    /// Takes the answers to what was sent.
+    /// Takes the outcomes of a request.
     ///
-    /// - Returns: The names of the records that have to be looked at before everything unsettled is sent again; empty when
-    ///   all is settled.
+    /// - Returns: The names of the records to fetch before everything unsettled is sent again; empty when all is
+    ///   settled.
     mutating func take(_ answers: [RecordOutcome]) -> [String] {
         var stale: [Int] = []
         for (index, answer) in zip(pending, answers) {
@@ -120,20 +122,20 @@ struct BatchSealing {
         return wanted
     }
 
-    /// Settles what is left with the last answers, since everything has an end.
+    /// Settles the remaining operations with their last outcomes when the attempts are used up.
     mutating func giveUp() {
         for index in pending { settled[index] = last[index].map { .success($0) } }
         pending = []
     }
 
-    /// Settles what is left with a failure on the way.
+    /// Settles the remaining operations with a failure.
     mutating func fail(_ failure: CallFailure) {
         for index in pending { settled[index] = .failure(failure) }
         pending = []
     }
 
-    /// Whether the record has to be sealed anew. What was to be saved whatever the cloud holds, and was changed while it was
-    /// sealed anew, is looked at once more.
+    /// Returns a Boolean value that indicates whether the record has to be sealed again. A record that is saved
+    /// unconditionally, and that changed while it was sealed again, is fetched once more.
     private func isStale(_ answer: RecordOutcome, _ index: Int) -> Bool {
         guard case .failed(_, let failure) = answer, batch.secrets[index] != nil else { return false }
         if failure.code == .staleKeyEpoch { return true }
@@ -141,7 +143,7 @@ struct BatchSealing {
         return isOvertaken && current[index] != nil && batch.request.operations[index].kind == .forceUpdate
     }
 
-    /// Takes the records that were looked at, because they were `wanted`; what is not among them does not exist.
+    /// Takes the fetched records that were `wanted`; a record that is missing does not exist.
     mutating func look(at records: [OpenedRecord]) {
         let byName = Dictionary(records.map { ($0.record.id.recordName, $0) }) { _, last in last }
         let asked = Set(wanted)

@@ -30,10 +30,10 @@ extension DatabaseRequests {
         }
     }
 
-    /// Fetches the files of records, a few at a time; a record whose files cannot be had is an error of its own (B-AST-04).
+    /// Fetches the files of records, a few at a time; a record whose files cannot be fetched fails alone (B-AST-04).
     ///
-    /// - Parameter progress: Gets the place of a record and how much of its files has come, below 1.
-    /// - Throws: What concerns all records: no connection, cancelled, overdue.
+    /// - Parameter progress: Receives the index of a record and the fraction of its files that has arrived, below 1.
+    /// - Throws: Failures of all records: no connection, cancelled, deadline exceeded.
     package func withFiles(_ items: [FetchedItem], progress: @escaping AssetProgress) async throws -> [FetchedItem] {
         var items = items
         let files = AssetFetches(requests: self)
@@ -77,13 +77,13 @@ private struct AssetFetches: Sendable {
         var id: RecordID
         var slot: AssetSlot
         var value: AssetValue
-        /// What the file is sealed with; nil: it is plain.
+        /// The key that seals the file; nil: it is plain.
         var secret: AssetSecret?
         var digest: AssetDigest
         var name: AssetCacheName
     }
 
-    /// What has to be fetched for a record.
+    /// Returns the files to fetch for a record.
     func fetches(of opened: OpenedRecord, at index: Int) throws(RequestFailure) -> [Fetch] {
         try opened.record.assets().map { slot, value in
             let secret = opened.assetSecrets[slot]

@@ -2,8 +2,8 @@ import CloudKitEncryption
 import CloudKitModel
 
 extension DatabaseRequests {
-    /// Opens the encrypted values of records that an answer carried, each record by itself: one that does not open leaves
-    /// the others alone. Records without encrypted values cost nothing.
+    /// Opens the encrypted values of the records of a response, each on its own: one that does not open leaves the
+    /// others unaffected. Records without encrypted values cost nothing.
     package func opened(_ records: [Record]) async -> [OpenedRecord] {
         guard scope != .public else { return records.map { OpenedRecord($0) } }
         let records = await maintained(records)
@@ -21,7 +21,7 @@ extension DatabaseRequests {
         return opened
     }
 
-    /// The zone's keys with what is needed to open these records.
+    /// Returns the zone's keys with everything needed to open these records.
     private func zoneKeysIfAny(_ zone: ZoneID, for records: [Record]) async -> Result<ZoneKeys, CallFailure> {
         do {
             return .success(await completed(try await zoneKeys(zone), for: records, in: zone))
@@ -30,7 +30,8 @@ extension DatabaseRequests {
         }
     }
 
-    /// Fetches what the keys at hand lack to open records: those above them, and the shares that hold them.
+    /// Fetches the records and shares that the known keys lack to open records: their ancestors, and the shares that
+    /// hold their keys.
     func completed(_ known: ZoneKeys, for records: [Record], in zone: ZoneID) async -> ZoneKeys {
         var keys = known
         keys.shared.refusal = nil
@@ -71,16 +72,16 @@ extension DatabaseRequests {
         try await opened(try await zonePage(request))
     }
 
-    /// A page of a feed with its records opened.
+    /// Opens the records of a page of a feed.
     ///
-    /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: whoever follows a feed must not pass over
-    ///   what could be read later.
+    /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: a reader of a feed must not pass over
+    ///   records that can be opened later.
     package func opened(_ page: ZoneChangesPage) async throws -> OpenedChanges {
         let records = page.events.compactMap { if case .changed(let record) = $0 { record } else { nil } }
         if records.contains(where: \.isSealed) { _ = try await zoneKeys(page.zoneID) }
         let opened = await opened(records)
         if scope == .shared {
-            // Without any key of the zone's shares, everything waits: it opens when a key has been handed out.
+            // Without any key of the zone's shares the page waits: it opens when a key has arrived.
             for case .failure(.waitingForKey(let reason)) in opened.map(\.values)
             where try await zoneKeys(page.zoneID).shared.isWaiting {
                 throw CallFailure.waitingForKey(reason)
@@ -96,15 +97,15 @@ extension DatabaseRequests {
         try await connection.keys.keys(of: zone, in: scope) { try await currentUser() }
     }
 
-    /// A zone as the cloud answered it; one whose key epoch went back is refused: the cloud would have this device seal for
-    /// those who lost access.
+    /// Checks a zone of a response; one whose key epoch decreased is refused: the cloud would make this device seal for
+    /// users who lost access.
     func verified(_ zone: Zone) -> Result<Zone, CallFailure> {
         guard scope != .public else { return .success(zone) }
         do throws(CallFailure) {
             try connection.keys.see(zone)
             return .success(zone)
         } catch {
-            // What is wrong with the profile's own file is told when something has to be sealed.
+            // A failure of the profile's own file is reported when values have to be sealed.
             if case .tampered = error { return .failure(error) }
             return .success(zone)
         }
@@ -115,7 +116,7 @@ extension DatabaseRequests {
 private struct RecordOpening {
     private(set) var keys: [ZoneID: ZoneKeys] = [:]
     private var failures: [ZoneID: CallFailure] = [:]
-    /// The newest epoch in which a value opened, by zone: somebody with the zone's key has used it.
+    /// The newest epoch in which a value opened, by zone: a holder of the zone's key has used it.
     private(set) var newest: [ZonePlace: UInt32] = [:]
 
     mutating func take(_ result: Result<ZoneKeys, CallFailure>, for zone: ZoneID) {

@@ -1,12 +1,12 @@
 import CloudKitModel
 import Synchronization
 
-/// What became of one item of a modification.
+/// The outcome of one item of a modification.
 package struct ModifyItemOutcome: Hashable, Sendable {
     package var item: ModifyPlan.Item
     /// The saved record; nil for a deletion.
     package var result: Result<OpenedRecord?, CallFailure>
-    /// What the server holds, with a conflict (B-SAV-07).
+    /// The server's record, with a conflict (B-SAV-07).
     package var serverRecord: OpenedRecord?
 }
 
@@ -136,15 +136,15 @@ extension DatabaseRequests {
     }
 }
 
-/// Decides what a failed request means for an operation of several.
+/// Decides the effect of a failed request on an operation with several requests.
 struct ZoneFailurePolicy: Sendable {
     private var hasAnswer = false
-    /// Why there is no use in sending the rest.
+    /// The failure that makes further requests useless.
     private(set) var end: CallFailure?
 
     mutating func answered() { hasAnswer = true }
 
-    /// - Returns: What the items of this request fail with.
+    /// - Returns: The failure of this request's items.
     /// - Throws: The failure, when it ends the whole operation.
     mutating func failed(_ failure: CallFailure) throws(CallFailure) -> CallFailure {
         if failure == .cancelled || !(hasAnswer || failure.concernsZone) { throw failure }

@@ -24,7 +24,7 @@ extension DatabaseRequests {
             try await sendSealed(&sealing, with: keys, to: batch.request.zoneID)
             if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.request.zoneID) }
         } catch {
-            // What the cloud has already saved must not be called a failure.
+            // Records that the cloud has already saved must not be reported as failed.
             guard sealing.hasSettled else { throw error }
             sealing.fail(CallFailure(error))
         }
@@ -44,7 +44,7 @@ extension DatabaseRequests {
             if stale.isEmpty { return }
             var newest = try await newestKeys(of: zone)
             if attempt > 0, sealing.wantsNewKeys, newest.isOwn, newest.epoch == keys.epoch {
-                // Everything was sealed anew, and not under a new key: others have the one of this epoch.
+                // Everything was sealed again, but not under a new key: other users have the key of this epoch.
                 try await raiseKeyEpoch(of: zone)
                 newest = try await zoneKeys(zone)
             }
@@ -78,8 +78,8 @@ extension DatabaseRequests {
         await opened(try await looked(at: names, in: zone))
     }
 
-    /// Begins a new epoch of the key of one of the user's own zones: whoever lost access reads nothing that is sealed from
-    /// now on (B-TM-05). If another device was faster, its epoch is as good.
+    /// Begins a new key epoch in one of the user's own zones: users who lost access cannot read values sealed from now
+    /// on (B-TM-05). An epoch that another device began first serves as well.
     package func raiseKeyEpoch(of zone: ZoneID) async throws {
         let known = try await newestKeys(of: zone).epoch
         let outcome = try await modifyZones([.raiseKeyEpoch(zone, to: known &+ 1)]).first

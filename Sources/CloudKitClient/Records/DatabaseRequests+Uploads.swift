@@ -11,13 +11,14 @@ private struct AssetJob: Sendable {
     var record: Int
     var place: AssetPlace
     var asset: any OutgoingAsset
-    /// What the server has of the record.
+    /// The assets of the record on the server.
     var held: [KeptAsset]
-    /// Whether the app never saw this record on the server, where nothing of it can be found then.
+    /// A Boolean value that indicates whether the app has never seen this record on the server, so that none of its
+    /// assets can be there.
     var isNew: Bool
 }
 
-/// What is to be done about one asset of a save.
+/// The step that one asset of a save needs.
 private enum AssetStep: Sendable {
     /// The server has the file for this field.
     case keep(KeptAsset)
@@ -65,7 +66,7 @@ extension DatabaseRequests {
 private struct AssetUploads: Sendable {
     let requests: DatabaseRequests
     let zoneID: ZoneID
-    /// Whether files are encrypted before they leave.
+    /// A Boolean value that indicates whether files are encrypted before they are sent.
     var isSealed: Bool { requests.scope != .public }
 
     private var transfers: AssetRequests {
@@ -96,7 +97,7 @@ private struct AssetUploads: Sendable {
         return fields(of: batch, works, values)
     }
 
-    /// Why records cannot be saved, where that keeps all the others from being saved too (B-BAT-02).
+    /// Returns the failures of records, where they keep all others from being saved as well (B-BAT-02).
     private static func failures(
         _ jobs: [AssetJob], _ steps: [Result<AssetStep, CallFailure>]
     ) -> [Int: Result<[AssetFieldValue], CallFailure>] {
@@ -107,10 +108,10 @@ private struct AssetUploads: Sendable {
         return failures
     }
 
-    /// How many files are read, sent or fetched at a time.
+    /// The number of files that are read, sent or fetched at a time.
     private static let width = 2
 
-    /// A job and what is to be done about it.
+    /// An asset and the step that it needs.
     private struct Work: Sendable {
         var index: Int
         var job: AssetJob
@@ -118,7 +119,7 @@ private struct AssetUploads: Sendable {
         var url: String?
     }
 
-    /// What concerns the connection ends the whole batch; anything else is the matter of one record.
+    /// Lets failures of the connection end the whole batch; returns any other failure as that of one record.
     private func settled<Value>(_ body: () throws -> Value) throws -> Result<Value, CallFailure> {
         do {
             return .success(try body())
@@ -159,7 +160,7 @@ private struct AssetUploads: Sendable {
         return isSame ? .keep(kept) : .rereference(kept)
     }
 
-    /// Whether an asset that the record had has those contents.
+    /// Returns a Boolean value that indicates whether an asset that the record had has those contents.
     private func holds(_ kept: KeptAsset, _ digest: AssetDigest, for place: AssetPlace) -> Bool {
         guard kept.place.record == place.record else { return false }
         switch digest.checksum {
@@ -209,7 +210,7 @@ private struct AssetUploads: Sendable {
         }
     }
 
-    /// Sends a file, anew when the cloud has lost the beginning.
+    /// Sends a file, from the start when the cloud has lost the beginning.
     private func upload(
         _ work: Work, _ stamp: FileStamp, _ digest: AssetDigest, sent: (Int64, Int64) async -> Void
     ) async throws -> AssetFieldValue.Element {

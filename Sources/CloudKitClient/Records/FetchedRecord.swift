@@ -8,7 +8,7 @@ package struct FetchedRecord: Hashable, Sendable {
     package var files: [AssetSlot: StagedFile] = [:]
 }
 
-/// What became of one record of an answer.
+/// The outcome of one record of a response.
 package struct FetchedItem: Hashable, Sendable {
     package var id: RecordID
     package var result: Result<FetchedRecord, CallFailure>

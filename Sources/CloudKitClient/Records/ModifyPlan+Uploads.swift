@@ -40,7 +40,7 @@ extension ModifyPlan.Batch {
         return refused.map { $0 ?? .refused(RequestFailure(.atomicFailure, "Atomic failure")) }
     }
 
-    /// Whether all its items are saved or none (B-BAT-01, B-BAT-04).
+    /// A Boolean value that indicates whether either all items are saved or none (B-BAT-01, B-BAT-04).
     func isAtomic(in scope: DatabaseScope) -> Bool {
         request.atomic != false && scope != .public && !request.zoneID.isDefaultZone
     }

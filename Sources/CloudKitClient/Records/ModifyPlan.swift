@@ -1,9 +1,9 @@
 import CloudKitModel
 
-/// What a modification comes to before anything is sent: one request a zone (B-BAT-01), each operation with what it
+/// A modification before anything is sent: one request for each zone (B-BAT-01), each operation with the item it
 /// belongs to.
 package struct ModifyPlan: Sendable {
-    /// What one operation of a request stands for.
+    /// The item that an operation of a request stands for.
     package enum Item: Hashable, Sendable {
         /// The record at this place of the list to save.
         case save(Int)
@@ -14,7 +14,7 @@ package struct ModifyPlan: Sendable {
     struct Batch: Sendable {
         var items: [Item]
         var request: ModifyRecordsRequest
-        /// What has to be sealed first, by the place of its operation.
+        /// The values to seal first, by the index of the operation.
         var secrets: [Int: RecordSecrets] = [:]
         /// The assets of the records to save, by the place of their operation, which lacks them.
         var assets: [Int: RecordAssets] = [:]
@@ -29,7 +29,7 @@ package struct ModifyPlan: Sendable {
         package var operation: RecordOperation
         /// The records of the same zone that it points to with a deleteSelf reference.
         package var owners: [String]
-        /// What has to be sealed first; nil: nothing.
+        /// The values to seal first; nil: none.
         package var secrets: RecordSecrets?
         /// Fields that `operation` lacks.
         package var assets = RecordAssets()

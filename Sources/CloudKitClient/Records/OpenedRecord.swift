@@ -8,7 +8,7 @@ package struct OpenedRecord: Hashable, Sendable {
     /// The encrypted fields of the record with their plain values, in the order of their names; or why one of them does not
     /// open: then the record as a whole is that error, never one with gaps (B-TM-12).
     package var values: Result<[Field], CallFailure>
-    /// What the files of its assets are sealed with; those that are not among them are plain.
+    /// The keys of the files of the record's assets; files without a key are plain.
     var assetSecrets: [AssetSlot: AssetSecret]
     /// Of a share: where it can be found.
     package var link: ShareLink?
@@ -50,13 +50,13 @@ package struct OpenedChanges: Sendable {
 }
 
 extension Record {
-    /// Whether there is something in it that only keys open.
+    /// A Boolean value that indicates whether the record holds anything that needs keys to open.
     package var isSealed: Bool {
         fields.contains { $0.type.isEncrypted || ($0.type.base == .asset && (protection != nil || $0.hasKeys)) }
     }
 }
 
 extension Field {
-    /// Whether it holds an asset with a key.
+    /// A Boolean value that indicates whether the field holds an asset with a key.
     fileprivate var hasKeys: Bool { (try? assets().contains { $0.wrappingKey != nil }) ?? false }
 }

@@ -1,8 +1,8 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// What of a save has to be sealed before it leaves the device, apart from what is sent as it is: so that a plain value
-/// cannot be sent by mistake.
+/// The values of a save that have to be sealed before they leave the device, separate from those that are sent as they
+/// are, so that a plain value cannot be sent by mistake.
 package struct RecordSecrets: Hashable, Sendable {
     /// Encrypted fields to set, with their plain values and types.
     package var fields: [Field]
@@ -29,13 +29,15 @@ package struct RecordSecrets: Hashable, Sendable {
         self.held = held
     }
 
-    /// Whether the save cannot do without keys; a record with a parent and nothing to seal merely should have its wrap.
+    /// A Boolean value that indicates whether the save needs keys; a record with a parent and nothing to seal only
+    /// benefits from its wrap.
     var needsKeys: Bool { !fields.isEmpty || assets.contains { $0.elements.contains { $0.secret != nil } } }
 
-    /// The operation with its values sealed.
+    /// Returns the operation with its values sealed.
     ///
-    /// - Parameter current: The record as the cloud holds it, fetched because it holds more than this device knew. Where the
-    ///   record gets another key, all its values are sealed anew, and only if nobody changed them meanwhile.
+    /// - Parameter current: The record as the cloud holds it, fetched because it holds more than this device knew.
+    ///   Where the record gets another key, all its values are sealed again, and only if no other device changed them
+    ///   meanwhile.
     func sealed(
         _ operation: RecordOperation, name: String, with keys: inout ZoneKeys, current: OpenedRecord?
     ) throws(CallFailure) -> RecordOperation {
@@ -61,7 +63,8 @@ package struct RecordSecrets: Hashable, Sendable {
             operation.change.protection = cipher.protection
             return operation
         } catch let error as EncryptionError {
-            // Who has nothing to seal and waits for a key can save nevertheless; the record gets its key with the first value.
+            // A save without values to seal succeeds also while it waits for a key; the record gets its key with the
+            // first value.
             if !needsKeys, held == nil, current == nil, case .noKey = error { return operation }
             throw keys.failure(error, record: name)
         } catch {

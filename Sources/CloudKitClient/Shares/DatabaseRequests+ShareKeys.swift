@@ -2,7 +2,8 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
 
-/// What devices of owners and administrators do for shares by the way, whenever one comes by (B-TM-05, B-TM-06).
+/// The maintenance of share keys that devices of owners and administrators do whenever they use a share (B-TM-05,
+/// B-TM-06).
 extension DatabaseRequests {
     /// The records, with the keys of shares among them brought up to date where that falls to this device; what fails is left to
     /// the next device or time.
@@ -64,10 +65,10 @@ extension DatabaseRequests {
         return try await looked(at: [share.name], in: zone).first
     }
 
-    /// Makes the keys of a new epoch of the share, with which the cloud begins one of the zone: whoever is gone opens nothing that is
-    /// written from then on.
+    /// Makes the keys of a new epoch of the share, with which the cloud begins an epoch of the zone: users who were
+    /// removed cannot open values sealed from then on.
     ///
-    /// An administrator's epoch has a random key, and the owner's next device follows with one of the owner's.
+    /// An administrator's epoch has a random key, and the owner's next device follows with a derived one.
     private func nextEpoch(
         of share: RecordPlace, _ sharing: Share, in zone: ZoneID, _ keys: inout ZoneKeys
     ) async throws -> ShareKeyChange {
@@ -93,8 +94,8 @@ extension DatabaseRequests {
         return change
     }
 
-    /// The newest key of a share of one's own, if an administrator began its epoch: who comes later needs it to read what was
-    /// written then.
+    /// Returns the newest key of a share of the user's own if an administrator began its epoch: participants who join
+    /// later need it to read values sealed in that epoch.
     private func administratorsKey(of share: RecordPlace, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
         guard let newest = sharing.keys?.epochs.first, newest.epoch == sharing.keys?.epoch, let wrap = newest.wrap,
             let slot = sharing.currentParticipantID,
@@ -104,8 +105,8 @@ extension DatabaseRequests {
         return try? connection.keys.open(invitation, slot: slot, as: keys.access)
     }
 
-    /// Gives keys to a share of one's own that a client without keys began, and puts its root within their reach, in one save:
-    /// what lies below the root is wrapped under the root's key already.
+    /// Gives keys to a share of the user's own that a client without keys created, and wraps the key of its root, in
+    /// one save: records below the root are wrapped under the root's key already.
     private func begin(_ record: Record, _ sharing: Share, _ known: ZoneKeys) async throws {
         let zone = record.id.zoneID
         var keys = try await newestKeys(of: zone)
@@ -177,7 +178,7 @@ extension DatabaseRequests {
         if isEnded { keys.shared.forgetAuthority(of: share.name) }
     }
 
-    /// Remembers what a link carries to open a share.
+    /// Stores the secret that a link carries to open a share.
     func learn(_ link: ShareLink, of invitation: ShareInvitation) async throws {
         guard let fragment = link.fragment, invitation.scope == .shared,
             let keys = try? await self.in(.shared).zoneKeys(invitation.zoneID)
@@ -198,7 +199,7 @@ extension DatabaseRequests {
         }
     }
 
-    /// Where a share can be found, with the secrets of its links that this device knows; nil for any other record.
+    /// Returns the URLs of a share, with the secrets of its links that this device knows; nil for any other record.
     func link(of record: Record, _ keys: ZoneKeys?) -> ShareLink? {
         guard let sharing = record.sharing, let guid = record.shortGUID, let place = try? connection.cloud.place.get()
         else {
@@ -235,7 +236,8 @@ extension Record {
 }
 
 extension ZoneKeys {
-    /// The zone's own keys for the ring of a share of the whole zone, the newest ones as far as a ring holds them.
+    /// Returns the zone's own keys for the key ring of a share of the whole zone, the newest ones up to the ring's
+    /// size.
     func ownZoneKeys(upTo newest: UInt32) -> [ZoneKey] {
         guard isOwn else { return [] }
         return ((newest < 24 ? 0 : newest - 24)...newest).map {

@@ -16,14 +16,14 @@ package struct ResolvedShare: Sendable {
 /// The outcomes of a request for links, by link.
 package typealias LinkOutcomes<Value> = [(link: URL, result: Result<Value, CallFailure>)]
 
-/// Calls about shares that are about no zone in particular: they go to the public database, whatever the database of the
+/// Calls about shares that concern no zone in particular: they go to the public database, whatever the database of the
 /// requests.
 extension DatabaseRequests {
     private var inPublic: DatabaseRequests {
         DatabaseRequests(connection: connection, scope: .public, settings: settings)
     }
 
-    /// What is behind links (B-ACP-01).
+    /// Returns the metadata of the shares behind links (B-ACP-01).
     package func shareMetadata(
         _ links: [URL], withRoot: Bool, desiredKeys: [String]?
     ) async throws -> LinkOutcomes<ResolvedShare> {

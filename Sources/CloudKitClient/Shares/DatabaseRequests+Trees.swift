@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// Which of the records about to be saved lie in which share's tree, and the first keys of shares that begin.
+/// Finds the share whose tree each saved record belongs to, and makes the first keys of new shares.
 extension DatabaseRequests {
     /// The batch with the first keys of the shares that it begins.
     ///
@@ -27,10 +27,12 @@ extension DatabaseRequests {
         return batch
     }
 
-    /// The keys with all that sealing a batch needs: the trees of its records, the keys of their shares and of their parents.
+    /// Returns the keys with everything that sealing a batch needs: the trees of its records, the keys of their shares
+    /// and of their parents.
     ///
-    /// In a zone of the user's own nothing is looked up where nothing of the batch has a parent or is shared. Shares that are
-    /// looked at get what they need of this device, so that nothing is sealed for those who are gone.
+    /// In a zone of the user's own nothing is fetched when no record of the batch has a parent or is shared. Shares
+    /// that are fetched get the key maintenance they need from this device, so that nothing is sealed for users who
+    /// were removed.
     func placed(_ known: ZoneKeys, _ batch: ModifyPlan.Batch) async throws -> ZoneKeys {
         let zone = batch.request.zoneID
         var keys = known
@@ -50,7 +52,7 @@ extension DatabaseRequests {
         if !shares.isEmpty {
             let found = await maintained(try await looked(at: shares.sorted(), in: zone, desiredKeys: []))
             take(found, into: &keys)
-            // Who took part in a share that has ended has its key still.
+            // Participants of a share that has ended still have its key.
             for name in shares.subtracting(found.map(\.id.recordName)) { keys.shared.learnAbsence(of: name) }
         }
         // Parents whose keys members made open through their own parents, or through shares.
@@ -97,10 +99,10 @@ extension ZoneKeys {
 }
 
 extension ModifyPlan.Batch {
-    /// Whether shares are saved for the first time.
+    /// A Boolean value that indicates whether shares are saved for the first time.
     var beginsShares: Bool { request.operations.contains(where: \.beginsShare) }
 
-    /// Whether shares are among what is saved or deleted.
+    /// A Boolean value that indicates whether shares are saved or deleted.
     var savesShares: Bool { request.operations.contains { $0.change.recordType == Validity.shareRecordType } }
 
     /// The positions of records that the cloud has and that get another parent.
@@ -111,9 +113,9 @@ extension ModifyPlan.Batch {
         }
     }
 
-    /// Those of the records at some positions that enter the trees of shares that there are, by their names.
+    /// Returns the names of the records at some positions that enter the trees of existing shares.
     ///
-    /// - Parameter trees: The share in whose tree each record will lie.
+    /// - Parameter trees: The share whose tree each record will belong to.
     func entering(_ trees: [String: String], of moved: [Int]) -> Set<String> {
         let begun = Set(begunShares.values)
         return Set(
@@ -141,7 +143,7 @@ extension ModifyPlan.Batch {
         return shares
     }
 
-    /// The share in whose tree each record to be sealed lies.
+    /// Returns the share whose tree each record to be sealed belongs to.
     fileprivate func trees(_ standings: [String: SharedKeys.Standing], _ begun: [String: String]) -> [String: String] {
         var own: [String: RecordSecrets] = [:]
         for (index, secrets) in secrets {
@@ -164,7 +166,7 @@ extension ModifyPlan.Batch {
 }
 
 extension RecordOperation {
-    /// Whether a share is saved for the first time.
+    /// A Boolean value that indicates whether a share is saved for the first time.
     var beginsShare: Bool {
         change.recordType == Validity.shareRecordType && change.changeTag == nil && kind != .forceDelete
             && kind != .delete

@@ -1,11 +1,12 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// Which records of a tree have to be sealed anew before it is shared, so that whoever opens its root opens all of it.
+/// Decides which records of a tree have to be sealed again before it is shared, so that a participant who opens its
+/// root opens all of it.
 ///
-/// A record is wrapped under the key that its parent has in the epoch of the save, also where the parent was last written in an
-/// earlier one. The owner derives that key; members come to it only if the parent's protection leads there. Nothing of this is due
-/// in a zone that is still in its first epoch.
+/// A record is wrapped under the key that its parent has in the epoch of the save, also where the parent was last
+/// written in an earlier one. The owner derives that key; participants reach it only if the parent's protection leads
+/// there. None of this is needed in a zone that is still in its first epoch.
 struct TreeRekeying {
     /// The names of those records, without the root: the share's own save seals that.
     private(set) var stale: Set<String> = []
@@ -78,7 +79,7 @@ struct TreeRekeying {
         }
     }
 
-    /// What is sealed in this epoch is wrapped under keys that its parents have in it, too.
+    /// A record sealed in this epoch is wrapped under keys that its parents have in it as well.
     private mutating func rekey(_ name: String) {
         var current: String? = name
         while let place = current, place != root, let node = nodes[place] {
@@ -90,12 +91,12 @@ struct TreeRekeying {
 }
 
 extension DatabaseRequests {
-    /// Seals anew what stands between records that are about to enter a share's tree and those below them.
+    /// Seals the records again that connect records about to enter a share's tree with those below them.
     ///
-    /// People move records more often than they share trees: in a zone of more records than a small number nobody looks for what
-    /// lies below.
+    /// Apps move records more often than they share trees: in a zone with more than a small number of records the
+    /// records below are not scanned.
     ///
-    /// - Returns: The keys, of the epoch that the zone has now.
+    /// - Returns: The keys, in the zone's current epoch.
     func rekey(treesMovedBy batch: ModifyPlan.Batch, _ known: ZoneKeys) async throws -> ZoneKeys {
         let moved = batch.moved
         guard !moved.isEmpty else { return known }
@@ -110,13 +111,13 @@ extension DatabaseRequests {
         return try await zoneKeys(zone)
     }
 
-    /// Records of a zone among which a device looks for what lies below one that moves.
+    /// The maximum number of records in a zone whose records below a moved one are scanned.
     private static var rekeyScanMax: Int { 2000 }
 
-    /// Seals anew what stands between the roots of trees that are about to be shared and the records below; what cannot be sealed
-    /// is left as it is.
+    /// Seals the records again that connect the roots of trees about to be shared with the records below; a record that
+    /// cannot be sealed is left as it is.
     ///
-    /// - Parameter recordsMax: Nothing is done in a zone of more records.
+    /// - Parameter recordsMax: Nothing is done in a zone with more records.
     /// - Returns: false: the zone has more.
     @discardableResult
     func rekey(

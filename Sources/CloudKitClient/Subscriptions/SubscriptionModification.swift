@@ -1,10 +1,10 @@
 import CloudKitModel
 
-/// What a modification of subscriptions comes to before it is sent.
+/// A modification of subscriptions before it is sent.
 package struct SubscriptionModification: Sendable {
-    /// What goes to the server.
+    /// The operations to send.
     package let operations: [SubscriptionOperation]
-    /// What no server needs to see, by the subscription's identifier.
+    /// The items that fail before anything is sent, by the subscription's identifier.
     package let refused: [(id: String, failure: CallFailure)]
 
     /// - Throws: `CallFailure.limitExceeded`; `.invalidArguments` for a subscription that is named twice.
@@ -36,7 +36,7 @@ package struct SubscriptionModification: Sendable {
     }
 }
 
-/// What became of one subscription of a modification.
+/// The outcome of one subscription of a modification.
 package struct SubscriptionItemOutcome: Sendable {
     package var id: String
     /// The saved subscription; nil for a deletion.

@@ -1,26 +1,27 @@
 import CloudKitDevice
 import CloudKitModel
 
-/// Why a call to the cloud failed, or one item of it; it becomes a `CKError` only where the app sees it.
+/// The failure of a call to the cloud, or of one item of it; it becomes a `CKError` only where the app sees it.
 package enum CallFailure: Error, Hashable, Sendable {
     /// The server said no.
     case refused(RequestFailure)
-    /// The request breaks a rule that this device can see by itself (B-LIM-01, B-BAT-07, B-BAT-08, B-QRY-01, B-DB-04).
+    /// The request breaks a rule that the device checks without the server (B-LIM-01, B-BAT-07, B-BAT-08, B-QRY-01,
+    /// B-DB-04).
     case limitExceeded(String)
     case invalidArguments(String)
     /// The device does not know its cloud; the text says what to do.
     case misconfigured(String)
-    /// Nobody is signed in (B-ACC-02).
+    /// No user is signed in (B-ACC-02).
     case notSignedIn
-    /// Somebody is signed in, and neither profile nor cloud lets them in; the text says why.
+    /// A user is signed in, and profile or cloud refuses access; the text says why.
     case accountUnusable(String)
     /// This device has not the keys that something sealed needs; the text says which.
     case keysMissing(String)
-    /// Nobody has handed this account the key of a share yet; the text says of which record (B-TM-06).
+    /// The key of a share has not been handed to this account yet; the text says of which record (B-TM-06).
     case waitingForKey(String)
     /// Something sealed does not open, or the cloud went back in time; the text says what.
     case tampered(String)
-    /// Somebody is signed in and has to show again who they are (B-ACC-02).
+    /// A user is signed in and has to confirm their identity (B-ACC-02).
     case accountToBeVerified(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
     case rateLimited(Duration)
@@ -33,17 +34,17 @@ package enum CallFailure: Error, Hashable, Sendable {
     case assetFileModified(String)
     /// The cloud has lost the file of an asset, or does not give it (B-AST-05).
     case assetNotAvailable(String)
-    /// What came of a file is not what was saved: the text says how that showed.
+    /// The fetched file is not the saved one: the text says how that was detected.
     case assetDamaged(String)
     /// A fetched file has no place on this machine: a full disk, a folder that cannot be written.
     case assetCacheUnusable(FileFailure)
-    /// What came back is not an answer of a CloudKit server.
+    /// The response is not one of a CloudKit server.
     case answerMalformed(status: Int)
 
     package static let tamperingRemedy =
         "If this device is signed in to the right account, its cloud shows something else than was saved: tell its operator."
 
-    /// Puts a name to whatever the layers below threw.
+    /// Converts any error of the layers below.
     package init(_ error: any Error) {
         switch error {
         case let failure as CallFailure: self = failure
@@ -54,7 +55,8 @@ package enum CallFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the zone as such is the trouble, so that every item in it has the same error and other zones go on.
+    /// A Boolean value that indicates whether the failure concerns the zone as a whole, so that every item in it has
+    /// the same error and other zones continue.
     var concernsZone: Bool {
         guard case .refused(let failure) = self else { return false }
         switch failure.code {
@@ -63,7 +65,8 @@ package enum CallFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the next request would come to the same, so that there is no use in sending it.
+    /// A Boolean value that indicates whether the next request would fail in the same way, so that sending it is
+    /// useless.
     package var concernsConnection: Bool {
         switch self {
         case .misconfigured, .notSignedIn, .accountUnusable, .accountToBeVerified, .rateLimited, .transport, .overdue,

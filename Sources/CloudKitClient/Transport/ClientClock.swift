@@ -2,7 +2,7 @@
 package struct ClientClock: Sendable {
     /// The time on a clock that only runs forward, from an arbitrary start.
     package var now: @Sendable () -> Duration
-    /// Waits because somebody asked for it. Throws `CancellationError`.
+    /// Waits for the time that a caller asked for. Throws `CancellationError`.
     package var sleep: @Sendable (Duration) async throws -> Void
     /// Waits for the end of an operation's patience. Throws `CancellationError`.
     package var timeout: @Sendable (Duration) async throws -> Void
@@ -31,9 +31,9 @@ package struct ClientClock: Sendable {
 }
 
 extension ClientClock {
-    /// Runs something that has to be over at a time on this clock; nil: whenever it is.
+    /// Runs a body that has to end by a time on this clock; nil: no limit.
     ///
-    /// - Throws: `CallFailure.overdue`, or what the body throws.
+    /// - Throws: `CallFailure.overdue`, or the error of the body.
     func within<Value: Sendable>(
         _ deadline: Duration?, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -23,7 +23,7 @@ package struct HTTPTransport: Transport {
         }
     }
 
-    /// Seven days is as long as anything takes (B-OPS-04); what is no time at all means the default.
+    /// Returns a timeout: at most seven days (B-OPS-04); zero or less means the default.
     static func patience(seconds: Double) -> Duration {
         seconds > 0 ? .seconds(min(seconds, 7 * 86_400)) : .seconds(60)
     }

@@ -1,17 +1,16 @@
 import Foundation
 
-/// How long the other side asks to be left alone, in seconds, within reason (B-THR-02).
+/// The pause that a response asks for, in seconds, within bounds (B-THR-02).
 ///
-/// What stands in an answer may come from anybody on the way: no number there may stop the process or close the gate for
-/// good.
+/// A response may come from any server on the way: no number in it may stop the process or close the gate permanently.
 enum RetryAfter {
     /// A day.
     static let secondsMax = 86_400.0
 
     /// - Parameters:
-    ///   - body: What the error object says; it comes first.
-    ///   - headers: With `Retry-After`, in seconds or as a date; a date is measured against the answer's own `Date`, so that
-    ///     this device's clock does not matter.
+    ///   - body: The value in the error object; it takes precedence.
+    ///   - headers: With `Retry-After`, in seconds or as a date; a date is compared with the response's own `Date`, so
+    ///     that this device's clock does not matter.
     static func seconds(body: Double?, headers: [String: String]) -> Double? {
         bounded(body)
             ?? headers["retry-after"].flatMap { header in

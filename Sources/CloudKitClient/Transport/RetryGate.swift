@@ -4,7 +4,7 @@ import Synchronization
 package final class RetryGate: Sendable {
     private let opens = Mutex(Duration.zero)
 
-    /// How long the gate stays closed; nil when it is open.
+    /// Returns the time for which the gate stays closed; nil when it is open.
     func remaining(at now: Duration) -> Duration? {
         let remaining = opens.withLock { $0 } - now
         return remaining > .zero ? remaining : nil

@@ -1,10 +1,10 @@
 import CloudKitModel
 
-/// Whether a failed request is sent again by itself, and when (B-OPS-04, B-THR-04).
+/// Decides whether a failed request is sent again automatically, and when (B-OPS-04, B-THR-04).
 struct RetryPolicy: Hashable, Sendable {
-    /// How often a request is sent, the first time included.
+    /// The maximum number of times that a request is sent, the first one included.
     var attemptsMax: Int
-    /// The first wait; each further one is twice as long.
+    /// The first pause; each further one is twice as long.
     var firstDelay: Duration
     /// A server that asks for a longer wait is obeyed by giving up.
     var delayMax: Duration
@@ -14,12 +14,12 @@ struct RetryPolicy: Hashable, Sendable {
     /// The default level and everything below it can wait.
     static let discretionary = RetryPolicy(attemptsMax: 4, firstDelay: .milliseconds(500), delayMax: .seconds(60))
 
-    /// How long to wait before sending the request again; nil: do not.
+    /// Returns the pause before the request is sent again; nil: do not.
     ///
     /// - Parameters:
-    ///   - attempt: How often the request was sent so far.
+    ///   - attempt: The number of times that the request was sent so far.
     ///   - isRepeatable: Whether the request may take effect twice. A tag-checked save may not: its repetition would
-    ///     report a conflict with itself, so when an answer is lost the app decides (B-THR-07).
+    ///     report a conflict with itself, so when a response is lost the app decides (B-THR-07).
     ///   - random: From 0 to 1.
     func delay(after failure: CallFailure, attempt: Int, isRepeatable: Bool, random: Double) -> Duration? {
         guard attempt < attemptsMax, let wish = Self.wish(after: failure, isRepeatable: isRepeatable) else {
@@ -39,7 +39,7 @@ struct RetryPolicy: Hashable, Sendable {
             case .zoneBusy, .throttled, .tryAgainLater: .seconds(refusal.retryAfter ?? 0)
             default: nil
             }
-        // Nothing was sent: whatever it was may be sent again.
+        // Nothing was sent: any request may be sent again.
         case .transport(.unreachable):
             .zero
         case .transport(.connectionLost), .transport(.answerLost), .transport(.timedOut):

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The framework's own is `HTTPTransport`; tests script theirs.
 package protocol Transport: Sendable {
-    /// Sends a request and waits for the whole answer, whatever its status.
+    /// Sends a request and returns the whole response, whatever its status.
     ///
     /// - Throws: `TransportFailure`; `CancellationError` when the task was cancelled.
     func send(_ request: TransportRequest) async throws -> TransportResponse
@@ -26,12 +26,13 @@ package struct TransportRequest: Hashable, Sendable {
     package var body: [UInt8]
     /// Seconds without a byte from the other side after which the request fails (B-OPS-04).
     package var timeout: TimeInterval
-    /// Whether the request may travel over a cellular network. Linux has no such notion and ignores it.
+    /// A Boolean value that indicates whether the request may use a cellular network. Ignored on Linux.
     package var allowsCellularAccess: Bool
-    /// Whether it does no harm when the cloud gets the request twice; a transport may then send it again by itself, once a
-    /// connection that it kept turns out to be dead (B-THR-07).
+    /// A Boolean value that indicates whether the cloud may receive the request twice; a transport may then send it
+    /// again, once a kept connection turns out to be closed (B-THR-07).
     package var isRepeatable: Bool
-    /// Whether the server takes its time to answer: such a request must not keep others from being sent.
+    /// A Boolean value that indicates whether the server delays its response: such a request must not keep others from
+    /// being sent.
     package var isLongPoll: Bool
 
     /// - Parameter isRepeatable: nil: as the method has it.
@@ -64,9 +65,9 @@ package struct TransportResponse: Hashable, Sendable {
     }
 }
 
-/// Why no answer came.
+/// The reason why no response arrived.
 package enum TransportFailure: Error, Hashable, Sendable {
-    /// No connection was made: no network, no such host, nobody listening. The request has had no effect.
+    /// No connection was made: no network, an unknown host, a closed port. The request has had no effect.
     case unreachable
     /// The other side could not prove who it is. The request has had no effect.
     case notTrusted

@@ -2,9 +2,9 @@ import CloudKitDevice
 import CloudKitModel
 import CloudKitWire
 
-/// Calls about people.
+/// Calls about users.
 extension DatabaseRequests {
-    /// Those of the people looked up who agreed to be found, whoever they are, in no order (B-ACC-05).
+    /// Returns the users of the look-ups who agreed to be found, in no order (B-ACC-05).
     package func discover(_ infos: [LookupInfo]) async throws -> [PersonIdentity] {
         try RequestLimits.check(items: infos.count)
         if infos.isEmpty { return [] }
@@ -14,7 +14,7 @@ extension DatabaseRequests {
         }
     }
 
-    /// A token with which web services answer the user beside another API token (B-ACC-09).
+    /// Returns a token with which web services act for the user together with another API token (B-ACC-09).
     package func webAuthToken(beside apiToken: String) async throws -> String {
         let account = connection.cloud.account
         try account.state.check(account)

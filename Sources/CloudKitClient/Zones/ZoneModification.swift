@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What a modification of zones comes to before it is sent.
+/// A modification of zones before it is sent.
 package struct ZoneModification: Sendable {
     package let operations: [ZoneOperation]
 
@@ -29,7 +29,7 @@ package struct ZoneModification: Sendable {
     }
 }
 
-/// What became of one zone of a modification.
+/// The outcome of one zone of a modification.
 package struct ZoneItemOutcome: Hashable, Sendable {
     package var operation: ZoneOperation
     /// The saved zone; nil for a deletion.

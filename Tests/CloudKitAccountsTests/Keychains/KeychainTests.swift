@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import Testing
 
-/// What devices do with the keychain of their account; every part of it is opaque here.
+/// The operations of devices on the keychain of their account; every part of it is opaque here.
 struct KeychainTests {
     let people = TestAccounts()
 

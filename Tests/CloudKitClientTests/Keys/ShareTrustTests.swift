@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKitClient
 
-/// What a device believes of the keys that a cloud offers for a share, and what it does for one.
+/// The share keys that a device accepts from a cloud, and its own maintenance of them.
 struct ShareTrustTests {
     private let owner = AccountSecret()
     private let bob = AccountSecret()
@@ -43,7 +43,7 @@ struct ShareTrustTests {
     }
 
     @Test func `B-TM-08 the owner derives the key, whatever invitation the cloud shows`() throws {
-        // Bob's right is from somebody whom the cloud calls the owner.
+        // Bob's right comes from a user whom the cloud calls the owner.
         let identity = try bob.identity()
         let toBob = try SealedShareInvitation(
             root.shareKey(of: share, epoch: 1), to: "p-bob", identity: identity.publicIdentity, by: "_me",
@@ -59,7 +59,7 @@ struct ShareTrustTests {
         #expect(keys.authorities.isEmpty)
         try open(record([ShareKeyEpoch(epoch: 3), ShareKeyEpoch(epoch: 2, wrap: wrap.bytes)], newest: 3), &keys)
         #expect(keys.newestKey(of: "S") == root.shareKey(of: share, epoch: 3))
-        // Opened by itself it is refused: one's own identity is not a matter of what the cloud says.
+        // Opened separately it is refused: the account's own identity does not depend on the cloud.
         #expect(throws: CallFailure.self) { try ring(of: owner).open(wrap, slot: "p-me", as: access) }
     }
 
@@ -152,7 +152,7 @@ struct ShareTrustTests {
         var adas = ZoneKeys(access, place: place, epoch: 5, shared: SharedKeys(place))
         adas.learn([note])
         #expect(try adas.cipher(opening: note).open(field).json == Array("\"s\"".utf8))
-        // Somebody else with the record does not open it.
+        // Another user who has the record does not open it.
         var others = ZoneKeys(
             ShareKeyAccess(root: cats.root, secret: mallory, user: "_other"), place: place, epoch: 5,
             shared: SharedKeys(place))
@@ -184,7 +184,7 @@ struct ShareTrustTests {
         #expect(maintenance(.owner, gone)?.isNewEpochDue == true)
         #expect(maintenance(.administrator, gone)?.isNewEpochDue == true)
         #expect(maintenance(.privateUser, gone) == nil)
-        // Whoever has the link opens each epoch of an open share, and the owner alone makes the wrap for it.
+        // The link opens each epoch of a public share, and only the owner makes the wrap for it.
         #expect(
             maintenance(.administrator) { share in
                 gone(&share)
@@ -205,7 +205,7 @@ struct ShareTrustTests {
         #expect(maintenance(.owner, wanting)?.unserved == [newcomer])
         #expect(maintenance(.administrator, wanting)?.unserved == [newcomer])
         #expect(maintenance(.privateUser, wanting) == nil)
-        // Who has another identity than the one that got the key is without it, and the key in wrong hands.
+        // A participant with another identity than the one that got the key lacks it, and the key is in wrong hands.
         let bobs = try bob.identity().publicIdentity
         let replaced: (inout Share) -> Void = { share in
             share.participants.append(newcomer)
@@ -221,7 +221,7 @@ struct ShareTrustTests {
         #expect(maintenance(.owner, reset)?.unserved.map(\.id) == ["n"])
         #expect(maintenance(.owner, reset)?.isNewEpochDue == true)
         #expect(maintenance(.administrator, reset)?.unserved.map(\.id) == ["n"])
-        // Whose device had the key from a one-time link needs it for the others.
+        // A user whose device got the key from a one-time link needs it for the others.
         let seated: (inout Share) -> Void = { share in
             replaced(&share)
             share.participants[2].keyIdentity = nil

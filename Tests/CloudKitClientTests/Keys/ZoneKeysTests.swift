@@ -72,7 +72,7 @@ struct ZoneKeysTests {
             Set(wraps) == [
                 .parent(record: "p", epoch: 3), .present(earlier: 0), .present(earlier: 1), .present(earlier: 2),
             ])
-        // Any epoch is read, whatever the present one.
+        // Values of any epoch are opened, whatever the current one.
         #expect(try opened(first, SampleKeys.zone(epoch: 3)) == [.string("x")])
     }
 
@@ -119,7 +119,7 @@ struct ZoneKeysTests {
         let cipher = RecordCipher(key, recordType: "Note", protection: Protection(epoch: 0, keys: protection.keys))
         record.fields = [try cipher.seal(Field(name: "a", value: .int64(1)))]
         #expect(try opened(record) == [.int64(1)])
-        // What the owner writes to it is sealed under the same key.
+        // The owner's values in it are sealed under the same key.
         var keys = SampleKeys.zone()
         let again = try keys.cipher(
             sealing: "child", recordType: "Note", parent: "p", isMoved: false, held: record.protection)

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKitClient
 @testable import ScriptedCloud
 
-/// What is sent, and sent again, when keys change under a batch.
+/// The requests that are sent, and sent again, when keys change during a batch.
 struct BatchSealingTests {
     private let zoneID = ZoneID(zoneName: "Z")
 
@@ -91,7 +91,7 @@ struct BatchSealingTests {
         sealing.look(at: [try held("s1", ["x": .string("old"), "y": .int64(2)])])
         let keys = SampleKeys.zone(epoch: 1)
         let operation = try first(&sealing, keys)
-        // What was not looked at before may have changed since: only this state is sealed anew.
+        // A record that was not fetched before may have changed since: only this state is sealed again.
         #expect(operation.kind == .update && operation.change.changeTag == ChangeTag("theirs"))
         var record = Record.stored("s1", in: zoneID)
         record.protection = operation.change.protection
@@ -103,7 +103,7 @@ struct BatchSealingTests {
         }
         #expect(values == [.string("s1"), .int64(2)])
 
-        // Somebody was faster: look again. The record was deleted meanwhile: make it.
+        // Another device was faster: fetch again. The record was deleted meanwhile: create it.
         #expect(sealing.take([failed("s1", .conflict)]) == ["s1"])
         sealing.look(at: [try held("s1", ["y": .int64(3)])])
         _ = sealing.request(keys)
@@ -155,7 +155,7 @@ struct BatchSealingTests {
                 guard case .success(.failed(_, let failure)) = sealing.outcomes[2] else { return }
                 #expect(failure.code == .atomicFailure)
             } else {
-                // What was saved stays saved, whatever happens on the way of the rest.
+                // A saved record stays saved, whatever happens to the rest.
                 #expect(sealing.outcomes[1...] == [.success(saved("p")), .failure(.transport(.connectionLost))])
             }
         }

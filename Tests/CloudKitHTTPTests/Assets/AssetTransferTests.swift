@@ -10,7 +10,7 @@ import Testing
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let url = try await cloud.uploadURL(tokens)
-            // No header says who uploads, and the type is whatever the client's library sends.
+            // No header names the uploader, and the type is that of the client's library.
             let uploaded = try await cloud.client.post(
                 url, Self.content, headers: ["Content-Type": "application/x-www-form-urlencoded"])
             #expect(uploaded.status == 200)
@@ -108,7 +108,7 @@ import Testing
             #expect(hole.status == 409)
             #expect(hole.headers["upload-offset"] == "5")
             #expect(try await patch("hello", at: 0).headers["upload-offset"] == "5")
-            // A client that vanishes in the middle of a piece: what came is kept.
+            // A client that disappears in the middle of a piece: the received bytes are kept.
             let broken = RawClient.request(
                 "PATCH", url, body: " w", headers: ["Upload-Offset": "5", "Upload-Length": "11"])
             let shown = String(decoding: broken, as: UTF8.self).replacing(
@@ -275,7 +275,7 @@ extension TestCloud {
         return try RawClient.Answer.target(answer["tokens", "0", "url"])
     }
 
-    /// Saves what an upload answered as the photo of note `R`.
+    /// Saves the answer of an upload as the photo of note `R`.
     func save(_ uploadAnswer: String, _ tokens: Tokens) async throws -> RawClient.Answer {
         let value = uploadAnswer.dropFirst(#"{"singleFile":{"#.utf8.count).dropLast(2)
         return try await client.post(

@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `a device signed out and a keychain taken away are known at once`() async throws {
-        // Remembers for a minute what the store says: only forgetting makes it immediate.
+        // Caches the store's answers for a minute: only an explicit reset makes changes immediate.
         try await TestCloud.run(memoryLifetime: 60_000) { cloud in
             let tokens = try await cloud.signIn()
             let (headers, _) = try await make(cloud)

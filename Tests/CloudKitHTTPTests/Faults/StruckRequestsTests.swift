@@ -4,7 +4,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-/// Which requests a fault strikes: those of apps, whatever they ask for.
+/// Requests that an injected fault applies to: every request of an app.
 @Suite struct StruckRequestsTests {
     private func order(
         _ kind: Fault.Kind, _ cloud: TestCloud, email: String? = nil, environment: String = "development"
@@ -22,7 +22,7 @@ import Testing
         "/device/1/\(TestCloud.container)/development/\(action)\(tokens.query)"
     }
 
-    /// What an app of this person asks for, with the status of each answer.
+    /// Returns the status of each answer to the requests of this user's app.
     private func statuses(
         _ cloud: TestCloud, _ tokens: TestCloud.Tokens, upload: String, file: String
     ) async throws -> [String: Int] {

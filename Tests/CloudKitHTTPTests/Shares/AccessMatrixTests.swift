@@ -33,7 +33,7 @@ import Testing
     }
 }
 
-/// Everybody in the table, signed in.
+/// The users of the table, signed in.
 struct AccessPeople: Sendable {
     let cloud: TestCloud
     private var tokens: [AccessTable.Role: TestCloud.Tokens] = [:]
@@ -56,7 +56,7 @@ struct AccessPeople: Sendable {
 
     func name(_ role: AccessTable.Role) -> String { names[role] ?? "" }
 
-    /// Sends a request as somebody.
+    /// Sends a request as a user.
     func post(
         _ endpoint: String, _ database: String, as role: AccessTable.Role, _ body: [String: any Sendable]
     ) async throws -> RawClient.Answer {
@@ -65,7 +65,7 @@ struct AccessPeople: Sendable {
     }
 }
 
-/// Ada's zone with its tree, and somebody who stands to it as their role says.
+/// Ada's zone with its tree, and a user in a role.
 struct AccessScene: Sendable {
     let people: AccessPeople
     let role: AccessTable.Role
@@ -174,7 +174,7 @@ struct AccessScene: Sendable {
 // MARK: Trying
 
 extension AccessScene {
-    /// Does what a cell is about; the table's word for what came of it.
+    /// Does the request of a cell and returns the table's word for its outcome.
     func attempt(_ cell: AccessTable.Cell) async throws -> String {
         switch cell.object {
         case "zone": return try await attemptZone(cell)
@@ -221,7 +221,7 @@ extension AccessScene {
         }
     }
 
-    /// The next epoch of the share's keys, after somebody who had the first one was removed.
+    /// Begins the next epoch of the share's keys, after a user who had the first one was removed.
     private func beginKeys(_ cell: AccessTable.Cell) async throws -> String {
         let others = participant.map { [$0] } ?? []
         let gone: [String: any Sendable] = [
@@ -335,7 +335,7 @@ extension AccessScene {
         ]
         guard let endpoint = endpoints[cell.verb] else { throw SceneError.unknownVerb(cell.verb) }
         if role == .signedOut {
-            // The scene of nobody is a private share.
+            // The scene of a non-member is a private share.
             return try word(of: try await post(endpoint, cell, ["shortGUIDs": [["value": guid]]]), nil)
         }
         return try word(of: try await post(endpoint, cell, ["shortGUIDs": [["value": guid]]]), "results")

@@ -1,6 +1,6 @@
 import Testing
 
-/// What somebody with a link sees in a browser.
+/// The page that a user with a link sees in a browser.
 @Suite struct SharePageTests {
     /// Shares a zone of Ada's and gives the link's GUID.
     private func share(_ cloud: TestCloud, permission: String, title: String, thumbnail: String = "AAAA") async throws
@@ -37,14 +37,14 @@ import Testing
             #expect(page.body.contains("src=\"data:image/png;base64,\(Self.pixel)\""))
             #expect(page.body.contains("<pre id=\"command\">welkin open"))
             #expect(page.body.contains(TestCloud.container))
-            // The button needs the script, which alone knows what stands behind the #: it stays hidden without.
+            // The button needs the script, which alone knows the part after the #: it is hidden without.
             #expect(page.body.contains("<div id=\"open\" hidden>"))
             #expect(page.headers["content-security-policy"]?.contains("img-src data:") == true)
             #expect(page.headers["content-security-policy"]?.contains("script-src 'self'") == true)
             #expect(page.headers["referrer-policy"] == "no-referrer")
             let script = try await cloud.client.get("/share.js")
             #expect(script.headers["content-type"] == "text/javascript; charset=UTF-8")
-            // What is copied into a shell ends no quotes.
+            // Text that is copied into a shell ends no quotes.
             #expect(script.body.contains(#"replaceAll("'", "%27")"#))
             let data = try await cloud.client.get("/share/" + guid, headers: ["Accept": "application/json"])
             #expect(data["containerIdentifier"] as? String == TestCloud.container)

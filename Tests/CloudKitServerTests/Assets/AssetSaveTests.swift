@@ -51,7 +51,7 @@ import Testing
                     save(.update, "R", tag: first.changeTag, try asset("photo", sent), text("title", "new"))
                 ])[0].record)
             #expect(try again.assets() == [held])
-            // Sealed anew, the same file has another key.
+            // Sealed again, the same file has another key.
             var resealed = sent
             resealed.wrappingKey = "K2"
             let third = try await test.modify([
@@ -107,7 +107,7 @@ import Testing
             var forged = value
             forged.receipt = (value.receipt ?? "").replacing("A", with: "B") + "x"
             #expect(try await refusal(create("R", "Note", try asset("photo", forged))) == "invalid asset receipt")
-            // A token of another kind is no receipt.
+            // A token of another kind is not a receipt.
             forged.receipt = try await test.ticket().url
             #expect(try await refusal(create("R", "Note", try asset("photo", forged))) == "invalid asset receipt")
             #expect(try await refusal(create("R", "Note", photo)) == nil)
@@ -198,7 +198,7 @@ import Testing
                 [create("S", "Note", try asset("photo", small)), create("T", "Note", try asset("photo", other))],
                 atomic: false)
             #expect(outcomes.map(\.code) == [nil, .quotaExceeded])
-            // What is deleted makes room, at once.
+            // A deletion frees storage at once.
             _ = try await test.modify([delete("R")])
             #expect(try await test.modify([create("T", "Note", try asset("photo", other))])[0].record != nil)
         }

@@ -127,7 +127,7 @@ import Testing
             var piece = try await OpenAssetUpload(test.cloud).run(token).receivePiece(at: 0, of: 9)
             try await piece.receive([1])
             try await piece.pause()
-            // A file that was sealed, but of which no database was told.
+            // A file that was sealed, but that no database refers to.
             let orphan = try #require(FileID(bytes: [UInt8](repeating: 9, count: 20)))
             try await test.files.append([1], to: orphan, at: 0)
             try await test.files.seal(orphan)

@@ -69,7 +69,7 @@ import Testing
             await expect(.accessDenied) {
                 _ = try await OpenAssetUpload(test.cloud).run(ticket.url).receivePiece(at: 0, of: 2)
             }
-            // What has begun may go on for a day.
+            // An upload that has begun may continue for a day.
             var rest = try await OpenAssetUpload(test.cloud).run(other.url).receivePiece(at: 1, of: 2)
             try await rest.receive([2])
             #expect(try await rest.finish().size == 2)

@@ -15,7 +15,7 @@ extension TestCloud {
                 zoneID: ZoneID(zoneName: zone)), in: Self.address(scope), by: caller)[0]
     }
 
-    /// Uploads a file for a field; what the client puts into the record.
+    /// Uploads a file for a field and returns the value for the record.
     func upload(
         _ bytes: [UInt8], for recordName: String = "R", _ fieldName: String = "photo", type: String = "Note",
         zone: String = "Z", in scope: DatabaseScope = .private, by caller: Caller = Caller(user: ada)

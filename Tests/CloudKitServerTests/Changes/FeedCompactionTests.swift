@@ -15,7 +15,7 @@ extension TestCloud {
         return total
     }
 
-    /// Two records in a zone, each shared with somebody who takes part: a zone in which they have two places.
+    /// Shares two records of a zone with the same user, who takes part twice in the zone.
     fileprivate func shareTwoTrees(with user: UserID) async throws {
         try await makeZone()
         try await modify([create("One"), create("Two")])
@@ -126,7 +126,7 @@ struct FeedCompactionTests {
             await expect(.changeTokenExpired) { _ = try await test.sharedChanges(since: zone, by: bob) }
             let (marks, fresh) = try await test.follow(by: bob)
             #expect(Set(marks) == ["Root", "Share-Root"])
-            // That is all: nothing is new any more.
+            // There are no further changes.
             #expect(try await test.sharedDatabaseChanges(since: page.syncToken, by: bob).events.isEmpty)
             #expect(try await test.follow(since: fresh, by: bob).marks.isEmpty)
         }

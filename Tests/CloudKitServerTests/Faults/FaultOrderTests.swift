@@ -3,7 +3,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-/// What the command line and the admin API have in common.
+/// Returns a user and account for tests of the code that the command line and the admin API share.
 @Suite struct FaultOrderTests {
     private func ada(_ test: TestCloud) async throws -> (user: UserID, account: Account) {
         let accounts = test.cloud.accountStore.accounts
@@ -54,7 +54,7 @@ import Testing
                 }
                 #expect(refusal?.code == .itemNotFound)
             }
-            // The same name means nobody in another container.
+            // The same name means no user in another container.
             let elsewhere = await failure {
                 _ = try await RunFaultOrder(test.cloud).run(
                     .expireTokens(of: .user(user), zone: nil), in: ContainerID("iCloud.other"), .development)

@@ -5,9 +5,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What a reset keychain does to zones (B-ZN-12, B-TM-12).
+/// The effect of a keychain reset on zones (B-ZN-12, B-TM-12).
 struct KeyResetTests {
-    /// Ada with a device in the container of the test cloud, where her zones lie under the name given to her.
+    /// Ada with a device in the container of the test cloud, where her zones have her user name as their owner.
     private struct Ada {
         var device: DeviceKey
         var user: UserID
@@ -131,7 +131,7 @@ struct KeyResetTests {
             try await ada.reset()
             try await FinishKeyResets(cloud.cloud).run()
 
-            // Bob's feed tells of the share alone: what the records hold is as it was.
+            // Bob's feed reports only the share: the records are unchanged.
             #expect(try await cloud.follow(since: token, by: TestCloud.bob, of: ada.user).marks == ["S"])
             let records = try await cloud.lookup(["Root", "Leaf", "S"], by: caller).map(\.record)
             #expect(records.map { $0?.protection } == [nil, nil, nil])
@@ -167,7 +167,7 @@ struct KeyResetTests {
             try await cloud.modify([create("a")], by: caller)
             try await seal(cloud, by: caller)
             try await ada.reset()
-            // Crashed here; whoever signs in is held back.
+            // A crash at this point; sign-in waits.
             await expect(.tryAgainLater) {
                 _ = try await cloud.lookup(["a"], by: Caller(user: ada.user, keychain: .resetting))
             }
@@ -176,13 +176,13 @@ struct KeyResetTests {
         }
     }
 
-    /// Lets two processes finish one reset: of the one that is late, before each of its steps in turn, the other does all of it,
-    /// the owner's device goes on, and then the late one does.
+    /// Lets two processes finish one reset: before each step of the slow one, the other finishes all of it, the owner's
+    /// device continues, and then the slow one does.
     ///
     /// - Parameters:
     ///   - prepare: Fills the owner's zones.
-    ///   - goOn: What the owner's device does then.
-    ///   - look: What must not change any more from then on.
+    ///   - goOn: The owner's next actions.
+    ///   - look: Returns the state that must not change from then on.
     private func finishTwice(
         _ engine: Engine, prepare: (TestCloud, Caller) async throws -> Void,
         goOn: @escaping @Sendable (TestCloud, Caller) async throws -> Void,

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-/// The form of a sealed value; nobody can open it.
+/// Returns a field in the form of a sealed value that no key opens.
 func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0, size: Int = 24) -> Field {
     let head = [UInt8(1)] + withUnsafeBytes(of: epoch.bigEndian) { Array($0) }
     return Field(name: name, type: type, sealed: head + Array(repeating: 7, count: size + 12))
@@ -191,7 +191,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             #expect(try await zone(test, .raiseKeyEpoch(.default, to: 1)).zone?.keyEpoch == 1)
             let listed = try await ListZones(test.cloud).run(in: TestCloud.address(.private), by: device)
             #expect(listed.map(\.keyEpoch) == [1, 1])
-            // A zone made anew goes on where the old one was, even when that is forgotten.
+            // A zone created again continues at the old one's epoch, even when that is forgotten.
             _ = try await zone(test, .delete(id))
             #expect(try await zone(test, .create(id)).zone?.keyEpoch == 1)
             _ = try await zone(test, .delete(id))
@@ -215,7 +215,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
                 test, secret(.update, "R", tag: first?.changeTag, [.set(sealedField("a", epoch: 1))], next))
             #expect(half.code == .staleKeyEpoch)
             #expect(try await test.record("R")?.changeTag == first?.changeTag)
-            // Removing a value is as good as sealing it.
+            // Removing a value counts like sealing it again.
             let whole = try await save(
                 test,
                 secret(

@@ -5,10 +5,10 @@ import OrderedStore
 import SeededChance
 import Testing
 
-/// Random batches against a cloud and against a model of it that is too simple to be wrong.
+/// Random batches against a cloud and against a simple model of it.
 ///
-/// After every step the records agree; now and then every feed, replayed from any token ever given out onto what was
-/// known then, gives what there is now; and the counters count what is there.
+/// After every step the records agree; now and then every feed, replayed from any earlier token onto the state known
+/// then, gives the current state; and the counters match.
 @Suite struct SimulationTests {
     @Test(arguments: Engine.allCases, [UInt64(1), 2, 3, 4, 5, 6])
     func `B-CHG-05 the feed replayed from any token gives the records`(_ engine: Engine, seed: UInt64) async throws {
@@ -27,7 +27,7 @@ private struct Simulation {
     let test: TestCloud
     var chance: SplitMix64
     var model: [String: [String: String]] = [:]
-    /// What a device knew when it got a token.
+    /// The state that a device had when it got a token.
     var devices: [Device] = [Device()]
 
     struct Device {
@@ -79,7 +79,7 @@ private struct Simulation {
         devices = [Device()]
     }
 
-    /// A deletion takes along whoever names the record, or one that goes, as its owner.
+    /// A deletion deletes the records that name a deleted one as their owner.
     private mutating func delete(_ chosen: [String]) async throws {
         try await test.modify(chosen.map { CloudKitServerTests.delete($0) })
         // Only what existed takes others along.
@@ -119,7 +119,7 @@ private struct Simulation {
         }
     }
 
-    /// An operation, and what the record is after it; nil if it must fail.
+    /// Returns an operation, and the record after it; nil if it must fail.
     private mutating func randomSave(_ name: String) async throws -> (RecordOperation, [String: String]?) {
         var fields: [String: String] = [:]
         for field in ["a", "b", "c"] where Bool.random(using: &chance) {

@@ -213,7 +213,7 @@ import Testing
             #expect(accepted?.acceptance == .accepted && accepted?.permission == .readWrite)
             let left = try #require(try await test.share("Share-Root")).participants.dropFirst()
             #expect(left.map(\.id).contains(seat.id) && left.map(\.identity.user) == [bea, nil])
-            // Whoever invites the address again finds them there.
+            // A new invitation for the address finds the participant.
             let again = try await test.changeShare(
                 "Share-Root", ShareChange(participants: Array(people.dropFirst())))
             #expect(again.record?.sharing?.participants.count == 3)
@@ -246,7 +246,7 @@ import Testing
             #expect(approved?.participants.last?.isApprovedRequester == true)
             try await test.accept(share.shortGUID, by: TestCloud.bob)
             #expect(try await test.share("Share-Root", by: TestCloud.bob)?.blocked.isEmpty == true)
-            // Blocking takes the seat as well.
+            // Blocking removes the participant as well.
             try await test.changeShare("Share-Root", ShareChange(blocked: [TestCloud.bob]))
             await expect(.zoneNotFound) { _ = try await test.sharedLookup(["In"], by: TestCloud.bob) }
             let unblocked = try await test.changeShare("Share-Root", ShareChange(unblocked: [TestCloud.bob]))

@@ -62,7 +62,7 @@ import Testing
             }
             try await test.shareTree("Sibling")
             try await test.shareTree("Alone")
-            // Nor do they come to by moving.
+            // Moving does not do so either.
             let move = save(.forceUpdate, "Alone", parent: .set(recordName: "Leaf"))
             #expect(try await test.modify([move])[0].code == .alreadyShared)
             try await test.modify([create("Box")])

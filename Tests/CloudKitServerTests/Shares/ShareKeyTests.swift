@@ -144,7 +144,7 @@ import Testing
             try await test.changeShare("S", ShareChange(participants: [bob, ParticipantChange(id: cyd)]))
             try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 1), wrap(cyd, 1)]), test)
             let next = ShareKeyChange(epoch: 2, blob: [8], wraps: [wrap(owner, 2), wrap(id, 3)])
-            // Nobody is gone; and the owner derives the keys of their own epochs.
+            // No participant was removed; and the owner derives the keys of their own epochs.
             await expect(.staleShareKeyEpoch) { try await store(next, test, by: TestCloud.bob) }
             await expect(.badRequest) {
                 try await store(ShareKeyChange(epoch: 1, wraps: [wrap(owner, 2)]), test, by: TestCloud.bob)
@@ -212,7 +212,7 @@ import Testing
             #expect(try await seat()?.keyIdentity == "second")
             #expect(try await seat()?.grantEpoch == nil)
             #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch)
-            // In a new epoch nobody has anything yet.
+            // In a new epoch no participant has a key yet.
             try await store(ShareKeyChange(epoch: 2, wraps: [wrap("third")]), test)
             #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch == false)
             await expect(.sizeLimitExceeded) {
@@ -236,7 +236,7 @@ import Testing
             try await test.changeShare(
                 "S", ShareChange(participants: [ParticipantChange(id: id, role: .administrator)]))
             #expect(try await grant() == nil)
-            // What he wraps for himself gives no right, what the owner wraps does; nobody else is told.
+            // A wrap that he makes for himself gives no right, the owner's does; no one else is informed.
             try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 5)]), test, by: TestCloud.bob)
             #expect(try await grant() == nil)
             try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 6)]), test)

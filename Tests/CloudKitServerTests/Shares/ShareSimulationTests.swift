@@ -3,10 +3,10 @@ import CloudKitServer
 import SeededChance
 import Testing
 
-/// Random shares, moves, removals, compaction and writes by owner and members, against a model that is too simple to be wrong.
+/// Random shares, moves, removals, compaction and writes by owner and participants, against a simple model.
 ///
-/// After every few steps each member sees what the model says and nothing else, and each member's feed, followed from any
-/// token ever given out onto what was known then, gives what is visible now.
+/// After every few steps each participant sees exactly the records of the model, and each participant's feed, followed
+/// from any earlier token onto the state known then, gives the visible records.
 @Suite struct ShareSimulationTests {
     @Test(arguments: Engine.allCases, [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func `B-SHF-06, B-SHR-05, B-PRT-12 members see exactly what is shared, and their feeds miss nothing`(
@@ -35,7 +35,7 @@ private struct ShareSimulation {
         var members: [UserID: ParticipantPermission] = [:]
     }
 
-    /// What a member's device knew when it got a token.
+    /// The state that a participant's device had when it got a token.
     struct Device {
         var token: String?
         var known: [String: Int]
@@ -99,7 +99,7 @@ private struct ShareSimulation {
         }
     }
 
-    /// Devices whose tokens expire with it begin anew; all others go on.
+    /// Devices whose tokens expire start from the beginning; all others continue.
     private mutating func compact() async throws {
         try await test.compact(before: test.time.now - Int64.random(in: 0..<60_000, using: &chance))
     }
@@ -192,7 +192,7 @@ private struct ShareSimulation {
         let user = user()
         let outcome = try await test.accept(tree.guid, by: user)
         guard let permission = outcome.invitation?.permission else {
-            // Left or removed earlier: invited anew, to come another time.
+            // Left or removed earlier: invited again.
             try await test.changeShare(
                 name, ShareChange(participants: users.map { invite($0, $0 == TestCloud.bob ? .readWrite : .readOnly) }))
             return
@@ -315,7 +315,7 @@ private struct ShareSimulation {
         #expect(zones.isEmpty == !isMember(TestCloud.bob))
     }
 
-    /// What a device knows after it has followed the feed to its end.
+    /// Returns the state of a device after it has followed the feed to its end.
     private mutating func follow(_ device: Device, _ user: UserID) async throws -> (String?, [String: Int]) {
         var known = device.known
         var token = device.token

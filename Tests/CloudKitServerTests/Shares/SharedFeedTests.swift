@@ -71,7 +71,7 @@ import Testing
             let page = try await test.sharedDatabaseChanges(since: token, by: bob)
             #expect(page.events.map(\.mark) == ["†Z deleted"])
             await expect(.zoneNotFound) { _ = try await test.sharedChanges(since: zoneToken, by: bob) }
-            // Back again: what the old token knew may have changed unseen.
+            // A participant again: the state of the old token may have changed unseen.
             try await test.changeShare("Share-Root", ShareChange(participants: [invite(bob)]))
             try await test.accept(share.shortGUID, by: bob)
             #expect(try await test.sharedDatabaseChanges(since: page.syncToken, by: bob).events.map(\.mark) == ["Z"])

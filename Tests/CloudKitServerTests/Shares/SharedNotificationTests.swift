@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import CloudKitServer
 import Testing
 
-/// What participants hear of changes in what is shared with them.
+/// Notifications of participants about changes of shared records.
 struct SharedNotificationTests {
     /// Ada's tree with Root, A and B, shared with Bob, Cyd and Dan; Bob and Cyd have accepted and have subscriptions.
     private struct Stage {
@@ -42,7 +42,7 @@ struct SharedNotificationTests {
 
         func settle() async throws { while try await RunOutbox(test.cloud).run() {} }
 
-        /// Which devices have been told of something since this was last asked, once what waits is carried.
+        /// Returns the devices notified since the last call, after waiting notifications were delivered.
         mutating func heard() async throws -> String {
             try await settle()
             var names: [String] = []
@@ -82,7 +82,7 @@ struct SharedNotificationTests {
             #expect(try await stage.heard() == "")
             try await stage.modify([delete("B")], by: stage.adas)
             #expect(try await stage.heard() == "phone laptop cyd")
-            // A failed batch is no change.
+            // A failed batch is not a change.
             try await stage.test.modify([create("A")])
             #expect(try await stage.heard() == "")
             // Dan was invited and has not come.
@@ -133,7 +133,7 @@ struct SharedNotificationTests {
             #expect(try await stage.heard() == "phone laptop cyd")
             #expect(try await there.received() == ["S"])
             #expect(try await here.received() == [])
-            // Twice is no change (B-ACP-03).
+            // Accepting twice is not a change (B-ACP-03).
             try await test.accept(guid, by: TestCloud.dan)
             #expect(try await stage.heard() == "")
             #expect(try await there.received() == [])
@@ -206,7 +206,7 @@ struct SharedNotificationTests {
             #expect(try await device.received() == ["S", "T"])
             try await test.modify([delete(Share.zoneWideName)])
             while try await RunOutbox(test.cloud).run() {}
-            // Of a place that is lost only a subscription to everything tells.
+            // The loss of a participation is reported only by a subscription to everything.
             #expect(try await device.received() == ["S"])
         }
     }

@@ -5,7 +5,7 @@ extension TestCloud {
     static let cyd = UserID("_cyd00000000000000000000000000000")
     static let dan = UserID("_dan00000000000000000000000000000")
 
-    /// Saves and deletes records of a zone of somebody else, or of one's own by its owner's name.
+    /// Saves and deletes records of another user's zone, or of one's own by its owner's name.
     @discardableResult
     func modify(
         _ operations: [RecordOperation], zone: String = "Z", of owner: UserID, atomic: Bool? = nil,
@@ -113,7 +113,7 @@ extension TestCloud {
             in: Self.address(.public), by: Caller(user: user))[0]
     }
 
-    /// Everything that a member's feed tells from a token on, page by page.
+    /// Returns everything that a participant's feed reports from a token on, page by page.
     func follow(
         since token: String? = nil, limit: Int? = nil, by user: UserID, of owner: UserID = ada
     ) async throws -> (marks: [String], token: String) {

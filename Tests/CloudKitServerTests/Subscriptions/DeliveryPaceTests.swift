@@ -3,7 +3,7 @@ import CloudKitServer
 import OrderedStore
 import Testing
 
-/// How often a partition is carried from while much is written there.
+/// The frequency of deliveries from a partition with many writes.
 struct DeliveryPaceTests {
     /// A pause of the cloud, which lasts until its test ends it.
     private struct Rest: Sendable {
@@ -13,7 +13,7 @@ struct DeliveryPaceTests {
         func end() { continuation.resume() }
     }
 
-    /// Tells when delivery follows the store's commits.
+    /// Reports when delivery follows the store's commits.
     private struct Herald: NotificationTransport {
         let began: AsyncStream<Void>.Continuation
 
@@ -52,7 +52,7 @@ struct DeliveryPaceTests {
 
             try await write("R1")
             let first = try #require(await pauses.next())
-            // The clock stands still: carrying took no time, and what was queued counts.
+            // The clock stands still: delivery took no time, and the number of queued notifications counts.
             #expect(first.duration == .milliseconds(20))
             #expect(try await bob.received() == ["S +R1"])
             try await write("R2", "R3", "R4")

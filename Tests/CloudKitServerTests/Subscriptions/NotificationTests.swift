@@ -17,10 +17,10 @@ struct NotificationTests {
             #expect(try await laptop.received() == ["D", "Z Z"])
             #expect(try await laptop.received() == [])
             #expect(try await stranger.received() == [])
-            // The default zone is nobody's business (B-CHG-04).
+            // The default zone has no feed (B-CHG-04).
             try await cloud.modify([create("R1")], zone: "_defaultZone", by: phone.caller)
             #expect(try await laptop.received() == [])
-            // A failed batch is no change.
+            // A failed batch is not a change.
             try await cloud.modify([create("R1")], by: phone.caller)
             #expect(try await laptop.received() == [])
         }

@@ -242,7 +242,7 @@ struct PushDeliveryServiceTests {
             try await cloud.pushTo("a", client: "first")
             let made = try await cloud.pushTo("a", client: "second")
             try await cloud.modify([create("R1")])
-            // What waits is not lost on the way from one address to the other.
+            // Waiting notifications are not lost on the way from one address to the other.
             let moved = try await PushTokens(cloud.cloud).register(
                 made.token, clientID: "second", service: "development", in: TestCloud.container, .development,
                 by: caller,

@@ -21,7 +21,7 @@ struct TestDevice {
         self.courier = courier ?? LongPollService(cloud: cloud.cloud, hold: .zero)
     }
 
-    /// What waits for the device, confirmed at once.
+    /// Returns the notifications that wait for the device, and confirms them.
     mutating func received() async throws -> [String] {
         let delivery = try await courier.next(path, confirmed: position, max: 100)
         position = delivery.position

@@ -3,7 +3,7 @@ import CloudKitServer
 import Foundation
 import Synchronization
 
-/// A push service that takes everything, unless it is told otherwise, and remembers it.
+/// A push service that accepts everything by default, and remembers it.
 final class TestPushService: PushService {
     struct Sent: Hashable, Sendable {
         var address: String
@@ -38,15 +38,15 @@ final class TestPushService: PushService {
         return await decision?(sent) ?? .delivered
     }
 
-    /// What the next messages come to.
+    /// Sets the outcomes of the next messages.
     func answer(_ outcomes: PushOutcome...) { state.withLock { $0.outcomes = outcomes } }
 
-    /// What all others come to.
+    /// Sets the outcome of all others.
     func decide(_ decision: @escaping @Sendable (Sent) async -> PushOutcome) {
         state.withLock { $0.decision = decision }
     }
 
-    /// What came since this was last asked, as `address mark`.
+    /// Returns the messages since the last call, as `address mark`.
     func taken() -> [String] { takenMessages().map { "\($0.address) \($0.mark)" } }
 
     func takenMessages() -> [Sent] {

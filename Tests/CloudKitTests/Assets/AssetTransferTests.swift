@@ -78,7 +78,7 @@ import Testing
                 Array(try Data(contentsOf: try #require(page.fileURL)))
                     == AssetDevice.bytes(70_000, seed: UInt8(index + 1)))
         }
-        // Taken in another order, they stay where they are and their keys are sealed anew.
+        // In another order they stay where they are, and their keys are sealed again.
         read["pages"] = [pages[3], pages[0]]
         let before = cloud.count(.patch)
         try await database.save(read)
@@ -283,7 +283,7 @@ import Testing
         let first = cloud.state.withLock { $0.requests.filter { $0.method == .get }[before].headers["Range"] }
         #expect(first?.hasPrefix("bytes=0-") == false)
 
-        // Damaged on the disk: it is fetched anew.
+        // Damaged on the disk: it is fetched again.
         let other = try AssetDevice(cloud, pieceBytes: 200_000)
         cloud.state.withLock { $0.troubles[.get] = [.answers { $0 }] + lost }
         #expect(
@@ -461,7 +461,7 @@ import Testing
             state.records["r"]?.fields = [try Field(name: "photo", value: .asset(value))]
         }
         #expect(await code { _ = try await database.record(for: record.recordID) } == .internalError)
-        // A file of a web client lies in a record in which nothing is sealed.
+        // A file of a web client is in a record without sealed values.
         cloud.state.withLock { $0.records["r"]?.protection = nil }
         #expect(try contents(try await database.record(for: record.recordID), "photo") == [1, 2, 3])
     }

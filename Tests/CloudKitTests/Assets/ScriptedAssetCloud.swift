@@ -11,7 +11,7 @@ import Synchronization
 
 /// A cloud that keeps records and files in memory, and breaks where its test says.
 final class ScriptedAssetCloud: Transport {
-    /// What goes wrong with one request about a file.
+    /// The failure of one request about a file.
     enum Trouble: Sendable {
         /// The connection breaks after so many bytes of the piece arrived.
         case breaks(after: Int)
@@ -26,7 +26,7 @@ final class ScriptedAssetCloud: Transport {
 
     struct State: Sendable {
         var records: [String: Record] = [:]
-        /// Files, by what stands in their URLs.
+        /// Files, by a part of their URLs.
         var files: [String: [UInt8]] = [:]
         var uploads: [String: [UInt8]] = [:]
         /// For the next pieces, by method.
@@ -43,7 +43,7 @@ final class ScriptedAssetCloud: Transport {
         state.withLock { $0.troubles[method, default: []] += troubles }
     }
 
-    /// The methods and the last parts of the paths of what was asked.
+    /// The methods and the last path components of the requests.
     var log: [String] {
         state.withLock {
             $0.requests.map { "\($0.method.rawValue) \($0.url.pathComponents.suffix(2).joined(separator: "/"))" }
@@ -202,7 +202,7 @@ final class ScriptedAssetCloud: Transport {
     }
 }
 
-/// A device with files of its own, in a folder that goes with it.
+/// A device with files of its own, in a folder that is removed with it.
 final class AssetDevice: Sendable {
     let folder: URL
     let container: CKContainer
@@ -237,7 +237,7 @@ final class AssetDevice: Sendable {
         (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ ($0 >> 8)) &+ seed }
     }
 
-    /// How many whole files the cache holds.
+    /// The number of complete files in the cache.
     var cachedFiles: Int {
         let root = folder.path + "/cache/files"
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []

@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKitClient
 @testable import ScriptedCloud
 
-/// A cloud that serves something else than was saved: whatever it does within a record is found out and told.
+/// A cloud that returns other data than was saved: any change within a record is detected and reported.
 struct TamperingTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Z")
 
@@ -161,7 +161,7 @@ struct TamperingTests {
 }
 
 extension CKError {
-    /// Whether the error says that something sealed does not open.
+    /// A Boolean value that indicates whether the error says that a sealed value does not open.
     fileprivate var isAboutSealing: Bool {
         (code == .internalError || code == .accountTemporarilyUnavailable)
             && ["encrypted field", "protection", "key of record"].contains { localizedDescription.contains($0) }

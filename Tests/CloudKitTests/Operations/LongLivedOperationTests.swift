@@ -7,8 +7,8 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// Operations that outlive their process. A process that ends is a container that is made anew over the same folder, and an
-/// operation of which nobody hears any more.
+/// Operations that outlive their process. A process that ends is a container that is made again over the same folder,
+/// and an operation whose results are ignored.
 @Suite struct LongLivedOperationTests {
     private static let owner = ScriptedAccount()
 

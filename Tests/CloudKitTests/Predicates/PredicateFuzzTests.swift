@@ -34,7 +34,7 @@ import Testing
                 mutate(&format, &random)
             }
             let tree = PredicateParser.tree(format, arguments: arguments.shuffled(using: &random))
-            // What was read is printed, evaluated, archived and either translated or refused.
+            // A parsed tree is printed, evaluated, archived and either translated or refused.
             _ = tree.text
             _ = PredicateEvaluation(object: ["a": 1, "tags": ["x"]]).holds(tree)
             let query = CKQuery(recordType: "T", tree: tree, order: nil)

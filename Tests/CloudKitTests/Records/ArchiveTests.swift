@@ -103,7 +103,7 @@ import Testing
         record.encode(with: archiver)
         archiver.finishEncoding()
         let whole = archiver.encodedData
-        // Damage inside our own block only: what Foundation's reader does with its part is not ours to mend.
+        // Damage inside our own block only: Foundation's reader handles its own part.
         let mark = try #require(whole.range(of: Data("\"ancestor\"".utf8)) ?? whole.range(of: Data("{\"".utf8)))
         for offset in stride(from: mark.lowerBound, to: min(mark.lowerBound + 300, whole.count - 200), by: 3) {
             var damaged = whole
@@ -161,7 +161,7 @@ enum Fixture {
             modified: Stamp(timestamp: modified, user: UserID("_other")), parent: parent)
     }
 
-    /// A record with sealed fields that nobody can open.
+    /// Returns a record with sealed fields that no key opens.
     static func sealed(_ names: [String], epoch: UInt32 = 7) -> Record {
         let stamp = Stamp(timestamp: 1_600_000_000_000, user: .caller)
         let fields = names.map { Field(name: $0, type: .int64, sealed: Array(repeating: 1, count: 40)) }

@@ -335,7 +335,7 @@ import Testing
     }
 }
 
-/// What `encodeSystemFields` keeps of a record.
+/// Returns a record after `encodeSystemFields` and decoding.
 func decodedSystemFields(of record: CKRecord) throws -> CKRecord {
     let archiver = NSKeyedArchiver(requiringSecureCoding: true)
     record.encodeSystemFields(with: archiver)
@@ -345,7 +345,7 @@ func decodedSystemFields(of record: CKRecord) throws -> CKRecord {
     return try #require(CKRecord(coder: unarchiver))
 }
 
-/// What an archive keeps of an object.
+/// Returns an object after archiving and unarchiving.
 func archivedAndBack<Object: NSObject & NSCoding>(_ object: Object) throws -> Object {
     let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
     return try #require(try NSKeyedUnarchiver.unarchiveTopLevelObjectWithData(data) as? Object)

@@ -99,7 +99,7 @@ import Testing
         #expect(error?.localizedDescription.contains("'v'") == true)
     }
 
-    /// Test arguments have to be Sendable; these are handed over once, before anything runs.
+    /// Test arguments have to be Sendable; these are passed once, before anything runs.
     private struct Unsendable: Sendable {
         nonisolated(unsafe) let value: any CKRecordValueProtocol
         init(_ value: any CKRecordValueProtocol) { self.value = value }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Strangers who have the link ask to be let in (B-SHN-02 to B-SHN-04).
+/// Users who have the link and ask for access (B-SHN-02 to B-SHN-04).
 @Suite struct AccessRequestTests {
     private func withFolder(
         _ body: (SharingHousehold, CKRecordZone.ID, CKShare) async throws -> Void

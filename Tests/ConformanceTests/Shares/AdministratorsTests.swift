@@ -133,7 +133,7 @@ import Testing
             #expect(try await secret("Ada's", in: shared.theirs, dora) == "secret of Ada's")
             try await write("newer One", to: "One", in: shared.theirs, dora)
             #expect(try await secret("One", in: shared.zone, ada) == "newer One")
-            // Who comes later reads what was written in between.
+            // A later participant reads values written in between.
             let current = try asShare(try await ada.record(for: shared.share))
             try await home.invite(["erin"], to: current)
             try await ada.save(current)
@@ -306,13 +306,13 @@ import Testing
             let invitation = try SealedShareInvitation(
                 ShareKey(madeFor: place, epoch: 3), to: slot, identity: cats.secret.identity().publicIdentity,
                 by: doraKeys.access.user, with: doraKeys.access.secret.identity(), authority: right)
-            // Who has heard of the removal does not believe her, also after a restart.
+            // A participant who knows of the removal refuses her invitation, also after a restart.
             _ = try await cat.record(for: theirShare)
             let refusal = CallFailure.tampered(
                 EncryptionError.rightEnded(.invitation(share: place.name)).description)
             let keys = home.cat.connection.keys
             #expect(throws: refusal) { try keys.open(invitation, slot: slot, as: cats) }
-            // Who is invited by an administrator from now on hears of it with the invitation.
+            // A participant invited by an administrator from now on learns of it with the invitation.
             let again = try await home.device(of: "cat")
             _ = try await again.container.sharedCloudDatabase.record(for: theirShare)
             #expect(throws: refusal) { try again.container.connection.keys.open(invitation, slot: slot, as: cats) }

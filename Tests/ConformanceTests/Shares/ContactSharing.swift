@@ -1,7 +1,7 @@
 import CloudKit
 
 // An app's code as the introduction to sharing and the pages of its symbols write it, with `import CloudKit` alone:
-// results that nobody looks at, functions that return the objects they were given, blocks of both generations.
+// unused results, functions that return their arguments, blocks of both generations.
 
 /// The sharing part of an app with contacts.
 struct ContactSharing: Sendable {
@@ -143,7 +143,7 @@ struct ContactSharing: Sendable {
     }
 }
 
-/// What the system's delegate is on other platforms.
+/// The stand-in for the system's delegate of other platforms.
 final class ContactApplication: Sendable {
     let container: CKContainer
     private let accepted: AsyncStream<CKShare.Metadata>.Continuation

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Whether everything the owner had is there.
+    /// Returns whether all of the owner's records exist.
     private func isWhole(_ home: SharingHousehold, _ zone: CKRecordZone.ID, _ share: CKShare) async throws -> Bool {
         let names = ["Folder", "One", "Two", share.recordID.recordName]
         let records = try await home.ada.privateCloudDatabase.records(

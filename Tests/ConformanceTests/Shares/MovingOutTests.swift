@@ -85,7 +85,7 @@ import Testing
             spy.take(try await ben.requests().looked(at: ["Folder", share.recordID.recordName], in: theirs.model))
             spy.take(raw)
             #expect(spy.opened(raw) == ["Two"])
-            // Its owner opens everything, on any device, and members what is in the tree.
+            // Its owner opens everything, on any device, and participants the records in the tree.
             let again = try await home.device(of: "ada")
             let adas = again.container.privateCloudDatabase
             for name in ["One", "Below"] { #expect(try await secret(name, in: zone, adas) == "new \(name)") }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Links that people open outside of the app.
+/// Links that users open outside of the app.
 @Suite struct OpenedSharesTests {
     @Test func `B-ACP-01 opening a link tells the app, which accepts`() async throws {
         try await SharingHousehold.run { home in
@@ -18,7 +18,7 @@ import Testing
             #expect(try await ben.container.sharedCloudDatabase.allRecordZones().isEmpty)
             try await ben.container.accept(metadata)
             #expect(try await ben.container.sharedCloudDatabase.allRecordZones().count == 1)
-            // Once more, as somebody may: the app is told how things are by then.
+            // A link opened again: the app receives the current state.
             try ben.signIn.handOver(try await ben.signIn.linkedShare(linked.link))
             #expect(await ben.container.takeOpenedShares().map(\.participantStatus) == [.accepted])
         }

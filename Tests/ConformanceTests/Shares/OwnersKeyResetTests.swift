@@ -15,7 +15,7 @@ import Testing
         return note
     }
 
-    /// Whose app has kept a record from before the reset.
+    /// The owner of the app that has kept a record from before the reset.
     enum Keeper: CaseIterable {
         case owner, maker, member
     }
@@ -88,7 +88,7 @@ import Testing
             try await ben.save(note("Ben's", in: theirs))
 
             _ = try await home.signedIn.ada.reset(SharingHousehold.password)
-            // The records are there, and nobody seals anything under keys that the owner has lost.
+            // The records exist, and no device seals anything under keys that the owner has lost.
             #expect(try await ben.record(for: CKRecord.ID(recordName: "One", zoneID: theirs))["title"] == "One")
             let early = await #expect(throws: CKError.self) {
                 try await ben.save(note("Early", in: theirs, secret: "x"))
@@ -109,7 +109,7 @@ import Testing
                 #expect(try await secret("Late", in: zone, ada) == "secret of Late")
                 try await ada.deleteRecord(withID: CKRecord.ID(recordName: "Late", zoneID: zone))
             }
-            // What was there before takes secrets as anything else does, whoever made its key.
+            // A record from before takes secrets as any other does, whoever made its key.
             try await write("Ben was here", to: "One", in: theirs, ben)
             try await write("Ada was here", to: "Ben's", in: zone, ada)
             let adas = try await home.device(of: "ada")

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// Participants whose account keys were reset: what was sealed to them is sealed to an identity that they have no more.
+/// Participants whose account keys were reset: values were sealed to an identity that they no longer have.
 @Suite struct ReplacedIdentityTests {
     private func note(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
@@ -60,7 +60,7 @@ import Testing
             try await ada.save(note("After", in: zone))
             #expect(try await secret("After", in: theirs, home.cat.sharedCloudDatabase) == "secret of After")
 
-            // What is written from then on does not open with the keys that Dora had before.
+            // Values written from then on do not open with Dora's earlier keys.
             let raw = try await home.cat.sharedCloudDatabase.requests().looked(
                 at: ["One", "After", theirShare.recordName], in: theirs.model)
             #expect(raw.count == 3)

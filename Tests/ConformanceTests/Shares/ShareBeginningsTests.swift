@@ -16,7 +16,7 @@ import Testing
         return note
     }
 
-    /// What a web client of Ada's sends.
+    /// Sends a request as a web client of Ada's.
     private func modifyAsWeb(
         _ operations: [RecordOperation], in zone: CKRecordZone.ID, _ home: SharingHousehold
     ) async throws -> [RecordOutcome] {
@@ -131,7 +131,7 @@ import Testing
             #expect(raw.count == 4)
             spy.take(raw)
             #expect(spy.opened(raw) == ["Two", "Late"])
-            // Shared again, under the same name for a zone, it opens for the same people.
+            // Shared again, under the same zone name, it opens for the same users.
             _ = try await begin()
             let again = try await home.device(of: "ben")
             for container in [home.ben, home.cat, again.container] {
@@ -151,7 +151,7 @@ import Testing
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let ada = home.ada.privateCloudDatabase
-            // Folder and One are of the first epoch, what lies below of later ones.
+            // Folder and One are of the first epoch, the records below of later ones.
             for name in ["First", "Second"] {
                 try await ada.requests().raiseKeyEpoch(of: zone.model)
                 try await ada.save(note(name, in: zone, below: "One"))
@@ -179,7 +179,7 @@ import Testing
             for name in ["One", "First", "First below", "Second", "Second below", "Two", "Deep"] {
                 #expect(try await secret(name, in: theirs, home.ben.sharedCloudDatabase) == "secret of \(name)")
             }
-            // What had to be sealed anew has another version; its fields are what they were.
+            // A record that had to be sealed again has another version; its fields are unchanged.
             let now = try await ada.record(for: one.recordID)
             #expect(now["title"] as? String == "One")
             #expect(now.recordChangeTag != one.recordChangeTag)

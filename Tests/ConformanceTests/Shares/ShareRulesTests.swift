@@ -71,7 +71,7 @@ import Testing
             let opened = try await share(saved.recordID, database)
             opened.publicPermission = .readOnly
             try await database.save(opened)
-            // Who had not accepted is gone; who had, stays with what they may.
+            // A pending participant is removed; an accepted one stays with the same permission.
             let open = try await share(saved.recordID, database)
             #expect(emails(open) == ["ben@example.com"])
             open.addParticipant(try await home.ada.shareParticipant(forEmailAddress: "eve@example.com"))
@@ -106,7 +106,7 @@ import Testing
                 }
             }
             #expect(await outcome([folder], CKShare(rootRecord: folder)) == nil)
-            // It is, contains, or lies under a shared root.
+            // It is, contains, or is below a shared root.
             let again = try await database.record(for: folder.recordID)
             #expect(await outcome([again], CKShare(rootRecord: again)) == .alreadyShared)
             #expect(await outcome([notes[0]], CKShare(rootRecord: notes[0])) == .alreadyShared)

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// Encrypted values in shares: they open for members, on each of their devices, and for nobody else.
+/// Encrypted values in shares: they open for participants, on each of their devices, and for no one else.
 @Suite struct SharedKeysTests {
     private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String?) -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
@@ -43,7 +43,7 @@ import Testing
             for database in [cat, bensOther.container.sharedCloudDatabase] {
                 #expect(try await secret("Below", in: theirs, database) == "secret of Below")
             }
-            // The owner changes what the member made, and adds below it.
+            // The owner changes the participant's record, and adds below it.
             let bens = try await ada.record(for: CKRecord.ID(recordName: "Ben's", zoneID: zone))
             bens.encryptedValues["secret"] = "Ada was here"
             _ = try await ada.modifyRecords(saving: [bens, note("Deep", in: zone, below: "Below")], deleting: [])
@@ -151,7 +151,7 @@ import Testing
             #expect(try await secret("One", in: theirs, cat) == "new secret")
             #expect(try await secret("Two", in: theirs, cat) == "secret of Two")
 
-            // A hostile server shows Ben everything that it has, also what is another member's.
+            // A hostile server sends Ben everything that it has, also another participant's data.
             let names = ["Folder", "One", "Two", "After", "Cat's", share.recordID.recordName]
             let raw = try await cat.requests().looked(at: names, in: theirs.model)
             #expect(raw.count == names.count)

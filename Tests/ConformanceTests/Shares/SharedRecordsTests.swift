@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// What people do with records that others share with them.
+/// Uses of records that other users share.
 @Suite struct SharedRecordsTests {
     @Test func `B-PRT-11 who may write changes, adds and deletes what is included, and not the root`() async throws {
         try await SharingHousehold.run { home in

@@ -27,7 +27,7 @@ import Testing
         try await withContacts { home, ada, ben in
             let contact = try await ada.addContact(name: "Grace", phoneNumber: "417-555-9311")
             let share = try await ada.createShare(contactRecord: contact)
-            // The very objects that were saved know what the cloud made of them.
+            // The saved objects themselves have the cloud's values.
             #expect(contact.share?.recordID == share.recordID)
             #expect(share.url != nil)
             let people = try await ada.findPeople(

@@ -4,7 +4,7 @@ import Foundation
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// Three people with devices of one cloud: Ada owns, Ben and Cat are invited.
+/// Three users with devices of one cloud: Ada owns, Ben and Cat are invited.
 struct SharingHousehold: Sendable {
     let cloud: ThrowawayCloud
     private let devices: [SigningDevice]
@@ -25,7 +25,7 @@ struct SharingHousehold: Sendable {
         }
     }
 
-    /// Somebody who had no account until now.
+    /// Returns a device of a user who had no account until now.
     func newcomer(_ name: String) async throws -> SigningDevice { try await Self.newcomer(name, cloud) }
 
     private static func newcomer(_ name: String, _ cloud: ThrowawayCloud) async throws -> SigningDevice {
@@ -34,7 +34,7 @@ struct SharingHousehold: Sendable {
         return device
     }
 
-    /// Another device of somebody.
+    /// Returns another device of a user.
     func device(
         of name: String, over network: any Transport = HTTPTransport.shared, timekeeping: ClientClock = .system
     ) async throws -> SigningDevice {
@@ -60,7 +60,7 @@ struct SharingHousehold: Sendable {
         return (zone, folder, notes)
     }
 
-    /// Shares a record with people by address.
+    /// Shares a record with users by address.
     @discardableResult
     func share(
         _ root: CKRecord, with people: [String], permission: CKShare.ParticipantPermission = .readWrite,
@@ -98,7 +98,7 @@ struct SharingHousehold: Sendable {
         return try await device.accept(try await device.shareMetadata(for: url))
     }
 
-    /// Lets somebody do more, or less, in a share of Ada's.
+    /// Changes a user's permission in a share of Ada's.
     func permit(_ name: String, _ permission: CKShare.ParticipantPermission, in share: CKRecord.ID) async throws {
         let current = try asShare(try await ada.privateCloudDatabase.record(for: share))
         let participant = current.participants.first {
@@ -109,7 +109,7 @@ struct SharingHousehold: Sendable {
         try await ada.privateCloudDatabase.save(current)
     }
 
-    /// Takes somebody off a share, on a device of its owner or of an administrator.
+    /// Removes a user from a share, on a device of its owner or of an administrator.
     func remove(_ name: String, from share: CKRecord.ID, by host: CKContainer) async throws {
         let database = database(of: host, for: share.zoneID)
         let current = try asShare(try await database.record(for: share))
@@ -131,7 +131,7 @@ struct SharingHousehold: Sendable {
     }
 }
 
-/// The encrypted value `secret` of a record, as a device reads it anew.
+/// Returns the encrypted value `secret` of a record, as a device reads it again.
 func secret(_ name: String, in zone: CKRecordZone.ID, _ database: CKDatabase) async throws -> String? {
     let record = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
     return record.encryptedValues["secret"] as? String
@@ -150,7 +150,7 @@ func asShare(_ record: CKRecord) throws -> CKShare {
     return share
 }
 
-/// Somebody who was removed from a share and has all the keys they ever had, with a server that hides nothing.
+/// A user who was removed from a share and has all the keys they ever had, with a server that hides nothing.
 struct Spy {
     private let requests: DatabaseRequests
     private var keys: ZoneKeys

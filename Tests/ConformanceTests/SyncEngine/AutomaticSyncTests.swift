@@ -8,7 +8,7 @@ import Testing
 
 /// Engines that sync by themselves, on clocks that their tests move.
 @Suite struct AutomaticSyncTests {
-    /// A device of a user with an engine of its own will.
+    /// A device of a user with an automatic engine.
     private struct Device {
         let app: Notebook
         let clock: TestClock
@@ -72,7 +72,7 @@ import Testing
             while b.app.database.connection.notifications.registrations.load() == nil { await Task.yield() }
             await a.app.write("n", "one", edit: 1)
             try await a.sent()
-            // The clock of this device stands still: nothing that it does by the clock happens.
+            // The clock of this device stands still: nothing that depends on the clock happens.
             for await event in b.app.events {
                 guard case .fetchedRecordZoneChanges(let event) = event else { continue }
                 if event.modifications.contains(where: { $0.record.recordID.recordName == "n" }) { break }
@@ -109,15 +109,16 @@ import Testing
             let attempts = Mutex(0)
             a.network.decide { request in
                 guard clock.elapsed < .seconds(6 * 3600) else { return nil }
-                // The connection for notifications has pauses of its own.
+                // The connection for notifications has its own pauses.
                 if !request.url.path.contains("tokens/") { attempts.withLock { $0 += 1 } }
                 return .unreachable
             }
             for number in 0..<5 { await a.app.write("n\(number)", "offline", edit: number) }
             try await a.sent()
             #expect(a.clock.elapsed >= .seconds(6 * 3600))
-            // Once a minute at first, once in ten at last, for a fetch and a send: about 50 on a quiet machine; beside many other
-            // tests up to 300 were seen. Without pauses there would be as many as the machine can make.
+            // Once a minute at first, every ten minutes at last, for a fetch and a send: about 50 on a quiet machine;
+            // together with many other tests up to 300 were seen. Without pauses there would be as many as the machine
+            // can make.
             #expect(attempts.withLock { $0 } < 1_000)
             #expect(await a.app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
         }
@@ -129,7 +130,7 @@ import Testing
             let a = try await Device(cloud, user)
             await a.app.write("n", "mine", edit: 1)
             try await a.sent()
-            // The device does not get to see what the other one writes before it has sent something itself.
+            // The device does not see the other's records before it has sent something itself.
             let hasSent = Mutex(false)
             a.network.decide { request in
                 hasSent.withLock { hasSent in
@@ -161,7 +162,7 @@ import Testing
                     .init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: delegate))
                 engine = held
                 try await held.fetchChanges()
-                // The engine's own fetch runs beside; it has ended when the engine waits for its next one.
+                // The engine's own fetch runs at the same time; it has ended when the engine waits for its next one.
                 _ = try await clock.nextSleep()
             }
             while engine != nil { await Task.yield() }

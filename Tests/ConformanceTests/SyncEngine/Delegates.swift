@@ -4,7 +4,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import Synchronization
 
-/// Hands out one batch, and keeps what became of it.
+/// Provides one batch, and keeps its outcome.
 actor OneBatch: CKSyncEngineDelegate {
     private var batch: CKSyncEngine.RecordZoneChangeBatch?
     private(set) var sent: [CKSyncEngine.Event.SentRecordZoneChanges] = []

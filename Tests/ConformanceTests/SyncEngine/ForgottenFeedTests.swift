@@ -25,7 +25,7 @@ import Testing
             try await a.syncEngine.sendChanges()
             try await b.syncEngine.fetchChanges()
             #expect(await b.notes.count == 2)
-            // What b does while it is away.
+            // Changes that b makes while it is offline.
             await b.write("mine", "three", edit: 3)
             await b.write("kept", "mine", edit: 4)
             await a.remove("old")
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// What the operation calls back about zones that went.
+    /// Returns the names that the operation reports for deleted zones.
     private func names(_ database: CKDatabase, since token: CKServerChangeToken) async throws -> [String] {
         let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)
         return try await withCheckedThrowingContinuation { continuation in

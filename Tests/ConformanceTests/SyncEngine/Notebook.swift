@@ -1,9 +1,9 @@
 import CloudKit
 
-/// An app on one device, written as Apple's sample for the sync engine is: notes that are kept in step with the cloud.
+/// An app on one device, written like Apple's sample for the sync engine: notes that are synced with the cloud.
 ///
-/// Its disk is one value: what it holds in memory goes there together with the engine's state, and nothing else does. So it
-/// can be killed at any event and started again from the disk.
+/// Its disk is one value: memory is written there together with the engine's state, and nothing else is. So it can be
+/// killed at any event and started again from the disk.
 actor Notebook: CKSyncEngineDelegate {
     struct Note: Codable, Hashable {
         var text: String
@@ -11,7 +11,7 @@ actor Notebook: CKSyncEngineDelegate {
         var edit: Int
     }
 
-    /// What survives the process.
+    /// The state that survives the process.
     struct Disk: Codable {
         var notes: [String: Note] = [:]
         var lastKnown: [String: Data] = [:]
@@ -27,10 +27,10 @@ actor Notebook: CKSyncEngineDelegate {
     private var lastKnown: [String: Data] = [:]
     private(set) var log: [String] = []
     private(set) var failures: [CKError.Code] = []
-    /// The zones that were told to be gone.
+    /// The zones that were reported as deleted.
     private(set) var deletions: [CKDatabase.DatabaseChange.Deletion] = []
     private var engine: CKSyncEngine?
-    /// How many more events the process lives; nil: for ever.
+    /// The number of events until the process dies; nil: never.
     private var eventsLeft: Int?
     private let (stream, continuation) = AsyncStream.makeStream(of: CKSyncEngine.Event.self)
 
@@ -201,7 +201,7 @@ actor Notebook: CKSyncEngineDelegate {
         syncEngine.state.add(pendingRecordZoneChanges: newPendingRecordZoneChanges)
     }
 
-    /// The later edit wins; what is known of the server's version always moves on.
+    /// The later edit wins; the known state of the server's version always advances.
     private func merge(_ record: CKRecord) {
         let name = record.recordID.recordName
         remember(record)

@@ -11,7 +11,7 @@ actor SharedFolder: CKSyncEngineDelegate {
     private let database: CKDatabase
     private let files: TestFiles
     private var engine: CKSyncEngine?
-    /// What is to be written, and was not yet.
+    /// The notes that are still to be written.
     private var outbox: [CKRecord.ID: Note] = [:]
     private var lastKnown: [CKRecord.ID: Data] = [:]
     private(set) var notes: [String: Note] = [:]

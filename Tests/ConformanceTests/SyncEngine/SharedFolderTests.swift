@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// Engines on a private and a shared database keep a shared folder in step: sealed values, files, and its end.
+/// Engines on a private and a shared database sync a shared folder: sealed values, files, and its end.
 @Suite struct SharedFolderTests {
     private let files: TestFiles
 
@@ -68,7 +68,7 @@ import Testing
                 #expect(await member.notes["Ada's"] == note("changed by Ben"))
                 #expect(await member.notes["Two"] == nil)
             }
-            // Who may only read is told so, and the change is not tried again.
+            // A reader's change is refused, and not tried again.
             await cat.write("Cat's", note("refused"), in: scene.theirs)
             await #expect(throws: CKError.self) { try await cat.send() }
             #expect(await cat.failures == [.permissionFailure])

@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// An app on one device that keeps the notes of one shared folder in step, on its owner's side or on a member's.
+/// An app on one device that syncs the notes of one shared folder, as its owner or as a participant.
 ///
 /// Its disk is one value, so that it can be killed at any event and started again from there, as ``Notebook``.
 actor SharedNotebook: CKSyncEngineDelegate {
@@ -11,7 +11,7 @@ actor SharedNotebook: CKSyncEngineDelegate {
         var edit: Int
     }
 
-    /// What survives the process.
+    /// The state that survives the process.
     struct Disk: Codable {
         var notes: [String: Note] = [:]
         /// As the cloud was last seen to have them.
@@ -33,7 +33,7 @@ actor SharedNotebook: CKSyncEngineDelegate {
     private(set) var disk: Data
     private var memory: Disk
     private var engine: CKSyncEngine?
-    /// How many more events the process lives; nil: for ever.
+    /// The number of events until the process dies; nil: never.
     private var eventsLeft: Int?
     private(set) var failures: Set<CKError.Code> = []
 
@@ -135,7 +135,7 @@ actor SharedNotebook: CKSyncEngineDelegate {
         syncEngine.state.remove(pendingRecordZoneChanges: syncEngine.state.pendingRecordZoneChanges)
     }
 
-    /// The zone is fetched from the beginning: what does not come is not there, but for what is still to be sent.
+    /// The zone is fetched from the beginning: records that do not arrive do not exist, except those still to be sent.
     private func beginAnew(_ syncEngine: CKSyncEngine) {
         let pending = Set(
             syncEngine.state.pendingRecordZoneChanges.compactMap { change in
@@ -176,10 +176,10 @@ actor SharedNotebook: CKSyncEngineDelegate {
         syncEngine.state.add(pendingRecordZoneChanges: again)
     }
 
-    /// What may not be done is not done here either.
+    /// A refused change is undone here as well.
     private func takeBack(_ name: String) { memory.notes[name] = memory.held[name]?.note }
 
-    /// The later edit wins; what is known of the cloud's version always moves on.
+    /// The later edit wins; the known state of the cloud's version always advances.
     private func merge(_ record: CKRecord) {
         guard record.recordType == "Note" else { return }
         let name = record.recordID.recordName

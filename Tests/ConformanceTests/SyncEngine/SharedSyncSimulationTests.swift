@@ -5,8 +5,9 @@ import Foundation
 import SeededChance
 import Testing
 
-/// Engines of an owner and of members on bad networks, killed now and then, while people come, go and may do more or less: in
-/// the end all who take part agree, the others have nothing, and nothing that the cloud took is lost.
+/// Engines of an owner and of participants on bad networks, killed now and then, while participants join, leave and
+/// change permissions: in the end all participants agree, the others have nothing, and nothing that the cloud accepted
+/// is lost.
 @Suite struct SharedSyncSimulationTests {
     /// More with `SYNC_SEEDS=200`, one with `SYNC_SEED=17`.
     static var seeds: [UInt64] {
@@ -54,7 +55,7 @@ private struct SharedSyncSimulation {
     private let share: CKShare
     private var devices: [SimulatedDevice] = []
     private var edit = 0
-    /// Who has accepted, and may do what.
+    /// The participants who have accepted, with their permissions.
     private var members: [String: CKShare.ParticipantPermission] = [:]
     private(set) var history: [String] = []
 
@@ -87,7 +88,7 @@ private struct SharedSyncSimulation {
         for device in devices { try await device.app.syncEngine.fetchChanges() }
     }
 
-    /// A device of somebody on a good network, for what they do by hand.
+    /// Returns a device of a user on a good network, for manual steps.
     private static func host(_ name: String, _ home: SharingHousehold) -> CKContainer {
         name == "ben" ? home.ben : home.cat
     }
@@ -124,7 +125,7 @@ private struct SharedSyncSimulation {
         let person = devices[index].person
         let app = devices[index].app
         guard await app.hasZone else { return }
-        // Who may only read tries now and then.
+        // A reader tries now and then.
         if members[person] == .readOnly, Int.random(in: 0..<3, using: &chance) > 0 { return }
         edit += 1
         let name = "\(Bool.random(using: &chance) ? "keep" : "drop")\(Int.random(in: 0..<5, using: &chance))"
@@ -141,7 +142,7 @@ private struct SharedSyncSimulation {
         devices[index].app = try SharedNotebook(old.database, zone: old.zone, disk: await old.app.disk)
     }
 
-    /// Somebody comes, goes, or may do more or less.
+    /// Lets a user join, leave, or change permission.
     private mutating func changeMembers() async throws {
         let name = Self.members.randomElement(using: &chance) ?? "ben"
         let permission: CKShare.ParticipantPermission = Bool.random(using: &chance) ? .readWrite : .readOnly
@@ -172,13 +173,13 @@ private struct SharedSyncSimulation {
 
     // MARK: At rest
 
-    /// Good weather, until nobody has anything to tell any more.
+    /// Repairs the network until no device has anything left to send.
     mutating func settle() async throws {
         note("all come to rest")
         for device in devices { device.weather.become(0) }
         for _ in 0..<20 {
             clock.advance(by: .seconds(60))
-            // Whoever had nothing to tell before a round in which all listened to all has heard everything.
+            // A device that had nothing to send before a round in which all fetched has everything.
             var isQuiet = true
             for device in devices { isQuiet = await !device.app.hasPending && isQuiet }
             for device in devices {
@@ -219,7 +220,7 @@ private struct SharedSyncSimulation {
         }
     }
 
-    /// What the cloud has, as a device finds it that was not part of it.
+    /// Returns the cloud's content, as a new device finds it.
     private func held() async throws -> [String: SharedNotebook.Note] {
         var held: [String: SharedNotebook.Note] = [:]
         var token: CKServerChangeToken?

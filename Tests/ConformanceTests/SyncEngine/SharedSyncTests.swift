@@ -6,7 +6,7 @@ import Testing
 
 /// A sync engine on the shared database: what owners change arrives without anybody asking.
 @Suite struct SharedSyncTests {
-    /// Keeps the titles of what is shared, by record name.
+    /// Keeps the titles of shared records, by record name.
     private actor Reader: CKSyncEngineDelegate {
         private(set) var titles: [String: String] = [:]
         private(set) var zones: Set<CKRecordZone.ID> = []

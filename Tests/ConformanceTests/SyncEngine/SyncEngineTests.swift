@@ -4,7 +4,7 @@ import CloudKitTesting
 import FaultyNetwork
 import Testing
 
-/// Devices that sync by an engine each, told to by hand, against a running cloud.
+/// Devices that sync with an engine each, on request, against a running cloud.
 @Suite struct SyncEngineTests {
     @Test func `B-SYN-03 B-SYN-04 B-SYN-12 a first send tells of the account, saves zones, then records`() async throws
     {
@@ -33,7 +33,7 @@ import Testing
             let b = try Notebook(await cloud.device(of: user).privateCloudDatabase)
             await a.write("a", "first", edit: 1)
             try await a.syncEngine.sendChanges()
-            // What is sent and known already is not the matter here.
+            // Changes that are sent and known already do not matter here.
             try await b.syncEngine.sendChanges()
             await b.forgetLog()
             try await b.syncEngine.fetchChanges()

@@ -40,7 +40,7 @@ private struct SyncSimulation {
     private let clock = TestClock(skipsWaits: false)
     private var devices: [SimulatedDevice] = []
     private var edit = 0
-    /// The latest edit of each note that is never deleted, as far as some device's disk has ever held it.
+    /// The latest edit of each note that is never deleted, as far as any device's disk has ever held it.
     private var stored: [String: Int] = [:]
 
     init(_ cloud: ThrowawayCloud, devices count: Int, seed: UInt64) async throws {
@@ -87,7 +87,7 @@ private struct SyncSimulation {
         devices[index].app = try Notebook(device.database, disk: await device.app.disk)
     }
 
-    /// Waits until the device's disk holds what its engine had to tell, and remembers what is stored.
+    /// Waits until the device's disk holds the engine's reported state, and remembers what is stored.
     private mutating func note(_ index: Int) async {
         let app = devices[index].app
         guard await !app.isDead else { return }
@@ -101,12 +101,12 @@ private struct SyncSimulation {
         }
     }
 
-    /// Good weather, until nobody has anything to tell any more.
+    /// Repairs the network until no device has anything left to send.
     mutating func settle() async throws {
         for device in devices { device.weather.become(0) }
         for _ in 0..<20 {
             clock.advance(by: .seconds(60))
-            // Whoever had nothing to tell before a round in which all listened to all has heard everything.
+            // A device that had nothing to send before a round in which all fetched has everything.
             var isQuiet = true
             for device in devices {
                 isQuiet = await device.app.syncEngine.state.pendingRecordZoneChanges.isEmpty && isQuiet

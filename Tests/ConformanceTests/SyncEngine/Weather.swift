@@ -5,7 +5,7 @@ import FaultyNetwork
 import SeededChance
 import Synchronization
 
-/// How bad the network of one device is, at the moment.
+/// The current quality of one device's network.
 final class Weather: Sendable {
     private let state: Mutex<(badness: Double, dice: SplitMix64)>
 
