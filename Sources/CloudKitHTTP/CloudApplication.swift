@@ -22,19 +22,19 @@ package struct CloudApplication: Sendable {
     ///
     /// - Parameters:
     ///   - cloud: The rules and the store behind them.
-    ///   - memoryLifetime: Milliseconds for which tokens and sessions are remembered as the store has them.
+    ///   - cacheLifetime: Milliseconds for which tokens and sessions are remembered as the store has them.
     ///   - rounds: Rounds of a password's derivation, given to clients without an account; the fewest for a new password.
     ///   - pushServices: Push services of others; each has a name of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     package init(
-        cloud: Cloud, configuration: CloudConfiguration, logger: Logger, memoryLifetime: Int64 = 5_000,
+        cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
         metricsBackend: any MetricsFactory = MetricsSystem.factory
     ) {
         self.configuration = configuration
         self.logger = logger
         metrics = RequestMetrics(backend: metricsBackend)
-        let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: memoryLifetime)
+        let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: cacheLifetime)
         self.authenticator = authenticator
         faults = cloud.faults
         let courier = LongPollService(cloud: cloud, hold: configuration.courierHold) {

@@ -10,7 +10,7 @@ extension HTTPClient {
         /// The body; empty for none.
         package var body: [UInt8]
         /// The time for which no byte may move, in either direction, from the moment the request's turn has come.
-        package var patience: Duration
+        package var timeLimit: Duration
         /// Whether it does no harm when the other side gets the request twice.
         ///
         /// A connection that was used before may turn out to be dead only when the request was already written to it. A
@@ -37,14 +37,14 @@ extension HTTPClient {
         /// - Parameter isRepeatable: nil: by the method, as RFC 9110 §9.2.2 has it.
         package init(
             method: String, url: String, headers: [String: String] = [:], body: [UInt8] = [],
-            patience: Duration = .seconds(60), isRepeatable: Bool? = nil, isLongPoll: Bool = false,
+            timeLimit: Duration = .seconds(60), isRepeatable: Bool? = nil, isLongPoll: Bool = false,
             answerBytesMax: Int = answerBytesMaxDefault, reach: Reach = .anywhere
         ) {
             self.method = method
             self.url = url
             self.headers = headers
             self.body = body
-            self.patience = patience
+            self.timeLimit = timeLimit
             self.isRepeatable = isRepeatable ?? (method == "GET" || method == "HEAD")
             self.isLongPoll = isLongPoll
             self.answerBytesMax = answerBytesMax

@@ -16,7 +16,7 @@ final class Transfer {
     /// The reason why a callback stopped the transfer.
     private var stop: HTTPClient.Failure?
     /// Whether an address was skipped because it is not a public one.
-    private var hasPassedOver = false
+    private var hasSkipped = false
 
     /// A connection that was idle for longer is not used again: the other side, or something on the way, may have forgotten it.
     private static let idleSecondsMax = 50
@@ -38,7 +38,7 @@ final class Transfer {
     }
 
     /// The time at which it has been silent for too long.
-    var due: ContinuousClock.Instant { lastSign + pending.request.patience }
+    var due: ContinuousClock.Instant { lastSign + pending.request.timeLimit }
 
     var progress: RequestProgress {
         if attempts == 0 || ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) == 0 { return .notBegun }
@@ -49,7 +49,7 @@ final class Transfer {
     /// Returns the outcome that libcurl's last code for the transfer stands for.
     func outcome(_ code: CURLcode) -> Result<HTTPClient.Answer, any Error> {
         if let stop { return .failure(stop) }
-        if code != CURLE_OK, hasPassedOver, progress == .notBegun { return .failure(Self.notPublic) }
+        if code != CURLE_OK, hasSkipped, progress == .notBegun { return .failure(Self.notPublic) }
         guard code == CURLE_OK else { return .failure(HTTPClient.Failure(code, at: progress)) }
         let status = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
         // libcurl takes a header that breaks off for one that is over.
@@ -224,7 +224,7 @@ final class Transfer {
         let bytes = UnsafeRawBufferPointer(
             start: ccurl_address(address), count: Int(address.pointee.addrlen))
         let isPublic = NetworkAddress(socketAddress: bytes)?.isPublic ?? false
-        if !isPublic { hasPassedOver = true }
+        if !isPublic { hasSkipped = true }
         return isPublic
     }
 

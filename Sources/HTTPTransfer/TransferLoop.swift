@@ -43,7 +43,7 @@ final class TransferLoop {
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             endDone()
-            endOverdue()
+            endExpired()
             curl_multi_poll(multi, nil, 0, pollTimeout, nil)
         }
         for transfer in transfers.values { end(transfer, .failure(CancellationError()), isLast: true) }
@@ -86,7 +86,7 @@ final class TransferLoop {
         }
     }
 
-    private func endOverdue() {
+    private func endExpired() {
         let now = ContinuousClock.now
         guard let look = nextLook, look <= now else { return }
         for transfer in transfers.values where transfer.due <= now {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Reports to listeners which partitions changed. For engines: `tell` after each commit.
+/// Reports to listeners which partitions changed. For engines: `publish` after each commit.
 ///
 /// A hint that a listener has not yet taken is kept once for each partition, so that a slow listener costs little.
 package final class CommitHints: Sendable {
@@ -29,9 +29,9 @@ package final class CommitHints: Sendable {
     }
 
     /// Reports that these partitions changed.
-    package func tell(_ partitions: some Collection<Partition>) {
+    package func publish(_ partitions: some Collection<Partition>) {
         if partitions.isEmpty { return }
-        for reference in references.withLock({ $0 }) { reference.listener?.tell(partitions) }
+        for reference in references.withLock({ $0 }) { reference.listener?.publish(partitions) }
     }
 
     /// Ends every stream once it has given the hints that were reported before.
@@ -58,7 +58,7 @@ extension CommitHints {
 
         private let state = Mutex(State())
 
-        func tell(_ partitions: some Collection<Partition>) {
+        func publish(_ partitions: some Collection<Partition>) {
             let (waiting, partition) = state.withLock { state in
                 if state.isFinished { return (nil as CheckedContinuation<Partition?, Never>?, nil as Partition?) }
                 for partition in partitions where state.known.insert(partition).inserted {

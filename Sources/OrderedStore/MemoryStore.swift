@@ -35,7 +35,7 @@ package final class MemoryStore: OrderedStore {
         try Task.checkCancellation()
         let (value, writes) = try await run(partitions, body)
         apply(writes)
-        hints.tell(writes.partitions.filter { !$0.isEmpty }.map(\.partition))
+        hints.publish(writes.partitions.filter { !$0.isEmpty }.map(\.partition))
         return value
     }
 

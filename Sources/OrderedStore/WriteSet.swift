@@ -65,7 +65,7 @@ extension WriteSet {
     }
 
     /// The state of a key in a transaction.
-    enum Fate {
+    enum KeyState {
         case untouched, cleared
         case set(Bytes)
     }
@@ -97,7 +97,7 @@ extension WriteSet.Changes {
         clears.replaceSubrange(first..<last, with: [merged])
     }
 
-    func fate(of key: Bytes) -> WriteSet.Fate {
+    func state(of key: Bytes) -> WriteSet.KeyState {
         if let point = points[key] { return point.map { .set($0) } ?? .cleared }
         if clears.isEmpty { return .untouched }
         let next = firstClear(endingAtOrAfter: key)

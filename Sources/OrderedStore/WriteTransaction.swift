@@ -86,7 +86,7 @@ package struct WriteTransaction: Reading {
 
 extension WriteTransaction {
     private func get(_ key: Bytes, from changes: WriteSet.Changes) async throws -> Bytes? {
-        switch changes.fate(of: key) {
+        switch changes.state(of: key) {
         case .untouched: try await snapshot.get(key, in: changes.partition)
         case .cleared: nil
         case .set(let value): value
@@ -99,7 +99,7 @@ extension WriteTransaction {
         var values = [Bytes?](repeating: nil, count: keys.count)
         var untouched: [Int] = []
         for (position, key) in keys.enumerated() {
-            switch changes.fate(of: key) {
+            switch changes.state(of: key) {
             case .untouched: untouched.append(position)
             case .cleared: break
             case .set(let value): values[position] = value

@@ -72,7 +72,7 @@ extension Handle {
     }
 
     /// Throws the error of a missing file or folder, which SQLite's own errors do not distinguish.
-    static func checkPlace(_ path: String, mayBeMissing: Bool) throws(StoreError) {
+    static func checkLocation(_ path: String, mayBeMissing: Bool) throws(StoreError) {
         var status = stat()
         if stat(path, &status) == 0 {
             if status.st_mode & S_IFMT != S_IFREG { throw .notAStore(path: path) }

@@ -38,7 +38,7 @@ struct Handle: ~Copyable {
         logPages.initialize(to: 0)
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let creates = role == .writer && options.createsFile ? SQLITE_OPEN_CREATE : 0
-        if role == .writer { try Self.checkPlace(path, mayBeMissing: options.createsFile) }
+        if role == .writer { try Self.checkLocation(path, mayBeMissing: options.createsFile) }
         let result = sqlite3_open_v2(path, &database, flags | creates, nil)
         guard result == SQLITE_OK, database != nil else { throw failure(result) }
         if sqlite3_db_readonly(database, "main") == 1 { throw .readOnly(path: path) }

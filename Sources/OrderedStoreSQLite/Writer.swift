@@ -203,7 +203,7 @@ extension Writer {
         }
         // Callers that wait for their turn fill the next batch while the answers of this one are on their way.
         thread.prioritizing { outcome.finish(.success(())) }
-        hints.tell(partitions)
+        hints.publish(partitions)
         checkpointer.noteCommit(on: connection)
     }
 

@@ -20,7 +20,7 @@ package struct WebPush: PushService {
     private let sender: Sender
 
     /// The maximum time without progress while a message is sent.
-    private static let patience = Duration.seconds(20)
+    private static let timeLimit = Duration.seconds(20)
     /// The maximum total time of sending a message.
     private static let sendingMax = Duration.seconds(45)
     /// The maximum size of a push service's answer.
@@ -86,7 +86,7 @@ package struct WebPush: PushService {
                 "Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream",
                 "TTL": String(max(message.lifetime, 0)), "Urgency": message.isVisible ? "high" : "low",
                 "Topic": Self.topic(message.collapseKey, subscription),
-            ], body: body, patience: Self.patience, isRepeatable: true, answerBytesMax: Self.answerBytesMax,
+            ], body: body, timeLimit: Self.timeLimit, isRepeatable: true, answerBytesMax: Self.answerBytesMax,
             reach: endpoint.isHostNamed ? .anywhere : .publicOnly)
     }
 

@@ -49,7 +49,7 @@ struct DeviceConfigurationTests {
         }
     }
 
-    @Test func `what is missing or wrong is said`() throws {
+    @Test func `missing or wrong configuration is reported`() throws {
         #expect(throws: DeviceConfigurationError.endpointMissing) { try resolve([:]) }
         #expect(throws: DeviceConfigurationError.environmentUnknown("test")) {
             try resolve(["CLOUDKIT_ENDPOINT": "http://localhost", "CLOUDKIT_ENVIRONMENT": "test"])
@@ -80,7 +80,7 @@ struct DeviceConfigurationTests {
     }
 
     @Test(arguments: ["", "cloud.example.com", "ftp://a", "https://", "https://a?b", "https://user:password@a"])
-    func `what is no address is refused`(endpoint: String) {
+    func `an invalid URL is refused`(endpoint: String) {
         #expect(throws: DeviceConfigurationError.endpointMalformed(endpoint)) {
             try DeviceConfiguration.validateEndpoint(endpoint)
         }

@@ -21,7 +21,7 @@ struct DeviceProfileTests {
 
     private let keychain = DeviceKeychain(account: "ada@example.com", generation: 1, secret: AccountSecret())
 
-    @Test func `nobody is signed in at first`() throws {
+    @Test func `no user is signed in at first`() throws {
         #expect(profile().accountState == .noAccount)
         #expect(try profile().credentials() == nil)
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "development") == nil)
@@ -45,7 +45,7 @@ struct DeviceProfileTests {
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "development") == "t2")
     }
 
-    @Test func `one process sees what another does`() throws {
+    @Test func `one process sees the commits of another`() throws {
         let one = profile()
         let two = profile()
         try one.store(credentials(), keychain: keychain)

@@ -48,14 +48,14 @@ struct KeychainFileTests {
         #expect(try text == good.dropLast(20).description)
     }
 
-    @Test func `a keychain of a later version is told apart from damage`() throws {
+    @Test func `a keychain of a later version is distinguished from damage`() throws {
         try profile().store(credentials(), keychain: keychain)
         try folder.write(try text.replacing("\"version\" : 1", with: "\"version\" : 2"), to: "one/keychain-d.json")
         let error = #expect(throws: DeviceProfileError.self) { try profile().keychain() }
         #expect(error?.description.contains("version 2") == true)
     }
 
-    @Test func `B-ACC-01 a device without its keychain, or in trouble, is not available`() throws {
+    @Test func `B-ACC-01 a device without its keychain, or with an account problem, is not available`() throws {
         let profile = profile()
         try profile.store(credentials(), keychain: nil)
         #expect(
@@ -72,7 +72,7 @@ struct KeychainFileTests {
         #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d"))
     }
 
-    @Test func `trouble of a device that is gone does not touch the one that came after`() throws {
+    @Test func `the problem of a removed device does not affect the one that came after`() throws {
         try profile().store(credentials("e"), keychain: keychain)
         try profile().mark(.sessionEnded, of: "d")
         #expect(profile().accountState == .available(email: "ada@example.com", deviceID: "e"))

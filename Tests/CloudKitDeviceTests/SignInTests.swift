@@ -61,7 +61,7 @@ struct SignInTests {
         #expect(!requests.contains { String(decoding: $0.body, as: UTF8.self).contains("correct horse") })
     }
 
-    @Test func `a refusal is told with its reason and changes nothing`() async throws {
+    @Test func `a refusal is reported with its reason and changes nothing`() async throws {
         let cloud = FakeCloud(
             (200, Self.puzzle), (429, #"{"reason":"too many failed sign-ins","retryAfter":12.5}"#))
         let refusal = Refusal(status: 429, reason: "too many failed sign-ins", retryAfter: 12.5)

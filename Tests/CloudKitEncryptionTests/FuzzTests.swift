@@ -6,12 +6,12 @@ import Testing
 /// No parser traps, whatever the cloud or a file hands it; what it accepts, it writes again as it was.
 @Suite struct FuzzTests {
     private let fixtures = Fixtures()
-    private let place: RecordPlace
-    private let share: RecordPlace
+    private let place: RecordAddress
+    private let share: RecordAddress
 
     init() {
-        place = RecordPlace(zone: fixtures.zoneKey().place, name: "note-1")
-        share = RecordPlace(zone: fixtures.zoneKey().place, name: "share-1")
+        place = RecordAddress(zone: fixtures.zoneKey().place, name: "note-1")
+        share = RecordAddress(zone: fixtures.zoneKey().place, name: "share-1")
     }
 
     /// Changes, cuts, doubles or inserts; sometimes throws everything away.

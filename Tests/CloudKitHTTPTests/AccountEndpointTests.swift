@@ -49,12 +49,12 @@ struct AccountEndpointTests {
     private static func withAda(
         rounds: Int = 1, _ body: @Sendable @escaping (TestCloud, TestCloud.Tokens) async throws -> Void
     ) async throws {
-        try await TestCloud.run(rounds: rounds, memoryLifetime: 5000) { cloud in
+        try await TestCloud.run(rounds: rounds, cacheLifetime: 5000) { cloud in
             try await body(cloud, try await cloud.signIn())
         }
     }
 
-    @Test func `somebody signs up, signs in, and is the only one with the address`() async throws {
+    @Test func `a new user signs up, signs in, and is the only one with the address`() async throws {
         try await TestCloud.run(rounds: 10) { cloud in
             let tokens = try await cloud.apiToken()
             let body =
@@ -219,7 +219,7 @@ struct AccountEndpointTests {
     }
 
     @Test(arguments: ["{", "{}", #"{"deviceID":"a","deviceSecret":"!"}"#, "[]"])
-    func `what is no body of these endpoints is a bad request`(body: String) async throws {
+    func `an invalid body of these endpoints is a bad request`(body: String) async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.apiToken()
             for action in [

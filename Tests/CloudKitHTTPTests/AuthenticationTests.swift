@@ -9,7 +9,7 @@ import Testing
 struct AuthenticationTests {
     private static let caller = "users/caller"
 
-    @Test func `without tokens nobody is let in`() async throws {
+    @Test func `without tokens no request is admitted`() async throws {
         try await TestCloud.run { cloud in
             let answer = try await cloud.client.get(TestCloud.target(Self.caller))
             #expect(answer.status == 401)
@@ -38,7 +38,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test func `who is nobody is shown where to sign in`() async throws {
+    @Test func `a caller without a user is shown where to sign in`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.apiToken()
             let answer = try await cloud.client.get(TestCloud.target(Self.caller, "public", tokens))
@@ -55,7 +55,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test func `the public address is told where it is configured`() async throws {
+    @Test func `the public address is returned where it is configured`() async throws {
         try await TestCloud.run(.init(port: 0, publicURL: "https://cloud.example.com")) { cloud in
             let tokens = try await cloud.apiToken()
             let answer = try await cloud.client.get(TestCloud.target(Self.caller, "public", tokens))
@@ -83,7 +83,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test func `an expired session signs in anew`() async throws {
+    @Test func `an expired session signs in again`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn(lifetime: "session")
             cloud.clock.advance(1_800_000)

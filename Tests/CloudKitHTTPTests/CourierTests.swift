@@ -78,7 +78,7 @@ struct CourierTests {
         }
     }
 
-    @Test func `a question waits until there is something, and the operator sees what became of it`() async throws {
+    @Test func `a poll waits until there is a notification, and the operator sees the outcome`() async throws {
         try await TestCloud.run(CloudConfiguration(port: 0, courierHold: .seconds(60))) { cloud in
             let saver = try await cloud.signIn()
             let tokens = try await cloud.signIn()

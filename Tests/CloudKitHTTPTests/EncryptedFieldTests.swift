@@ -28,7 +28,7 @@ import Testing
         #"{"value":"AgAAAAAHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=","type":"STRING","isEncrypted":true}"#,
         #"{"value":"","type":"STRING","isEncrypted":true}"#,
     ])
-    func `B-ENC-06 what is not sealed is refused as an encrypted field, from whomever`(field: String) async throws {
+    func `B-ENC-06 an unsealed value is refused as an encrypted field, from every client`(field: String) async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             for isNative in [false, true] {

@@ -50,7 +50,7 @@ struct OperationTests {
         }
     }
 
-    @Test func `a cloud tells whether it can answer`() async throws {
+    @Test func `a cloud reports whether it can answer`() async throws {
         try await TestCloud.run { cloud in
             let answer = try await cloud.client.get("/health")
             #expect(answer.status == 200)

@@ -46,7 +46,7 @@ struct PushTokenTests {
         Issue.record("it never came")
     }
 
-    @Test func `what is switched on is listed, and nothing else is taken`() async throws {
+    @Test func `an enabled destination is listed, and no other is accepted`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let list = try await cloud.client.post(Self.target("services", tokens), "{}")

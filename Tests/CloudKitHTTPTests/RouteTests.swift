@@ -36,7 +36,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `a wrong verb is 405 and told the right one`() async throws {
+    @Test func `a wrong verb is 405 and names the right one`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let answer = try await cloud.client.get(TestCloud.target("records/modify", "private", tokens))
@@ -69,7 +69,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `users are looked up in the public database, and nobody is found`() async throws {
+    @Test func `users are looked up in the public database, and none is found`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let body = #"{"lookupInfos":[{"emailAddress":"ada@example.com"}]}"#
@@ -163,7 +163,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `a client that hangs up midway harms nobody`() async throws {
+    @Test func `a client that hangs up midway affects no other`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let target = TestCloud.target("records/modify", "private", tokens)

@@ -23,7 +23,7 @@ struct TestCloud: Sendable {
     /// Runs a cloud while `body` lasts.
     static func run(
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
-        rounds: Int = 600_000, memoryLifetime: Int64 = 0,
+        rounds: Int = 600_000, cacheLifetime: Int64 = 0,
         filesBytesMax: Int64 = 1 << 40, pushServices: [any PushService] = [],
         random: @escaping @Sendable (Int) -> [UInt8] = ServerEnvironment.systemRandom,
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
@@ -40,7 +40,7 @@ struct TestCloud: Sendable {
         let application = CloudApplication(
             cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
             configuration: configuration,
-            logger: Logger(label: "test") { _ in log.handler }, memoryLifetime: memoryLifetime, rounds: rounds,
+            logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
             pushServices: pushServices, metricsBackend: metricsBackend)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })

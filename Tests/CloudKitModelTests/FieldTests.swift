@@ -27,16 +27,16 @@ struct FieldTypeTests {
             for isList in [false, true] {
                 let type = FieldType(base, isList: isList)
                 #expect(FieldType(word: type.description) == type)
-                #expect(String(describing: type.wireWord) == type.description)
+                #expect(String(describing: type.wireName) == type.description)
             }
         }
         #expect(FieldType(word: "ASSET") == .asset)
         #expect(FieldType(word: "ASSET_LIST") == .asset.list)
         #expect(FieldType(word: "ENCRYPTED_BYTES") == FieldType(.bytes, isEncrypted: true))
         #expect(FieldType(.string, isEncrypted: true).description == "ENCRYPTED_STRING")
-        #expect(String(describing: FieldType(.string, isEncrypted: true).wireWord) == "STRING")
-        #expect(String(describing: FieldType(.bytes, isEncrypted: true).wireWord) == "ENCRYPTED_BYTES")
-        #expect(String(describing: FieldType(.unknown, isList: true).wireWord) == "UNKNOWN_LIST")
+        #expect(String(describing: FieldType(.string, isEncrypted: true).wireName) == "STRING")
+        #expect(String(describing: FieldType(.bytes, isEncrypted: true).wireName) == "ENCRYPTED_BYTES")
+        #expect(String(describing: FieldType(.unknown, isList: true).wireName) == "UNKNOWN_LIST")
         for word in ["", "LIST", "string", "UNKNOWN", "STRING_LIST_LIST", "_LIST", "ENCRYPTED_"] {
             #expect(FieldType(word: word) == nil)
         }
@@ -63,13 +63,13 @@ struct FieldTests {
     }
 
     @Test func `values without a tag are guessed from their shape`() throws {
-        let guesses: [(String, FieldType)] = [
+        let proofLimiter: [(String, FieldType)] = [
             (#""x""#, .string), ("1", .int64), ("1.5", .double), ("1e3", .double), ("99999999999999999999", .double),
             (#"{"latitude":1,"longitude":2}"#, .location), (#"{"action":"NONE","recordName":"R"}"#, .reference),
             (#"{"fileChecksum":"x","size":1}"#, .asset), ("[1,2]", .int64.list), ("[1,2.5]", .double.list),
             ("[2.5,1]", .double.list), (#"["a"]"#, .string.list), ("[]", FieldType(.unknown, isList: true)),
         ]
-        for (json, type) in guesses {
+        for (json, type) in proofLimiter {
             var expected = type
             expected.isGuess = true
             #expect(try field(json).type == expected)
@@ -160,7 +160,7 @@ struct FieldTests {
         }
     }
 
-    @Test func `what no field can hold is refused`() {
+    @Test func `values that no field can hold are refused`() {
         #expect(throws: RequestFailure.self) { try FieldValue.double(.nan).json() }
         #expect(throws: RequestFailure.self) { try FieldValue.list(.double, [.double(.infinity)]).json() }
         #expect(throws: RequestFailure.self) { try FieldValue.list(.int64, [.int64(1), .double(1)]).json() }

@@ -17,7 +17,7 @@ struct PushNotificationTests {
                     ])), presentation: info)
     }
 
-    @Test func `B-NTF-01 B-NTF-02 B-NTF-04 a query notification says what happened to which record`() throws {
+    @Test func `B-NTF-01 B-NTF-02 B-NTF-04 a query notification names the event and the record`() throws {
         let text = String(decoding: try Self.notification().payload(), as: UTF8.self)
         #expect(
             text
@@ -96,13 +96,13 @@ struct PushNotificationTests {
         #expect(!shorter.contains("bbbb") && !shorter.contains(#""rid":"#) && shorter.contains(#""sid":"S""#))
     }
 
-    @Test func `B-PSH-06 texts are cut, what a notification cannot carry stays out`() throws {
+    @Test func `B-PSH-06 texts are cut, and parts that do not fit are left out`() throws {
         let long = try Field(name: "t", value: .string(String(repeating: "é", count: 200)))
-        #expect(try long.inNotice?.value() == .string(String(repeating: "é", count: 100)))
-        #expect(try Field(name: "b", value: .bytes([1])).inNotice == nil)
-        #expect(try Field(name: "l", value: .list(.string, [.string("a")])).inNotice == nil)
-        #expect(Field(name: "e", type: .string, sealed: [1]).inNotice == nil)
-        #expect(try Field(name: "n", value: .int64(3)).inNotice != nil)
+        #expect(try long.notificationValue?.value() == .string(String(repeating: "é", count: 100)))
+        #expect(try Field(name: "b", value: .bytes([1])).notificationValue == nil)
+        #expect(try Field(name: "l", value: .list(.string, [.string("a")])).notificationValue == nil)
+        #expect(Field(name: "e", type: .string, sealed: [1]).notificationValue == nil)
+        #expect(try Field(name: "n", value: .int64(3)).notificationValue != nil)
     }
 
     @Test(arguments: [

@@ -42,7 +42,7 @@ import Testing
         #expect(again?.code == .schemaMismatch)
     }
 
-    @Test func `B-SCH-01 nothing grows from what is known`() throws {
+    @Test func `B-SCH-01 known types and fields do not change the schema`() throws {
         var growth = growth([note])
         _ = try growth.admit([field("n", .int64)], of: "Note")
         _ = try growth.admit([], of: "Note")
@@ -143,7 +143,7 @@ import Testing
         #expect(!growth.isGrown)
     }
 
-    @Test func `a schema takes over what grew elsewhere, and keeps its own types`() throws {
+    @Test func `a schema adopts types that grew elsewhere, and keeps its own`() throws {
         var growth = growth([note])
         _ = try growth.admit([field("a", .string, "\"x\""), field("b", .int64)], of: "Note")
         var schema = Schema(types: ["Note": note])

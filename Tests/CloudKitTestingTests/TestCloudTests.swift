@@ -99,7 +99,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
             } catch let error as CKError {
                 #expect(error.code == .quotaExceeded)
             }
-            try await cloud.endTrouble()
+            try await cloud.removeFaults()
             try await database.save(CKRecord(recordType: "Note"))
         }
     }
@@ -281,8 +281,8 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         try await TestCloud.run { cloud in
             let database = try await cloud.user().device().container(notes).privateCloudDatabase
             let orders: [() async throws -> Void] = [
-                { try await cloud.takeDown(for: 60, tellsWait: false) },
-                { try await cloud.throttle(in: notes, for: 60, tellsWait: false) },
+                { try await cloud.takeDown(for: 60, sendsRetryAfter: false) },
+                { try await cloud.throttle(in: notes, for: 60, sendsRetryAfter: false) },
             ]
             for order in orders {
                 try await order()
@@ -292,7 +292,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
                 } catch let error as CKError {
                     #expect(error.code == .serviceUnavailable && error.retryAfterSeconds == nil)
                 }
-                try await cloud.endTrouble()
+                try await cloud.removeFaults()
                 _ = try await database.allRecordZones()
             }
         }

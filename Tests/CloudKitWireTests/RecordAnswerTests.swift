@@ -79,7 +79,7 @@ struct RecordAnswerTests {
         #expect(try read == [.record(sampleRecord())])
     }
 
-    @Test func `how values are keyed is told on the native surface alone`() throws {
+    @Test func `the protection of values is reported on the native surface only`() throws {
         var record = try sampleRecord()
         record.protection = Protection(epoch: .max, keys: [1, 2])
         let answer = [RecordOutcome.record(record)].wireAnswer(style: nativeStyle)

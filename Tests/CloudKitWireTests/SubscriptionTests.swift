@@ -83,7 +83,7 @@ struct SubscriptionTests {
         #"{"operationType":"create","subscription":{"subscriptionType":"query","firesOn":["never"]}}"#,
         #"{"operationType":"delete","subscription":{}}"#,
     ])
-    func `what is missing or unknown is a bad request`(operation: String) {
+    func `a missing or unknown item is a bad request`(operation: String) {
         let failure = failure {
             _ = try [SubscriptionOperation](wire: bytes(#"{"operations":[\#(operation)]}"#), limits: .web)
         }

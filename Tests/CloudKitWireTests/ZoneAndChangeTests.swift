@@ -26,7 +26,7 @@ struct ZoneTests {
         #expect(throws: RequestFailure.self) { try [ZoneOperation](wire: many.wire(), limits: .web) }
     }
 
-    @Test func `B-ZN-16 what the keys in a zone belong to is said where it is not the rule`() throws {
+    @Test func `B-ZN-16 the scope of a zone's keys is shown where it is not the default`() throws {
         let create = [ZoneOperation.create(ZoneID(zoneName: "A"), .perZone), .create(ZoneID(zoneName: "B"))]
         #expect(try [ZoneOperation](wire: create.wire(), limits: .native) == create)
         #expect(text(create.wire()).split(separator: "encryptionScope").count == 2)

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `signing up twice, with a wrong password, or where it is closed is told clearly`() async throws {
+    @Test func `signing up twice, with a wrong password, or where it is closed is reported clearly`() async throws {
         try await ThrowawayCloud.run { cloud in
             let one = SigningDevice(cloud)
             _ = try await one.signUp(Self.password)
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-01 neither password, words nor keys are in what is sent or stored`() async throws {
+    @Test func `B-TM-01 neither password, words nor keys are sent or stored`() async throws {
         try await ThrowawayCloud.run { cloud in
             let (one, two) = (SigningDevice(cloud, "one"), SigningDevice(cloud, "two"))
             let words = try await one.signUp(Self.password)

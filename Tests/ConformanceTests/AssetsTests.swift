@@ -15,7 +15,7 @@ import Testing
         return try [contents(record["photo"])] + (record["pages"] as? [CKAsset] ?? []).map(contents)
     }
 
-    @Test func `B-CHG-15 a change whose file is gone fails by itself, and the token goes on`() async throws {
+    @Test func `B-CHG-15 a change whose file is missing fails alone, and the token advances`() async throws {
         let stored = MemoryFileStore(now: { 0 })
         try await ThrowawayCloud.run(files: stored) { cloud in
             let files = try TestFiles()
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `B-AST-01 in the public database somebody else reads the file`() async throws {
+    @Test func `B-AST-01 in the public database another user reads the file`() async throws {
         try await ThrowawayCloud.run { cloud in
             let files = try TestFiles()
             let a = try await cloud.device(of: cloud.addUser("ada")).publicCloudDatabase
@@ -114,7 +114,7 @@ import Testing
             let files = try TestFiles()
             let user = try await cloud.addUser("ada")
             let clock = ClientClock(now: { .zero }, sleep: { _ in }, random: { 0.5 })
-            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock)
+            let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock)
             let count = Mutex(0)
             network.decide { request in
                 guard request.url.path.hasPrefix("/assets") else { return nil }
@@ -130,7 +130,8 @@ import Testing
                 default: nil
                 }
             }
-            let container = try await cloud.device(of: user, over: network, timekeeping: clock, pieceBytes: 20_000)
+            let container = try await cloud.device(
+                of: user, over: network, clientEnvironment: clock, pieceBytes: 20_000)
             let database = container.privateCloudDatabase
             let record = CKRecord(recordType: "Photo")
             record["photo"] = try files.asset("photo", 150_000)
@@ -149,7 +150,7 @@ import Testing
                 let read = try await database.record(for: record.recordID)
                 #expect(try contents(read["photo"]) == TestFiles.bytes("photo", 150_000))
             }
-            #expect(network.happened.count > 8)
+            #expect(network.injectedFaults.count > 8)
         }
     }
 
@@ -164,10 +165,10 @@ import Testing
             let clock = TestClock(skipsWaits: false)
             let dice = FaultDice(seed: UInt64(seed), faults: NetworkFaultTests.faults, oneIn: 3)
             try await FaultyProxy.run(
-                before: cloud.port, timekeeping: clock.timekeeping, decide: { _ in dice.roll() }
+                before: cloud.port, clientEnvironment: clock.clientEnvironment, decide: { _ in dice.roll() }
             ) { proxy, endpoint in
                 let phone = try await cloud.device(
-                    of: user, at: endpoint, timekeeping: clock.timekeeping, pieceBytes: 20_000
+                    of: user, at: endpoint, clientEnvironment: clock.clientEnvironment, pieceBytes: 20_000
                 ).privateCloudDatabase
                 try await clock.running {
                     for number in 0..<5 {
@@ -186,7 +187,7 @@ import Testing
                         }
                     }
                 }
-                #expect(proxy.happened.count > 10)
+                #expect(proxy.injectedFaults.count > 10)
             }
         }
     }
@@ -199,7 +200,7 @@ import Testing
                 return try await body()
             } catch {
                 last = error
-                try await clock.timekeeping.sleep(.seconds(5))
+                try await clock.clientEnvironment.sleep(.seconds(5))
             }
         }
         if let last { throw last }

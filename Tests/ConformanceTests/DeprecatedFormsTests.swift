@@ -6,11 +6,11 @@ import Testing
 @Suite struct DeprecatedFormsTests {
     private static let forms: any OlderForms = OlderCode()
 
-    @Test func `B-ACC-05 nobody is found, since nobody can agree to be`() async throws {
+    @Test func `B-ACC-05 no user is found, since none can agree to be`() async throws {
         try await ThrowawayCloud.run { try await Self.forms.findPeople(in: $0) }
     }
 
-    @Test func `B-ACC-02 permissions and people need somebody who is signed in`() async throws {
+    @Test func `B-ACC-02 permissions and user look-ups need a signed-in user`() async throws {
         try await ThrowawayCloud.run { try await Self.forms.findPeopleSignedOut(of: $0) }
     }
 

@@ -84,16 +84,16 @@ import Testing
             try check(try changes.modificationResultsByID[record.recordID]?.get().record)
 
             let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
-            let fetched = Mailbox<CKRecord>()
+            let fetched = RequestQueue<CKRecord>()
             fetch.perRecordResultBlock = { fetched.put(try? $1.get()) }
             try check(await fetched.wait(for: fetch, on: b))
             let search = CKQueryOperation(query: query)
             search.zoneID = zoneID
-            let found = Mailbox<CKRecord>()
+            let found = RequestQueue<CKRecord>()
             search.recordMatchedBlock = { found.put(try? $1.get()) }
             try check(await found.wait(for: search, on: b))
             let feed = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneID])
-            let changed = Mailbox<CKRecord>()
+            let changed = RequestQueue<CKRecord>()
             feed.recordWasChangedBlock = { changed.put(try? $1.get()) }
             try check(await changed.wait(for: feed, on: b))
 
@@ -101,7 +101,7 @@ import Testing
             second["title"] = "Tuesday"
             fill(second)
             let save = CKModifyRecordsOperation(recordsToSave: [second])
-            let saved = Mailbox<CKRecord>()
+            let saved = RequestQueue<CKRecord>()
             save.perRecordSaveBlock = { saved.put(try? $1.get()) }
             try check(await saved.wait(for: save, on: b))
             let third = entry("e3", in: zoneID)
@@ -188,8 +188,7 @@ import Testing
         return try #require(CKRecord(coder: unarchiver))
     }
 
-    @Test func `B-REC-04 an archive keeps encrypted values, what changed in them, and how they are keyed`() async throws
-    {
+    @Test func `B-REC-04 an archive keeps encrypted values, their changes, and their protection`() async throws {
         try await withTwoDevices { _, _, a, b, zoneID in
             let parent = entry("p", in: zoneID)
             let record = entry("e", in: zoneID)
@@ -240,7 +239,9 @@ import Testing
         }
     }
 
-    @Test func `B-ENC-03 B-ENC-04 what encrypted fields cannot do is refused, and says which field`() async throws {
+    @Test func `B-ENC-03 B-ENC-04 operations that encrypted fields do not support are refused by field name`()
+        async throws
+    {
         try await withTwoDevices { cloud, user, a, _, zoneID in
             let record = entry("e", in: zoneID)
             record["title"] = "x"
@@ -310,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 a raised epoch is learned, and everything in a record is sealed anew`() async throws {
+    @Test func `B-TM-05 a raised epoch is learned, and all values of a record are sealed again`() async throws {
         try await withTwoDevices { cloud, user, a, b, zoneID in
             let parent = entry("parent", in: zoneID)
             let record = entry("e", in: zoneID)
@@ -383,7 +384,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-12 a device without the keys is told so, and keeps all it can read`() async throws {
+    @Test func `B-TM-12 a device without the keys learns so, and keeps everything it can read`() async throws {
         try await withTwoDevices { cloud, user, a, _, zoneID in
             let record = entry("e", in: zoneID)
             record["title"] = "x"
@@ -445,7 +446,7 @@ import Testing
             let changes = try await b.databaseChanges(since: token)
             #expect(changes.deletions.map(\.reason) == [.encryptedDataReset])
             let feed = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)
-            let reset = Mailbox<CKRecordZone.ID>()
+            let reset = RequestQueue<CKRecordZone.ID>()
             feed.recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock = { reset.put($0) }
             #expect(await reset.wait(for: feed, on: b) == zoneID)
 
@@ -460,7 +461,7 @@ import Testing
 }
 
 /// Collects the results of an operation's block and returns them when the operation has finished.
-private final class Mailbox<Value> {
+private final class RequestQueue<Value> {
     private var value: Value?
 
     func put(_ value: Value?) { self.value = value }

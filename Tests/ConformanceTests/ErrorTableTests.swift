@@ -63,14 +63,14 @@ import Testing
         }
     }
 
-    @Test func `B-ERR-04 nobody is signed in`() async throws {
+    @Test func `B-ERR-04 no user is signed in`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = cloud.strangersDevice().privateCloudDatabase
             await expect(.notAuthenticated) { _ = try await database.allRecordZones() }
         }
     }
 
-    @Test func `B-ERR-05, B-PRT-10 what somebody may only read they may not write`() async throws {
+    @Test func `B-ERR-05, B-PRT-10 a reader may not write`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, notes) = try await home.makeFolder()
             let share = CKShare(rootRecord: folder)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `B-ERR-06 what is missing is unknown`() async throws {
+    @Test func `B-ERR-06 a missing item is unknown`() async throws {
         try await withApp { _, _, database in
             await expect(.unknownItem, 2003) { _ = try await database.record(for: self.note("nothing").recordID) }
             let record = try await database.save(note("R"))
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `B-ERR-09 arguments that nobody could mean are refused before anything is sent`() async throws {
+    @Test func `B-ERR-09 invalid arguments are refused before anything is sent`() async throws {
         try await withApp { _, container, database in
             let record = note("R")
             await expect(.invalidArguments, saying: "save the same record twice") {
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `B-ERR-10 of two who change a record the second one is told`() async throws {
+    @Test func `B-ERR-10 the second of two writers of a record gets the conflict`() async throws {
         try await withApp { _, _, database in
             let record = try await database.save(note("R", ["text": "a"]))
             let other = try await database.record(for: record.recordID)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `B-ERR-15, B-ERR-16 room ends, and zones are missing`() async throws {
+    @Test func `B-ERR-15, B-ERR-16 the quota is used up, and zones are missing`() async throws {
         try await withApp { cloud, _, database in
             await expect(.zoneNotFound, 2036) {
                 _ = try await database.recordZone(for: CKRecordZone.ID(zoneName: "Nowhere"))
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `B-ERR-19, B-SHR-10 references bind, and what is shared is shared once`() async throws {
+    @Test func `B-ERR-19, B-SHR-10 references are checked, and a shared record cannot be shared again`() async throws {
         try await withApp { _, _, database in
             let child = note("Child")
             child.parent = CKRecord.Reference(recordID: note("Nobody").recordID, action: .none)

@@ -22,11 +22,12 @@ import Testing
         try await Self.countTogether { id, device, cloud, user in
             let clock = TestClock(skipsWaits: false)
             let network = FaultyTransport(
-                over: HTTPTransport.shared, timekeeping: clock.timekeeping, decide: Self.dice(device, fault))
-            let database = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
+                over: HTTPTransport.shared, clientEnvironment: clock.clientEnvironment, decide: Self.dice(device, fault)
+            )
+            let database = try await cloud.device(of: user, over: network, clientEnvironment: clock.clientEnvironment)
                 .privateCloudDatabase
             try await Self.count(in: id, device, database, clock)
-            #expect(!network.happened.isEmpty)
+            #expect(!network.injectedFaults.isEmpty)
         }
     }
 
@@ -36,12 +37,14 @@ import Testing
         try await Self.countTogether { id, device, cloud, user in
             let clock = TestClock(skipsWaits: false)
             try await FaultyProxy.run(
-                before: cloud.port, timekeeping: clock.timekeeping, decide: Self.dice(device, fault)
+                before: cloud.port, clientEnvironment: clock.clientEnvironment, decide: Self.dice(device, fault)
             ) { proxy, endpoint in
-                let database = try await cloud.device(of: user, at: endpoint, timekeeping: clock.timekeeping)
-                    .privateCloudDatabase
+                let database = try await cloud.device(
+                    of: user, at: endpoint, clientEnvironment: clock.clientEnvironment
+                )
+                .privateCloudDatabase
                 try await Self.count(in: id, device, database, clock)
-                #expect(!proxy.happened.isEmpty)
+                #expect(!proxy.injectedFaults.isEmpty)
             }
         }
     }
@@ -83,7 +86,9 @@ import Testing
             configuration.qualityOfService = number % 2 == 0 ? .utility : .userInitiated
             try await clock.running {
                 try await database.configuredWith(configuration: configuration) { database in
-                    while try await !add(mark, to: id, database) { try await clock.timekeeping.sleep(.seconds(1)) }
+                    while try await !add(mark, to: id, database) {
+                        try await clock.clientEnvironment.sleep(.seconds(1))
+                    }
                 }
             }
         }

@@ -4,7 +4,7 @@ import Testing
 
 /// Operations as apps queue them, against a running cloud.
 @Suite struct OperationFormsTests {
-    @Test func `Operations on a queue of the app wait for what they depend on`() async throws {
+    @Test func `Operations on a queue of the app wait for their dependencies`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
             let zone = CKRecordZone(zoneName: "Queue")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `B-REF-08 deleting a record deletes what refers to it with deleteSelf`() async throws {
+    @Test func `B-REF-08 deleting a record deletes the records that refer to it with deleteSelf`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
             let zone = try await database.save(CKRecordZone(zoneName: "Z"))

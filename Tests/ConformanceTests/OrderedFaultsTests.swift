@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ["throttle", "unavailable"])
-    func `B-THR-02 without a time the app is told none, and may ask again`(_ kind: String) async throws {
+    func `B-THR-02 without retry-after the app gets none, and may ask again`(_ kind: String) async throws {
         try await withApp { cloud, database, _ in
             try await cloud.order("faults/order", #"{"kind":"\#(kind)","retryAfter":false}"#)
             for _ in 0..<2 {
@@ -64,7 +64,10 @@ import Testing
         }
     }
 
-    @Test func `B-CHG-09 B-ZN-10 B-ZN-12 B-THR-01 tokens expire, zones go, keys are lost, room ends`() async throws {
+    @Test
+    func `B-CHG-09 B-ZN-10 B-ZN-12 B-THR-01 tokens expire, zones are purged, keys are lost, the quota is used up`()
+        async throws
+    {
         try await withApp { cloud, database, user in
             let token = try await database.recordZoneChanges(inZoneWith: Self.zone, since: nil).changeToken
             try await cloud.order("tokens/expire", #"{"userRecordName":"\#(user)","zone":"Z"}"#)

@@ -27,7 +27,7 @@ import Testing
         return try results.compactMap { try $0.1.get()["age"] as? Int }
     }
 
-    @Test func `B-QRY-02 the documented comparators select what they say`() async throws {
+    @Test func `B-QRY-02 the documented comparators select the matching records`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
             let zone = try await people(database)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `B-QRY-15 B-QRY-16 B-QRY-17 what cannot be asked is refused with its error`() async throws {
+    @Test func `B-QRY-15 B-QRY-16 B-QRY-17 invalid queries are refused with their error`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
             let zone = try await people(database)

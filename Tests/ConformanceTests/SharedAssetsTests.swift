@@ -39,7 +39,7 @@ import Testing
                 == [TestFiles.bytes(content + "-1", 10), []], sourceLocation: sourceLocation)
     }
 
-    @Test func `B-AST-01, B-PRT-10, B-PRT-14 files open for who may write, for who may only read, and for the owner`()
+    @Test func `B-AST-01, B-PRT-10, B-PRT-14 files open for writers, for readers, and for the owner`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-11, B-SHF-06 files come into the tree with their records, and with what lies below those`()
+    @Test func `B-TM-11, B-SHF-06 files enter the tree with their records, and with the records below those`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -186,7 +186,8 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 who is removed opens no file that is saved afterwards, even with everything the server has`()
+    @Test
+    func `B-TM-05 a removed participant opens no file that is saved afterwards, even with all of the server's data`()
         async throws
     {
         try await SharingHousehold.run { home in

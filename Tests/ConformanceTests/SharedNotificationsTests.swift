@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `B-SUB-01 B-SHF-07 a shared database subscription tells of changes, and of being removed`()
+    @Test func `B-SUB-01 B-SHF-07 a shared database subscription reports changes, and removal`()
         async throws
     {
         try await SharingHousehold.run { home in

@@ -23,7 +23,7 @@ final class SigningDevice: Sendable {
     /// - Parameter network: The network of the container's requests; sign-in uses an intact one.
     init(
         _ cloud: ThrowawayCloud, _ name: String = "device", over network: any Transport = HTTPTransport.shared,
-        timekeeping: ClientClock = .system
+        clientEnvironment: ClientClock = .system
     ) {
         folder = FileManager.default.temporaryDirectory.appending(path: "welkin-device-" + UUID().uuidString).path()
         configuration = cloud.configuration(profile: name, in: folder)
@@ -35,7 +35,7 @@ final class SigningDevice: Sendable {
             let response = try await HTTPTransport.shared.send(message)
             return DeviceResponse(status: response.status, body: response.body)
         }
-        container = CKContainer(configuration: configuration, transport: network, timekeeping: timekeeping)
+        container = CKContainer(configuration: configuration, transport: network, clientEnvironment: clientEnvironment)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -19,7 +19,7 @@ struct ThrowawayCloud: Sendable {
 
     var cloud: Cloud { running.cloud }
     var endpoint: String { running.endpoint }
-    var port: Int { running.holdings.address.firstPort ?? 0 }
+    var port: Int { running.storage.address.firstPort ?? 0 }
     private var accountStore: AccountStore { running.accountStore }
 
     /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
@@ -30,7 +30,7 @@ struct ThrowawayCloud: Sendable {
         _ body: (ThrowawayCloud) async throws -> Value
     ) async throws -> Value {
         let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-        let running = try await RunningCloud.start(CloudHoldings(now: now, files: files))
+        let running = try await RunningCloud.start(CloudStorage(now: now, files: files))
         do {
             let throwaway = ThrowawayCloud(
                 running: running, container: container, apiToken: try await running.makeAPIToken(of: container))
@@ -63,12 +63,12 @@ struct ThrowawayCloud: Sendable {
     /// - Parameter endpoint: Where the device finds the cloud; nil: where it is.
     func device(
         of user: User, named name: String = "device", over transport: any Transport = HTTPTransport.shared,
-        at endpoint: String? = nil, timekeeping: ClientClock = .system, keys: Keys = .own, pieceBytes: Int? = nil
+        at endpoint: String? = nil, clientEnvironment: ClientClock = .system, keys: Keys = .own, pieceBytes: Int? = nil
     ) async throws -> CKContainer {
         CKContainer(
             identifier: container, endpoint: endpoint ?? self.endpoint,
             account: try await credentials(of: user, named: name, keys: keys), transport: transport,
-            timekeeping: timekeeping, pieceBytes: pieceBytes)
+            clientEnvironment: clientEnvironment, pieceBytes: pieceBytes)
     }
 
     /// Signs a new device of a user in and gives its credentials.
@@ -124,7 +124,7 @@ struct ThrowawayCloud: Sendable {
     var accounts: Accounts { accountStore.accounts }
 
     var keychains: Keychains {
-        accountStore.keychains(ProofGuard(roundsMin: 10))
+        accountStore.keychains(ProofLimiter(roundsMin: 10))
     }
 
     /// Returns the configuration of a device with a profile for this cloud.
@@ -136,7 +136,7 @@ struct ThrowawayCloud: Sendable {
     /// Everything that is kept of accounts.
     func storedAccounts() async throws -> [[UInt8]] {
         var values: [[UInt8]] = []
-        let store = running.holdings.store
+        let store = running.storage.store
         for prefix in ["account", "email", "key", "session", "user"] {
             values += try await store.read(accountStore.partition) { transaction in
                 try await transaction.scan(KeyRange(prefix: Array(prefix.utf8)), limit: .max).map(\.value)

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACC-09 a fetched web auth token speaks for the user beside its API token alone`() async throws {
+    @Test func `B-ACC-09 a fetched web auth token acts for the user together with its API token only`() async throws {
         try await ThrowawayCloud.run { cloud in
             let device = SigningDevice(cloud)
             _ = try await device.signUp(Self.password)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `an API token of another container, none, and a device without a user are told apart`() async throws {
+    @Test func `an API token of another container, none, and a device without a user are distinguished`() async throws {
         try await ThrowawayCloud.run { cloud in
             let device = SigningDevice(cloud)
             _ = try await device.signUp(Self.password)

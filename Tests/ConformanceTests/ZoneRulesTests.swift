@@ -9,7 +9,7 @@ import Testing
         return record
     }
 
-    @Test func `B-ZN-05 saving a record makes no zone, and nobody makes one for somebody else`() async throws {
+    @Test func `B-ZN-05 saving a record creates no zone, and no user creates one for another`() async throws {
         try await ThrowawayCloud.run { cloud in
             let ada = try await cloud.device(of: cloud.addUser("ada"))
             let ben = try await cloud.device(of: cloud.addUser("ben"))
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `B-DB-05 what is deleted from the public database leaves nothing that others could hear of`()
+    @Test func `B-DB-05 a deletion from the public database leaves no trace that other users could see`()
         async throws
     {
         try await ThrowawayCloud.run { cloud in

@@ -30,7 +30,7 @@ import Testing
         #expect(merge.merged.values[.city] == nil)
     }
 
-    @Test func `lists keep what either added and lose what either removed`() {
+    @Test func `lists keep the additions of either side and lose the removals of either side`() {
         let merge = merged({ $0.set(.phones, ["2", "3"]) }, { $0.set(.phones, ["1", "2", "4"]) })
         #expect(merge.merged.values[.phones] == .list(["2", "3", "4"]))
     }

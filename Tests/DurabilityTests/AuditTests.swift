@@ -66,7 +66,7 @@ import Testing
         #expect(try ledger.acknowledge(records("[]")).count == 1)
     }
 
-    @Test func `a feed that repeats what has not changed is found`() throws {
+    @Test func `a feed that repeats unchanged records is detected`() throws {
         var bookmark = Follower.Bookmark(token: "1", copy: ["a": "t1"])
         let changed = #"{"recordName":"a","recordChangeTag":"t2"}"#
         #expect(try bookmark.apply(page(#"{"records":[\#(changed)],"syncToken":"2"}"#)).isEmpty)

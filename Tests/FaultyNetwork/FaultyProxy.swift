@@ -10,13 +10,13 @@ package final class FaultyProxy: Sendable {
     package typealias Decision = @Sendable (RawMessage) -> NetworkFault?
 
     private let cloud: Int
-    private let timekeeping: ClientClock
+    private let clientEnvironment: ClientClock
     private let decision: Decision
     private let faults = Mutex<[NetworkFault]>([])
 
-    private init(cloud: Int, timekeeping: ClientClock, decision: @escaping Decision) {
+    private init(cloud: Int, clientEnvironment: ClientClock, decision: @escaping Decision) {
         self.cloud = cloud
-        self.timekeeping = timekeeping
+        self.clientEnvironment = clientEnvironment
         self.decision = decision
     }
 
@@ -27,10 +27,10 @@ package final class FaultyProxy: Sendable {
     ///   - decide: Returns the fault of a request, or nil to pass it on.
     ///   - body: A function of the proxy and its address.
     package static func run<Value: Sendable>(
-        before cloud: Int, timekeeping: ClientClock, decide: @escaping Decision,
+        before cloud: Int, clientEnvironment: ClientClock, decide: @escaping Decision,
         _ body: @escaping @Sendable (FaultyProxy, String) async throws -> Value
     ) async throws -> Value {
-        let proxy = FaultyProxy(cloud: cloud, timekeeping: timekeeping, decision: decide)
+        let proxy = FaultyProxy(cloud: cloud, clientEnvironment: clientEnvironment, decision: decide)
         return try await RawServer.run { stream, _ in
             while let request = try await stream.request(), try await proxy.pass(request, from: &stream) {}
         } body: { server in
@@ -39,7 +39,7 @@ package final class FaultyProxy: Sendable {
     }
 
     /// The faults injected so far.
-    package var happened: [NetworkFault] { faults.withLock { $0 } }
+    package var injectedFaults: [NetworkFault] { faults.withLock { $0 } }
 
     /// Passes a request on, with its fault.
     ///
@@ -71,7 +71,7 @@ package final class FaultyProxy: Sendable {
             try await device.send(try await forward(request).bytes)
             return true
         case .delayed(let duration):
-            try await timekeeping.sleep(duration)
+            try await clientEnvironment.sleep(duration)
             try await device.send(try await forward(request).bytes)
             return true
         case .refused(let status, let retryAfter):

@@ -29,7 +29,7 @@ package final class FaultyTransport: Transport {
     package typealias Decision = @Sendable (TransportRequest) -> NetworkFault?
 
     private let base: any Transport
-    private let timekeeping: ClientClock
+    private let clientEnvironment: ClientClock
     private let decision: Mutex<Decision>
     private let faults = Mutex<[NetworkFault]>([])
 
@@ -37,10 +37,10 @@ package final class FaultyTransport: Transport {
     ///
     /// - Parameter decide: Returns the fault of a request, or nil to pass it on.
     package init(
-        over base: any Transport, timekeeping: ClientClock, decide: @escaping Decision = { _ in nil }
+        over base: any Transport, clientEnvironment: ClientClock, decide: @escaping Decision = { _ in nil }
     ) {
         self.base = base
-        self.timekeeping = timekeeping
+        self.clientEnvironment = clientEnvironment
         decision = Mutex(decide)
     }
 
@@ -48,7 +48,7 @@ package final class FaultyTransport: Transport {
     package func decide(_ decide: @escaping Decision) { decision.withLock { $0 = decide } }
 
     /// The faults injected so far.
-    package var happened: [NetworkFault] { faults.withLock { $0 } }
+    package var injectedFaults: [NetworkFault] { faults.withLock { $0 } }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
         guard let fault = decision.withLock({ $0 })(request) else { return try await base.send(request) }
@@ -69,7 +69,7 @@ package final class FaultyTransport: Transport {
             response.body = Array(response.body.prefix(count))
             return response
         case .delayed(let duration):
-            try await timekeeping.sleep(duration)
+            try await clientEnvironment.sleep(duration)
             return try await base.send(request)
         case .refused(let status, let retryAfter):
             let headers = retryAfter.map { ["Retry-After": String($0)] } ?? [:]

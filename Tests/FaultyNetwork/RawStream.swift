@@ -83,7 +83,7 @@ package struct RawStream {
     }
 
     /// Reads and discards at least this number of bytes.
-    package mutating func swallow(_ count: Int) async throws {
+    package mutating func discard(_ count: Int) async throws {
         while held.count < count { guard try await readSome() else { return } }
         held = []
     }

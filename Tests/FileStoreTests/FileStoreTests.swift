@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a full store refuses bytes and keeps what it has`() async throws {
+    @Test func `a full store refuses bytes and keeps its content`() async throws {
         let store = MemoryFileStore(bytesMax: 4, now: { 0 })
         try store.append([1, 2, 3], to: id(1), at: 0)
         await expect(.diskFull) { try store.append([4, 5], to: id(1), at: 3) }
@@ -108,7 +108,7 @@ import Testing
 }
 
 @Suite struct FolderFileStoreTests {
-    @Test func `nobody but the owner can read files and folders`() async throws {
+    @Test func `only the owner can read files and folders`() async throws {
         try await withFolder { folder in
             let store = try FolderFileStore(folder + "/assets", now: { 0 })
             try await store.append([1], to: id(1), at: 0)

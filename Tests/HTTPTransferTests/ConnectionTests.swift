@@ -43,7 +43,7 @@ import Testing
 
     /// The server reads the second request of a connection, and hangs up instead of answering: it may have done its work.
     @Test(arguments: [false, true])
-    func `B-THR-07 a save is never sent twice by itself, a question is`(isRepeatable: Bool) async throws {
+    func `B-THR-07 a save is never repeated automatically, a read is`(isRepeatable: Bool) async throws {
         let log = Log()
         let kind = try await RawServer.run { stream, connection in
             guard let first = try await stream.request() else { return }
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `A client that nobody has any more ends its thread`() async throws {
+    @Test func `A client without users ends its thread`() async throws {
         try await RawServer.run { stream, _ in
             _ = try await stream.request()
             try await stream.answer()

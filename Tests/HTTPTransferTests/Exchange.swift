@@ -29,13 +29,13 @@ final class Log: Sendable {
 /// - Returns: The answer, or the failure.
 func exchange(
     _ method: String = "GET", headers: [String: String] = [:], body: [UInt8] = [],
-    patience: Duration = .seconds(60), isRepeatable: Bool? = nil, answerBytesMax: Int = 1 << 24,
+    timeLimit: Duration = .seconds(60), isRepeatable: Bool? = nil, answerBytesMax: Int = 1 << 24,
     _ script: @escaping RawServer.Script
 ) async throws -> Result<HTTPClient.Answer, HTTPClient.Failure> {
     try await RawServer.run(script) { server in
         do {
             let request = HTTPClient.Request(
-                method: method, url: server.url(), headers: headers, body: body, patience: patience,
+                method: method, url: server.url(), headers: headers, body: body, timeLimit: timeLimit,
                 isRepeatable: isRepeatable, answerBytesMax: answerBytesMax)
             return .success(try await HTTPClient.shared.send(request))
         } catch let failure as HTTPClient.Failure {

@@ -40,7 +40,7 @@ import Testing
 
     @Test func `A server that hangs up while a large request is written has not got it all`() async throws {
         let result = try await exchange("PATCH", body: [UInt8](repeating: 7, count: 16 << 20)) { stream, _ in
-            try await stream.swallow(100_000)
+            try await stream.discard(100_000)
             try await stream.reset()
         }
         #expect(result.kind == .connectionLost)
@@ -57,7 +57,7 @@ import Testing
         #expect(result.kind == .answerLost)
     }
 
-    @Test func `Nobody listens`() async throws {
+    @Test func `A closed port`() async throws {
         // A port of the system's choosing could be another test's by now; this one takes an administrator to listen on.
         let failure = await #expect(throws: HTTPClient.Failure.self) {
             _ = try await HTTPClient.shared.send(.init(method: "POST", url: "http://127.0.0.1:9/", body: [1]))
@@ -95,7 +95,7 @@ import Testing
 
     @Test(arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"])
     func `B-OPS-04 a server that falls silent is given up`(answer: String) async throws {
-        let result = try await exchange(patience: .seconds(1)) { stream, _ in
+        let result = try await exchange(timeLimit: .seconds(1)) { stream, _ in
             _ = try await stream.request()
             try await stream.send(answer)
             try await stream.waitForEnd()

@@ -5,7 +5,7 @@ import Testing
 
 /// Proxies are named by the environment, which is the whole process's: each test has a process of its own.
 @Suite struct ProxyTests {
-    @Test func `A proxy of the environment carries what leaves this machine`() async {
+    @Test func `A proxy of the environment is used for hosts other than this machine`() async {
         await #expect(processExitsWith: .success) {
             let log = Log()
             try await RawServer.run { stream, connection in
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `With TLS the proxy learns the host and nothing else, and what it refuses had no effect`() async {
+    @Test func `With TLS the proxy learns only the host, and a request that it refuses had no effect`() async {
         await #expect(processExitsWith: .success) {
             let log = Log()
             try await RawServer.run { stream, connection in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `What stays on this machine goes by no proxy, nor does what the environment excepts`() async {
+    @Test func `Requests to this machine use no proxy, nor do those that the environment excepts`() async {
         await #expect(processExitsWith: .success) {
             let proxied = Log()
             let direct = Log()

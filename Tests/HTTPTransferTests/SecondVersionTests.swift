@@ -124,7 +124,7 @@
 
         @Test func `What is no HTTP/2 after all is a failure`() async throws {
             let kind = try await Self.run { stream, _ in
-                try await stream.swallow(1)
+                try await stream.discard(1)
                 try await stream.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             } body: {
                 try await Self.kind($0, $1)

@@ -19,10 +19,10 @@
             }
         }
 
-        @Test func `A server that does not speak TLS, or hangs up over it, is as good as none`() async throws {
+        @Test func `A server that does not speak TLS, or hangs up during the handshake, is unreachable`() async throws {
             for answer in ["", "HTTP/1.1 400 Bad\r\n\r\n"] {
                 let kind = try await RawServer.run { stream, _ in
-                    try await stream.swallow(1)
+                    try await stream.discard(1)
                     if !answer.isEmpty { try await stream.send(answer) }
                 } body: {
                     try await Self.kind(HTTPClient.shared, $0)
@@ -36,7 +36,7 @@
             try await Self.with(Certificates.authority) { client in
                 for _ in 0..<5 {
                     let kind = try await RawServer.run(identity: Certificates.here) { stream, _ in
-                        try await stream.swallow(100_000)
+                        try await stream.discard(100_000)
                         try await stream.reset()
                     } body: {
                         try await Self.kind(client, $0, body: [UInt8](repeating: 1, count: 16 << 20))

@@ -50,7 +50,7 @@ struct JSONReaderTests {
         "nul", "tru", "falsy", "01", "-", "1.", ".5", "1e", "1e+", "+1", "0x1", "NaN", "Infinity", "'a'", "\"", "\"\\",
         "\"\\x\"", "\"\\u12\"", "\"\\u12G4\"", "\"a\nb\"", "\"\u{1}\"", "1 2", "{}x", "[1],", "\u{FEFF}1",
     ])
-    func `what is not JSON is refused`(text: String) {
+    func `invalid JSON is refused`(text: String) {
         #expect(error(text) != nil)
     }
 

@@ -31,7 +31,7 @@ struct JSONWriterTests {
                 == #"{"a":[1,"{",":",null,[],{}],"b":true,"c\"":12.340000000000002,"d":[],"e":"AQIDBA==","f":null}"#)
     }
 
-    @Test func `strings escape what they must and nothing else`() {
+    @Test func `strings escape only the necessary characters`() {
         var output: [UInt8] = []
         JSONWriter.appendString("a\"b\\c/d\n\r\t\u{8}\u{C}\u{1}\u{1F}\u{7F}é😀", to: &output)
         #expect(

@@ -18,7 +18,7 @@ struct EngineTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `get answers in the order asked, nil for what is not there`(_ engine: Engine) async throws {
+    func `get answers in the order asked, nil for a missing key`(_ engine: Engine) async throws {
         try await engine.withStore { store in
             try await store.put(["a": "1", "c": "", "big": String(repeating: "x", count: 100_000)])
             let keys = ["c", "b", "a", "a", "big"].map(bytes)
@@ -210,7 +210,7 @@ struct EngineTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `partitions are told apart by the bytes of their names`(_ engine: Engine) async throws {
+    func `partitions are distinguished by the bytes of their names`(_ engine: Engine) async throws {
         try await engine.withStore { store in
             let composed = Partition("\u{E9}")
             let decomposed = Partition("e\u{301}")
@@ -221,7 +221,7 @@ struct EngineTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `a cancelled caller writes nothing and stops nobody`(_ engine: Engine) async throws {
+    func `a cancelled caller writes nothing and blocks no other`(_ engine: Engine) async throws {
         try await engine.withStore { store in
             let latch = Latch()
             let inside = Latch()
@@ -245,7 +245,7 @@ struct EngineTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `hints name what was committed, to each listener`(_ engine: Engine) async throws {
+    func `hints name the committed partition, to each listener`(_ engine: Engine) async throws {
         try await engine.withStore { store in
             var first = store.commits().makeAsyncIterator()
             var second = store.commits().makeAsyncIterator()

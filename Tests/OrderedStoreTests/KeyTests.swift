@@ -147,7 +147,7 @@ struct KeyTests {
         #expect(reader.isAtEnd)
     }
 
-    @Test func `what no builder makes is refused`() {
+    @Test func `keys that no builder makes are refused`() {
         let malformed: [Bytes] = [
             [], [0xFF], [0x03], [0x01], [0x02, 97], [0x02, 0xC3, 0x00], [0x02, 0x00, 0xFF], [0x15], [0x15, 0x00],
             [0x16, 0x00, 0x05], [0x13], [0x13, 0xFF], [0x1C, 0xFF, 0, 0, 0, 0, 0, 0, 0],
@@ -163,7 +163,7 @@ struct KeyTests {
     }
 
     @Test(arguments: [5, 6] as [UInt64])
-    func `random bytes are read without a trap, and what is read is what a builder makes`(seed: UInt64) {
+    func `random bytes are read without a trap, and a valid key is one that a builder makes`(seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         for _ in 0..<20_000 {
             let codes: Bytes = [0, 1, 2, 0x0C, 0x13, 0x14, 0x15, 0x1C, 0x21, 0xFF]

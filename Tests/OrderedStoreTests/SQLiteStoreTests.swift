@@ -23,7 +23,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `whoever has written goes on elsewhere: the writer's thread is for turns alone`() async throws {
+    @Test func `a caller continues elsewhere after its write: the writer's thread is for turns only`() async throws {
         try await withStore { store, _ in
             let writing = try await store.write([home]) { _ in Self.thread }
             #expect(Self.thread != writing)
@@ -68,7 +68,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `what was acknowledged is there when the file is opened again`() async throws {
+    @Test func `acknowledged writes are there when the file is opened again`() async throws {
         try await withFolder { folder in
             let path = folder + "/store.db"
             let first = try SQLiteStore(path: path)
@@ -85,7 +85,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `what was acknowledged is there when nobody closed the file`() async throws {
+    @Test func `acknowledged writes are there when the file was never closed`() async throws {
         try await withFolder { folder in
             let path = folder + "/store.db"
             let first = try SQLiteStore(path: path)
@@ -136,7 +136,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `whoever comes alone after a crowd is committed once nobody came`() async throws {
+    @Test func `a single caller after many is committed once no other arrives`() async throws {
         try await withStore(.slow) { store, _ in
             try await gathered(store, 8) { store, index in try await store.put(["key \(index)": ""]) }
             try await store.put(["alone": "1"])
@@ -146,7 +146,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `closing commits what rested for others`() async throws {
+    @Test func `closing commits the writes that waited for others`() async throws {
         try await withFolder { folder in
             let store = try SQLiteStore(path: folder + "/store.db", options: .slow)
             try await gathered(store, 8) { store, index in try await store.put(["key \(index)": ""]) }
@@ -178,7 +178,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `what the disk has no room for is refused, and nothing acknowledged is lost`() async throws {
+    @Test func `writes that do not fit on the disk are refused, and nothing acknowledged is lost`() async throws {
         var options = SQLiteStore.Options()
         options.fileBytesMax = 400_000
         try await withStore(options) { store, path in
@@ -393,7 +393,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `closing waits for what was begun`() async throws {
+    @Test func `closing waits for transactions that were begun`() async throws {
         try await withStore { store, path in
             let latch = Latch()
             let inside = Latch()

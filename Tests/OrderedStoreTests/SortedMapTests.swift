@@ -28,7 +28,7 @@ struct SortedMapTests {
         }
     }
 
-    @Test func `a copy keeps what it held`() {
+    @Test func `a copy keeps its content`() {
         var map = SortedMap<Int>()
         for index in 0..<1000 { map[[UInt8(index / 256), UInt8(index % 256)]] = index }
         let copy = map

@@ -10,7 +10,7 @@ package struct SampleKeys {
     static func zone(
         _ name: String = "Z", owner: String = "_me", epoch: UInt32 = 0, secret: AccountSecret = secret
     ) -> ZoneKeys {
-        let place = ZonePlace(
+        let place = ZoneAddress(
             container: "iCloud.com.example.app", environment: "development", owner: owner, zone: name)
         let root = secret.root(container: place.container, environment: place.environment)
         return ZoneKeys(

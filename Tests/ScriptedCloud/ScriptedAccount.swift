@@ -60,7 +60,7 @@ package final class ScriptedClock: Sendable {
 
     package func advance(by duration: Duration) { state.withLock { $0.now += duration } }
 
-    package var timekeeping: ClientClock {
+    package var clientEnvironment: ClientClock {
         ClientClock(
             now: { self.state.withLock { $0.now } },
             sleep: { duration in

@@ -9,7 +9,7 @@ final class DeviceFiles {
     var pins = IdentityPins()
     var epochs = HighestSeenEpochs()
     /// The secrets of used links.
-    var links: [RecordPlace: ShareLinkSecret] = [:]
+    var links: [RecordAddress: ShareLinkSecret] = [:]
     /// The replaced identities; data signed with them waits for its successor.
     var formerIdentities: Set<Fingerprint> = []
 }
@@ -20,9 +20,9 @@ struct DeviceKeys {
     /// The spy that keeps these keys.
     let spy: Spy
     /// The keys received through shares by zone, in memory only.
-    private var shared: [ZonePlace: SharedKeys] = [:]
+    private var shared: [ZoneAddress: SharedKeys] = [:]
     /// The versions of opened share records.
-    private var opened: [RecordPlace: ChangeTag] = [:]
+    private var opened: [RecordAddress: ChangeTag] = [:]
 
     init(_ spy: Spy, files: DeviceFiles = DeviceFiles()) {
         self.files = files
@@ -32,7 +32,7 @@ struct DeviceKeys {
     var access: ShareKeyAccess { spy.access }
 
     /// Returns the keys received through shares of a zone.
-    func memory(of zone: ZonePlace) -> SharedKeys? { shared[zone] }
+    func memory(of zone: ZoneAddress) -> SharedKeys? { shared[zone] }
 
     /// Ends the process, which clears the memory.
     mutating func forgetMemory() {
@@ -43,13 +43,13 @@ struct DeviceKeys {
     /// Returns the keys of a zone, including those from its cached records.
     ///
     /// - Throws: `CallFailure` for data that appears to be tampered with.
-    mutating func zone(_ place: ZonePlace, _ cache: ZoneCache?) throws -> ZoneKeys {
+    mutating func zone(_ place: ZoneAddress, _ cache: ZoneCache?) throws -> ZoneKeys {
         let known = shared[place] ?? SharedKeys(place)
         var keys = ZoneKeys(access, place: place, epoch: files.epochs.epoch(of: place) ?? 0, shared: known)
         let records = (cache?.records ?? [:]).values.sorted { $0.id.recordName < $1.id.recordName }
         if records.contains(where: { $0.sharing != nil }) { keys.isShared = true }
         for record in records where record.sharing != nil {
-            let share = RecordPlace(zone: place, name: record.id.recordName)
+            let share = RecordAddress(zone: place, name: record.id.recordName)
             if opened[share] == record.changeTag { continue }
             guard try open(record, with: &keys) else { continue }
             opened[share] = record.changeTag
@@ -60,17 +60,17 @@ struct DeviceKeys {
 
     /// - Returns: false if its newest key is from a user whose keys were replaced; the owner's next device sends another.
     private func open(_ record: Record, with keys: inout ZoneKeys) throws -> Bool {
-        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         let link = keys.isOwn ? nil : files.links[share] ?? keys.shared.links[share.name]
         let owner = IdentityPins.name(of: share.zone.owner, in: share.zone)
         var isOutdated = false
         do throws(CallFailure) {
             try keys.shared.open(
                 record, as: access, link: link, isOwner: { files.pins.fingerprint(of: owner) == $0.fingerprint },
-                trust: { invitation, seat throws(CallFailure) in
+                trust: { invitation, slot throws(CallFailure) in
                     do throws(EncryptionError) {
                         return try invitation.open(
-                            as: seat, with: access.secret.identity(), pins: &files.pins, epochs: &files.epochs)
+                            as: slot, with: access.secret.identity(), pins: &files.pins, epochs: &files.epochs)
                     } catch {
                         if case .identityReplaced(_, _, let offered) = error {
                             isOutdated = files.formerIdentities.contains(offered)
@@ -87,34 +87,34 @@ struct DeviceKeys {
     /// Returns the secret of the link of the account's own share.
     ///
     /// - Parameter seat: The participant of the one-time link; nil for the public link.
-    func linkFragment(of share: String, seat: String? = nil, in zone: ZonePlace) -> String {
-        access.root.linkSecret(of: RecordPlace(zone: zone, name: share), participant: seat).fragment
+    func linkFragment(of share: String, slot: String? = nil, in zone: ZoneAddress) -> String {
+        access.root.linkSecret(of: RecordAddress(zone: zone, name: share), participant: slot).fragment
     }
 
-    func keep(_ fragment: String?, of share: String, in zone: ZonePlace) {
+    func keep(_ fragment: String?, of share: String, in zone: ZoneAddress) {
         guard let secret = fragment.flatMap({ try? ShareLinkSecret(fragment: $0) }) else { return }
-        files.links[RecordPlace(zone: zone, name: share)] = secret
+        files.links[RecordAddress(zone: zone, name: share)] = secret
     }
 
     mutating func keep(_ keys: ZoneKeys) { shared[keys.place] = keys.shared }
 
     /// Returns the newest key of the account's own share if an administrator began its epoch.
-    func administratorsKey(of share: RecordPlace, _ sharing: Share) -> ShareKey? {
-        guard let newest = sharing.keys?.epochs.first, let wrap = newest.wrap, let seat = sharing.currentParticipantID,
+    func administratorsKey(of share: RecordAddress, _ sharing: Share) -> ShareKey? {
+        guard let newest = sharing.keys?.epochs.first, let wrap = newest.wrap, let slot = sharing.currentParticipantID,
             let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
             let own = try? access.secret.identity()
         else { return nil }
         var (pins, epochs) = (files.pins, files.epochs)
         pins.replace(with: own.publicIdentity, of: IdentityPins.name(of: access.user, in: share.zone))
-        let key = try? invitation.open(as: seat, with: own, pins: &pins, epochs: &epochs)
+        let key = try? invitation.open(as: slot, with: own, pins: &pins, epochs: &epochs)
         (files.pins, files.epochs) = (pins, epochs)
         return key
     }
 
     /// Creates keys of a share.
-    func making(_ key: ShareKey, _ keys: ZoneKeys) -> ShareKeyMaking {
+    func making(_ key: ShareKey, _ keys: ZoneKeys) -> ShareKeyMaker {
         let files = files
-        return ShareKeyMaking(
+        return ShareKeyMaker(
             access: access, key: key,
             isKnown: { identity, user in
                 (try? files.pins.check(identity, of: IdentityPins.name(of: user.recordName, in: key.place.zone))) != nil

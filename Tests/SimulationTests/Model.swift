@@ -29,7 +29,7 @@ struct Content: Hashable, CustomStringConvertible {
 ///
 /// The permissions are read from `docs/access.md`.
 struct Model {
-    struct Seat: Hashable {
+    struct Slot: Hashable {
         var isAdministrator = false
         var isPublic = false
         var permission: ParticipantPermission
@@ -44,9 +44,9 @@ struct Model {
         var guid: String
         var openTo = ParticipantPermission.none
         /// The participants by user.
-        var seats: [Int: Seat] = [:]
+        var slots: [Int: Slot] = [:]
         /// The open slots of one-time links, by participant.
-        var openSeats: [String: ParticipantPermission] = [:]
+        var openSlots: [String: ParticipantPermission] = [:]
         var allowsRequests = false
         var requesters: Set<Int> = []
         var blocked: Set<Int> = []
@@ -126,35 +126,35 @@ extension Model.Tree {
     /// The access that a link grants to a user.
     enum Verdict: Hashable {
         case owner, hide, join, mayNeedVerification
-        case participant(Model.Seat)
+        case participant(Model.Slot)
         /// The user's own slot, by address.
-        case seat
-        case openSeat(String, ParticipantPermission)
+        case slot
+        case openSlot(String, ParticipantPermission)
     }
 
-    /// - Parameter openSeat: The participant of the one-time link; nil for the public link.
-    func verdict(on person: Int, ownedBy owner: Int, openSeat id: String?) -> Verdict {
+    /// - Parameter openSlot: The participant of the one-time link; nil for the public link.
+    func verdict(on person: Int, ownedBy owner: Int, openSlot id: String?) -> Verdict {
         if person == owner { return .owner }
         if blocked.contains(person) { return .hide }
-        if let seat = seats[person], seat.isBound { return .participant(seat) }
-        if let id { return openSeats[id].map { .openSeat(id, $0) } ?? .hide }
-        if seats[person] != nil { return .seat }
+        if let slot = slots[person], slot.isBound { return .participant(slot) }
+        if let id { return openSlots[id].map { .openSlot(id, $0) } ?? .hide }
+        if slots[person] != nil { return .slot }
         if openTo != .none { return .join }
-        return seats.values.contains { !$0.isBound } ? .mayNeedVerification : .hide
+        return slots.values.contains { !$0.isBound } ? .mayNeedVerification : .hide
     }
 
     /// - Returns: The failure; nil for success.
     mutating func accept(_ person: Int, _ verdict: Verdict) -> RequestFailure.Code? {
         switch verdict {
         case .owner: return nil
-        case .participant(let seat) where seat.hasAccepted: return nil
-        case .participant, .seat:
-            seats[person]?.hasAccepted = true
-            seats[person]?.isBound = true
-        case .openSeat(let id, let permission):
-            openSeats[id] = nil
-            seats[person] = Model.Seat(permission: permission, hasAccepted: true)
-        case .join: seats[person] = Model.Seat(isPublic: true, permission: openTo, hasAccepted: true)
+        case .participant(let slot) where slot.hasAccepted: return nil
+        case .participant, .slot:
+            slots[person]?.hasAccepted = true
+            slots[person]?.isBound = true
+        case .openSlot(let id, let permission):
+            openSlots[id] = nil
+            slots[person] = Model.Slot(permission: permission, hasAccepted: true)
+        case .join: slots[person] = Model.Slot(isPublic: true, permission: openTo, hasAccepted: true)
         case .mayNeedVerification: return .participantMayNeedVerification
         case .hide: return .accessDenied
         }
@@ -165,8 +165,8 @@ extension Model.Tree {
     /// - Returns: The failure that the requester gets, or nil.
     mutating func ask(_ person: Int, _ verdict: Verdict) -> RequestFailure.Code? {
         switch verdict {
-        case .participant(let seat): return seat.hasAccepted ? nil : .participantAlreadyInvited
-        case .seat, .openSeat: return .participantAlreadyInvited
+        case .participant(let slot): return slot.hasAccepted ? nil : .participantAlreadyInvited
+        case .slot, .openSlot: return .participantAlreadyInvited
         case .owner: return nil
         case .join, .mayNeedVerification, .hide:
             if allowsRequests, !blocked.contains(person) { requesters.insert(person) }
@@ -180,10 +180,10 @@ extension Model.Tree {
 extension Model.Tree {
     /// Returns the role of a user in the table.
     func role(of person: Int) -> AccessTable.Role {
-        guard let seat = seats[person] else { return .stranger }
-        if !seat.hasAccepted { return .pending }
-        if seat.isAdministrator { return .administrator }
-        switch (seat.isPublic ? openTo : seat.permission, seat.isPublic) {
+        guard let slot = slots[person] else { return .stranger }
+        if !slot.hasAccepted { return .pending }
+        if slot.isAdministrator { return .administrator }
+        switch (slot.isPublic ? openTo : slot.permission, slot.isPublic) {
         case (.readWrite, _): return .readWrite
         case (.readOnly, true): return .public
         case (.readOnly, false): return .readOnly

@@ -76,7 +76,7 @@ struct SimulatedUsers {
             container: SimulatedCloud.container, environment: .development, name: "")
         let place = DeviceSignIn.Place(
             container: SimulatedCloud.container, environment: .development, apiToken: token.row)
-        let grant = try await DeviceSignIn(store: store, proofGuard: ProofGuard(roundsMin: 1))
+        let grant = try await DeviceSignIn(store: store, proofGuard: ProofLimiter(roundsMin: 1))
             .create(
                 email: Self.email(person), proof: Self.proof, deviceName: "", lifetime: .device, place: place,
                 address: "")
@@ -84,12 +84,12 @@ struct SimulatedUsers {
     }
 
     private static func keychains(_ world: SimulatedCloud) -> Keychains {
-        world.cloud.accountStore.keychains(ProofGuard(roundsMin: 1))
+        world.cloud.accountStore.keychains(ProofLimiter(roundsMin: 1))
     }
 
-    private static func offer(_ keys: AccountKeys) -> KeychainOffer {
-        KeychainOffer(
-            passwordWrap: [1], recovery: RecoveryOffer(wrap: [1], proof: proof), identity: keys.identity)
+    private static func offer(_ keys: AccountKeys) -> KeychainUpload {
+        KeychainUpload(
+            passwordWrap: [1], recovery: RecoveryUpload(wrap: [1], proof: proof), identity: keys.identity)
     }
 
     private static let proof = Array(repeating: UInt8(1), count: 32)

@@ -6,7 +6,7 @@ extension Simulation {
     /// Syncs every device without faults, then compares all states.
     func settle() async throws {
         let before = trouble
-        try await giveRoom()
+        try await raiseQuota()
         trouble = 0
         note("all come to rest")
         // A waiting participant gets a key from a device that syncs, and has to sync afterwards.
@@ -18,7 +18,7 @@ extension Simulation {
             try checkOpening(on: index)
         }
         try await probe()
-        for person in people.users.indices { try await checkReach(of: person) }
+        for person in people.users.indices { try await checkAccess(of: person) }
         try await listen()
         trouble = before
     }
@@ -90,23 +90,23 @@ extension Simulation {
         let name = "\(record.id.recordName) in \(place), as \(SimulatedUsers.names[person]) knows it"
         try check(sharing.root == tree.root, "the root of \(name) is \(sharing.root ?? "none")")
         try check(sharing.publicPermission == tree.openTo, "\(name) is open to \(sharing.publicPermission)")
-        let isHost = person == place.owner || tree.role(of: person) == .administrator
-        if isHost {
+        let isManager = person == place.owner || tree.role(of: person) == .administrator
+        if isManager {
             try checkGuests(sharing, of: tree, name)
         } else {
             try checkDiscretion(sharing, of: tree, name: name, person: person)
         }
-        for other in SimulatedUsers.names.indices where other != place.owner && (isHost || other == person) {
+        for other in SimulatedUsers.names.indices where other != place.owner && (isManager || other == person) {
             let found = sharing.participants.first { people.person($0.identity) == other }
-            let seat = tree.seats[other]
+            let slot = tree.slots[other]
             try check(
-                (found == nil) == (seat == nil),
+                (found == nil) == (slot == nil),
                 "\(SimulatedUsers.names[other]) in \(name): \(found == nil ? "missing" : "present")")
-            guard let found, let seat else { continue }
-            try check(found.acceptance == (seat.hasAccepted ? .accepted : .pending), "\(name): \(found.acceptance)")
+            guard let found, let slot else { continue }
+            try check(found.acceptance == (slot.hasAccepted ? .accepted : .pending), "\(name): \(found.acceptance)")
             try check(
-                found.permission == (seat.isPublic ? tree.openTo : seat.permission), "\(name): \(found.permission)")
-            try check((found.role == .administrator) == seat.isAdministrator, "\(name): \(found.role)")
+                found.permission == (slot.isPublic ? tree.openTo : slot.permission), "\(name): \(found.permission)")
+            try check((found.role == .administrator) == slot.isAdministrator, "\(name): \(found.role)")
         }
     }
 
@@ -115,7 +115,7 @@ extension Simulation {
     private func checkDiscretion(_ sharing: Share, of tree: Model.Tree, name: String, person: Int) throws {
         try check(sharing.requesters.isEmpty && sharing.blocked.isEmpty, "\(name) shows requesters or blocked users")
         let others = sharing.participants.filter { $0.role != .owner && $0.id != sharing.currentParticipantID }
-        let shown = tree.seats.filter { tree.openTo == .none && $0.key != person && $0.value.hasAccepted }
+        let shown = tree.slots.filter { tree.openTo == .none && $0.key != person && $0.value.hasAccepted }
         let found = others.map { people.person($0.identity) ?? -1 }.sorted()
         try check(found == shown.keys.sorted(), "\(name) shows \(found), not \(shown.keys.sorted())")
         try check(
@@ -130,13 +130,13 @@ extension Simulation {
         let blocked = Set(sharing.blocked.compactMap(people.person))
         try check(blocked == tree.blocked, "\(name): \(blocked) are blocked, not \(tree.blocked)")
         try check(sharing.allowsAccessRequests == tree.allowsRequests, "\(name): \(sharing.allowsAccessRequests)")
-        let seats = sharing.participants.filter { $0.oneTimeGUID != nil }
-        let open = Dictionary(seats.map { ($0.id, $0.permission) }, uniquingKeysWith: { first, _ in first })
-        try check(open == tree.openSeats, "\(name): \(open.sorted { $0.key < $1.key }) are free")
+        let slots = sharing.participants.filter { $0.oneTimeGUID != nil }
+        let open = Dictionary(slots.map { ($0.id, $0.permission) }, uniquingKeysWith: { first, _ in first })
+        try check(open == tree.openSlots, "\(name): \(open.sorted { $0.key < $1.key }) are free")
     }
 
     /// Checks that a new device sees the model's state, and nothing else.
-    private func checkReach(of person: Int) async throws {
+    private func checkAccess(of person: Int) async throws {
         let device = devices[device(of: person)]
         for place in SimulatedUsers.zones {
             let refusal = zoneRefusal(place, by: person)

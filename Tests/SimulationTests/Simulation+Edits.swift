@@ -166,12 +166,12 @@ extension Simulation {
         guard attempt < 2, case .done(let outcomes) = answer, case .failed(_, let failure) = outcomes[0],
             failure.code == .staleKeyEpoch
         else { return }
-        try await saveAnew(edit, on: index, attempt: attempt + 1)
+        try await saveAgain(edit, on: index, attempt: attempt + 1)
     }
 
     /// Encrypts again for the cloud's record and epoch, as the framework does.
-    private func saveAnew(_ stale: Edit, on index: Int, attempt: Int) async throws {
-        let place = zonePlace(stale.place)
+    private func saveAgain(_ stale: Edit, on index: Int, attempt: Int) async throws {
+        let place = zoneAddress(stale.place)
         guard try await learnEpoch(of: stale.place, on: index) else { return }
         // Encrypted again, and others have the key of this epoch.
         if attempt > 1, stale.place.owner == devices[index].person,
@@ -244,7 +244,7 @@ extension Simulation {
         case .failed(_, let failure):
             let isKeptBack = isAbove && failure.code == .atomicFailure && refusal == nil
             try check(
-                isKeptBack || failure.code == refusal || lacksRoom(failure, edit.place),
+                isKeptBack || failure.code == refusal || lacksCapacity(failure, edit.place),
                 "\(edit.name): \(failure.code) \(failure.reason), where the model says \(text(refusal))")
             try check(
                 failure.serverRecord == nil || refusal == .recordExists, "a refusal carries a record: \(edit.name)")
@@ -306,7 +306,7 @@ extension Simulation {
     static let recordNames = (0..<8).map { "R\($0)" }
 
     /// Returns a zone that the device knows, or sometimes an inaccessible one.
-    func somePlace(for device: Device) -> Place {
+    func someLocation(for device: Device) -> Place {
         let known = device.zones.keys.sorted()
         if roll(10) > 0, let place = pick(known) { return place }
         return pick(SimulatedUsers.zones) ?? SimulatedUsers.zones[0]
@@ -328,7 +328,7 @@ extension Simulation {
     }
 
     func editRecord(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         let name = (roll(5) > 0 ? pick(known) : nil) ?? pick(Self.recordNames) ?? "R0"
         var edit = edit(name, roll(3) == 0 ? .forceUpdate : .update, in: place, on: index)
@@ -337,7 +337,7 @@ extension Simulation {
     }
 
     func addRecord(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         let name =
             Self.recordNames.filter { !known.contains($0) || roll(10) == 0 }.randomElement(using: &chance) ?? "R0"
@@ -360,7 +360,7 @@ extension Simulation {
     }
 
     func moveRecord(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         guard let name = pick(known) else { return }
         // A record is never below itself, even if the device's copy is outdated.
@@ -373,7 +373,7 @@ extension Simulation {
     }
 
     func editSeveral(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         let names = Array((known.isEmpty || roll(4) == 0 ? Self.recordNames : known).shuffled(using: &chance).prefix(3))
         let edits = names.map {
@@ -390,7 +390,7 @@ extension Simulation {
 
 extension Simulation {
     func deleteRecord(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         let known = devices[index].records(in: place).map(\.id.recordName)
         guard let name = (roll(5) > 0 ? pick(known) : pick(Self.recordNames)) else { return }
         try await delete(name, in: place, on: index)
@@ -461,7 +461,7 @@ extension Simulation {
             case "yes": break
             case "nothing": return .done(zone)
             case "leave":
-                if let tree = zone.tree(of: name) { zone.trees[tree]?.seats[person] = nil }
+                if let tree = zone.tree(of: name) { zone.trees[tree]?.slots[person] = nil }
                 return .done(zone)
             default: return .refused(.accessDenied)
             }

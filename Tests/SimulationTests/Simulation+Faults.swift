@@ -78,7 +78,7 @@ extension Simulation {
             note("  old deletions are forgotten everywhere")
             try await compact(before: now - Int64(roll(2)) * 3_600_000)
         case 7, 8: try await sweep()
-        case 9: try await takeRoom(of: place)
+        case 9: try await exhaustQuota(of: place)
         case 10... where isLive:
             try await forgetDeletions(before: now - Int64(roll(2)) * 3_600_000, in: place)
         default: break
@@ -86,10 +86,10 @@ extension Simulation {
     }
 
     /// Exhausts the quota of a zone's database and lets its owner try to save.
-    private func takeRoom(of place: Place) async throws {
+    private func exhaustQuota(of place: Place) async throws {
         note("  the quota is exhausted for \(SimulatedUsers.names[place.owner])")
         _ = try await RunFaultOrder(world.cloud).run(
-            .fault(.quota, for: .user(people.users[place.owner]), seconds: nil, bytes: 1, tellsWait: false),
+            .fault(.quota, for: .user(people.users[place.owner]), seconds: nil, bytes: 1, sendsRetryAfter: false),
             in: SimulatedCloud.container, .development)
         withoutRoom.insert(place.owner)
         guard let free = pick(Self.recordNames.filter { model[place].items[$0] == nil }) else { return }
@@ -97,7 +97,7 @@ extension Simulation {
     }
 
     /// Runs the body without losing requests or answers.
-    func withoutTrouble(_ body: () async throws -> Void) async rethrows {
+    func withoutFaults(_ body: () async throws -> Void) async rethrows {
         let before = trouble
         trouble = 0
         defer { trouble = before }
@@ -144,14 +144,14 @@ extension Simulation {
     }
 
     /// Removes all quotas.
-    func giveRoom() async throws {
+    func raiseQuota() async throws {
         if withoutRoom.isEmpty { return }
         note("  the quota is removed")
         _ = try await RunFaultOrder(world.cloud).run(.removeAllFaults, in: SimulatedCloud.container, .development)
         withoutRoom = []
     }
 
-    func lacksRoom(_ failure: RequestFailure, _ place: Place) -> Bool {
+    func lacksCapacity(_ failure: RequestFailure, _ place: Place) -> Bool {
         failure.code == .quotaExceeded && withoutRoom.contains(place.owner)
     }
 

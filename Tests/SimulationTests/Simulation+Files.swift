@@ -13,7 +13,7 @@ struct AttachedFile {
 extension Simulation {
     /// Uploads a file for a known record and saves it.
     func attachFile(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         guard let name = pick(devices[index].records(in: place))?.id.recordName else { return }
         guard let file = try await upload(for: name, in: place, on: index) else { return }
         // A receipt is valid in any process.
@@ -23,7 +23,7 @@ extension Simulation {
 
     /// Saves the file of another record in a record.
     func copyFile(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         let known = devices[index].records(in: place)
         let holders = known.filter { $0.fields.contains { $0.name == "file" } }
         guard let source = (pick(holders)?.id.recordName ?? pick(Self.recordNames)),
@@ -35,7 +35,7 @@ extension Simulation {
 
     /// Removes a file from a record.
     func detachFile(on index: Int) async throws {
-        let place = somePlace(for: devices[index])
+        let place = someLocation(for: devices[index])
         let holders = devices[index].records(in: place).filter { $0.fields.contains { $0.name == "file" } }
         guard let name = pick(holders)?.id.recordName else { return }
         var edit = edit(name, .forceUpdate, in: place, on: index)
@@ -102,7 +102,7 @@ extension Simulation {
         case .refused(let failure)?:
             note("    \(failure.code)")
             try check(
-                failure.code == refusal || lacksRoom(failure, place),
+                failure.code == refusal || lacksCapacity(failure, place),
                 "\(what): \(failure.code) \(failure.reason), where the model says \(self.text(refusal))")
             return nil
         case .done(let value)?:

@@ -7,8 +7,8 @@ import CloudKitModel
 // MARK: Keys of zones
 
 extension Simulation {
-    func zonePlace(_ place: Place) -> ZonePlace {
-        ZonePlace(
+    func zoneAddress(_ place: Place) -> ZoneAddress {
+        ZoneAddress(
             container: SimulatedCloud.container.name, environment: "development",
             owner: people.users[place.owner].recordName, zone: place.zone)
     }
@@ -16,7 +16,7 @@ extension Simulation {
     /// Returns the keys of a zone that a device has.
     func keys(of place: Place, on index: Int) throws -> ZoneKeys {
         do {
-            let keys = try devices[index].keys.zone(zonePlace(place), devices[index].zones[place])
+            let keys = try devices[index].keys.zone(zoneAddress(place), devices[index].zones[place])
             devices[index].keys.keep(keys)
             return keys
         } catch let failure as CallFailure {
@@ -71,10 +71,10 @@ extension Simulation {
 
     /// Encrypts the records between a root and records of later epochs below it again. Has to be complete before sharing, so no
     /// answer is lost here.
-    func mend(below root: String, in place: Place, on index: Int) async throws {
-        try await withoutTrouble {
+    func repair(below root: String, in place: Place, on index: Int) async throws {
+        try await withoutFaults {
             guard try await learnEpoch(of: place, on: index) else { return }
-            let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
+            let epoch = devices[index].keys.files.epochs.epoch(of: zoneAddress(place)) ?? 0
             guard epoch > 0 else { return }
             try await sync(on: index)
             let mending = TreeRekeying(root: root, records: devices[index].records(in: place), epoch: epoch)
@@ -99,9 +99,9 @@ extension Simulation {
     /// Creates the first keys of a share.
     private func begin(_ name: String, in change: inout ShareChange, _ keys: inout ZoneKeys, on index: Int) throws {
         let access = devices[index].keys.access
-        let key = access.root.shareKey(of: RecordPlace(zone: keys.place, name: name), epoch: keys.epoch + 1)
+        let key = access.root.shareKey(of: RecordAddress(zone: keys.place, name: name), epoch: keys.epoch + 1)
         let permission = change.publicPermission ?? .none
-        let making = ShareKeyMaking(
+        let making = ShareKeyMaker(
             access: access, key: key, isKnown: { _, _ in false }, authority: nil)
         let zoneKeys = change.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
         change.keys = try making.first(
@@ -159,7 +159,7 @@ extension Simulation {
     /// - Returns: false if an answer was lost.
     private func lookAround(_ name: String, below parent: String?, in place: Place, on index: Int) async throws -> Bool
     {
-        let epoch = devices[index].keys.files.epochs.epoch(of: zonePlace(place)) ?? 0
+        let epoch = devices[index].keys.files.epochs.epoch(of: zoneAddress(place)) ?? 0
         // The framework caches a lookup for half a minute within an epoch.
         if devices[index].looks[place] == epoch, roll(2) == 0 { return true }
         guard try await climb(from: parent, in: place, on: index) else { return false }
@@ -230,7 +230,7 @@ extension Simulation {
         }
         guard case .zone(let zone)? = answer else { return false }
         do throws(EncryptionError) {
-            try devices[index].keys.files.epochs.see(zone.keyEpoch, of: zonePlace(place))
+            try devices[index].keys.files.epochs.see(zone.keyEpoch, of: zoneAddress(place))
         } catch {
             throw Violation("\(device.name): \(error)")
         }
@@ -265,16 +265,16 @@ extension Simulation {
     }
 
     func tend(_ record: Record, in place: Place, on index: Int) async throws {
-        learnSeats(of: record, in: place, on: index)
+        learnSlots(of: record, in: place, on: index)
         guard let sharing = record.sharing,
             let duty = ShareKeyMaintenance(
-                sharing, of: RecordPlace(zone: zonePlace(place), name: record.id.recordName),
+                sharing, of: RecordAddress(zone: zoneAddress(place), name: record.id.recordName),
                 by: try keys(of: place, on: index))
         else { return }
         let keys = try keys(of: place, on: index)
-        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         let change: ShareKeyChange
-        if duty.isNewEpochDue {
+        if duty.needsKeyRotation {
             guard let next = try await nextEpoch(of: share, sharing, in: place, on: index) else { return }
             change = next
         } else {
@@ -283,14 +283,14 @@ extension Simulation {
             change = try devices[index].keys.making(key, keys).serving(
                 duty, sharing,
                 ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) },
-                zoneKeys: duty.isRingBehind ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+                zoneKeys: duty.isKeyringOutdated ? keys.ownZoneKeys(upTo: keys.epoch) : [])
             if change.wraps.isEmpty, change.link == nil, change.blob == nil { return }
         }
         try await hand(change, to: record, in: place, on: index)
     }
 
     private func nextEpoch(
-        of share: RecordPlace, _ sharing: Share, in place: Place, on index: Int
+        of share: RecordAddress, _ sharing: Share, in place: Place, on index: Int
     ) async throws -> ShareKeyChange? {
         let next = UInt32(clamping: (sharing.keys?.epoch ?? 0) + 1)
         guard place.owner == devices[index].person else {
@@ -315,7 +315,7 @@ extension Simulation {
     func raiseEpoch(of place: Place, on index: Int) async throws -> Bool {
         guard try await learnEpoch(of: place, on: index) else { return false }
         let device = devices[index]
-        let next = (device.keys.files.epochs.epoch(of: zonePlace(place)) ?? 0) + 1
+        let next = (device.keys.files.epochs.epoch(of: zoneAddress(place)) ?? 0) + 1
         let answer: Void? = try await deliver("\(device.name) begins key epoch \(next) of \(place)") {
             let outcome = try await cloud.modifyZones(
                 [.raiseKeyEpoch(zoneID(place, for: device), to: next)], in: world.address(.private), by: device.caller)[
@@ -356,7 +356,7 @@ extension Simulation {
                 try check(tree != nil && mayStore, "\(device.name) stored keys of \(name), which they may not")
                 // The share's next epoch also begins one of the zone.
                 if change.begins == true { model[place].keyEpoch += 1 }
-                heldKeys.append(HeldKeys(share: RecordPlace(zone: zonePlace(place), name: name), change: change))
+                heldKeys.append(HeldKeys(share: RecordAddress(zone: zoneAddress(place), name: name), change: change))
             case .refused(let failure):
                 note("    \(failure.code)")
                 let expected: Set<RequestFailure.Code> = [

@@ -91,7 +91,7 @@ extension Simulation {
         var cursor = device.cursor
         if cursor == nil {
             guard let question = pick(questions()) else { return }
-            cursor = Cursor(place: somePlace(for: device), question: question, marker: "")
+            cursor = Cursor(place: someLocation(for: device), question: question, marker: "")
         }
         guard let cursor else { return }
         let (place, question) = (cursor.place, cursor.question)

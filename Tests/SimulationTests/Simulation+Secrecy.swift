@@ -17,7 +17,7 @@ extension Simulation {
     func keepMemory(of index: Int) {
         let keys = devices[index].keys
         for place in SimulatedUsers.zones {
-            guard let shared = keys.memory(of: zonePlace(place)) else { continue }
+            guard let shared = keys.memory(of: zoneAddress(place)) else { continue }
             keys.spy.keep(shared, epochs: model[place].keyEpoch, heldKeys)
         }
         for (share, link) in keys.files.links { keys.spy.keep(link, of: share) }
@@ -45,10 +45,10 @@ extension Simulation {
         if hidden.isEmpty { return }
         let cache = ZoneCache(
             records: Dictionary(records.map { ($0.id.recordName, $0) }, uniquingKeysWith: { first, _ in first }))
-        var keys = spy.keys(of: zonePlace(place), for: records)
+        var keys = spy.keys(of: zoneAddress(place), for: records)
         for record in hidden {
             let name = record.id.recordName
-            let found = spy.opened(record, in: zonePlace(place)) ?? opened(record, in: place, with: &keys, cache)
+            let found = spy.opened(record, in: zoneAddress(place)) ?? opened(record, in: place, with: &keys, cache)
             let who = SimulatedUsers.names[spy.person] + (spy.isFormer ? ", with keys of before," : "")
             try check(
                 found == nil || found != zone.items[name]?.fields["secret"],
@@ -65,9 +65,9 @@ extension Simulation {
         if place.owner == spy.person { return true }
         if let share = zone.tree(of: name), let tree = zone.trees[share] {
             if tree.openTo != .none { return false }
-            if tree.seats[spy.person] != nil {
+            if tree.slots[spy.person] != nil {
                 // Users of a link also have its secret, which is not replaced with an account's keys.
-                let hasLink = spy.hasLink(of: RecordPlace(zone: zonePlace(place), name: share))
+                let hasLink = spy.hasLink(of: RecordAddress(zone: zoneAddress(place), name: share))
                 if !spy.isFormer || hasLink { return false }
             }
         }

@@ -14,7 +14,7 @@ extension Simulation {
     }
 
     private func shareTree(_ root: String, in place: Place, on index: Int) async throws {
-        try await mend(below: root, in: place, on: index)
+        try await repair(below: root, in: place, on: index)
         var edit = edit(root, .update, in: place, on: index)
         let name = "S\(fresh())"
         var change = ShareChange(root: .init(recordName: root))
@@ -86,7 +86,7 @@ extension Simulation {
                 $0, role: roll(3) == 0 ? .administrator : .privateUser,
                 permission: roll(3) == 0 ? .readOnly : .readWrite)
         }
-        if roll(5) == 0 { change.participants?.append(openSeat()) }
+        if roll(5) == 0 { change.participants?.append(openSlot()) }
         if change.participants?.isEmpty == true { change.participants = nil }
     }
 
@@ -101,7 +101,7 @@ extension Simulation {
     }
 
     /// Creates a one-time link for its first user.
-    private func openSeat() -> ParticipantChange {
+    private func openSlot() -> ParticipantChange {
         ParticipantChange(
             id: "seat-\(fresh())", permission: roll(3) == 0 ? .readOnly : .readWrite, isOneTime: true)
     }
@@ -181,7 +181,7 @@ extension Simulation {
             model[place].trees[name] = tree
             meet(tree, place)
             if let keys = change.keys {
-                heldKeys.append(HeldKeys(share: RecordPlace(zone: zonePlace(place), name: name), change: keys))
+                heldKeys.append(HeldKeys(share: RecordAddress(zone: zoneAddress(place), name: name), change: keys))
             }
             hasSealed = hasSealed || edit?.secret != nil
             if let edit {
@@ -192,7 +192,7 @@ extension Simulation {
             }
             links[guid] = Link(
                 place: place, incarnation: model[place].incarnation, share: name, root: edit?.name,
-                fragment: device.keys.linkFragment(of: name, in: zonePlace(place)))
+                fragment: device.keys.linkFragment(of: name, in: zoneAddress(place)))
             try checkShare(record, in: place, for: device.person)
             return outcomes.compactMap { if case .record(let record) = $0 { record } else { nil } }
         }
@@ -212,37 +212,37 @@ extension Model.Tree {
     /// Returns a change of a share for a permitted user.
     mutating func apply(_ change: ShareChange, _ people: SimulatedUsers) {
         if let permission = change.publicPermission {
-            if openTo == .none, permission != .none { seats = seats.filter { $0.value.hasAccepted } }
-            if openTo == .none, permission != .none { openSeats = [:] }
-            if permission == .none { seats = seats.filter { !$0.value.isPublic } }
+            if openTo == .none, permission != .none { slots = slots.filter { $0.value.hasAccepted } }
+            if openTo == .none, permission != .none { openSlots = [:] }
+            if permission == .none { slots = slots.filter { !$0.value.isPublic } }
             openTo = permission
         }
         let (denied, unblocked) = (change.denied.compactMap(people.person), change.unblocked.compactMap(people.person))
         let blocked = change.blocked.compactMap(people.person)
         self.blocked = self.blocked.union(blocked).subtracting(unblocked)
         requesters = requesters.subtracting(denied).subtracting(blocked)
-        for person in blocked where seats[person]?.isBound == true { seats[person] = nil }
+        for person in blocked where slots[person]?.isBound == true { slots[person] = nil }
         if let allows = change.allowsAccessRequests { allowsRequests = allows }
         if let participants = change.participants { apply(participants, people) }
     }
 
     private mutating func apply(_ participants: [ParticipantChange], _ people: SimulatedUsers) {
-        var after: [Int: Model.Seat] = [:]
+        var after: [Int: Model.Slot] = [:]
         var open: [String: ParticipantPermission] = [:]
         for participant in participants {
             guard let person = people.person(participant) else {
                 let id = participant.id ?? "?"
-                open[id] = participant.permission ?? openSeats[id] ?? .readOnly
+                open[id] = participant.permission ?? openSlots[id] ?? .readOnly
                 continue
             }
             let isBound = person < people.users.count
-            var seat = seats[person] ?? Model.Seat(permission: .readOnly, isBound: isBound)
-            if let role = participant.role { seat.isAdministrator = role == .administrator }
-            seat.permission = seat.isAdministrator ? .readWrite : participant.permission ?? seat.permission
-            after[person] = seat
+            var slot = slots[person] ?? Model.Slot(permission: .readOnly, isBound: isBound)
+            if let role = participant.role { slot.isAdministrator = role == .administrator }
+            slot.permission = slot.isAdministrator ? .readWrite : participant.permission ?? slot.permission
+            after[person] = slot
         }
-        seats = after
-        openSeats = open
+        slots = after
+        openSlots = open
         let known = after.filter(\.value.isBound).keys
         requesters.subtract(known)
         blocked.subtract(known)
@@ -252,7 +252,7 @@ extension Model.Tree {
 extension Simulation {
     /// Records the participants of the zone.
     private func meet(_ tree: Model.Tree, _ place: Place) {
-        for person in tree.seats.keys { known.insert(KnownZone(person: person, place: place)) }
+        for person in tree.slots.keys { known.insert(KnownZone(person: person, place: place)) }
     }
 }
 
@@ -357,7 +357,7 @@ extension Simulation {
             let one = roll(participants.count)
             if participants[one].isOneTime { break }
             participants[one].role = participants[one].role == .administrator ? .privateUser : .administrator
-        case 3: participants.append(openSeat())
+        case 3: participants.append(openSlot())
         default:
             if let person = pick(absent) {
                 participants.append(
@@ -440,7 +440,7 @@ extension Simulation {
         case .failed(_, let failure):
             note("    \(failure.code)")
             try check(
-                failure.code == refusal || lacksRoom(failure, place),
+                failure.code == refusal || lacksCapacity(failure, place),
                 "change of \(name): \(failure.code) \(failure.reason), where the model says \(text(refusal))")
             return nil
         case .record(let saved):
@@ -470,15 +470,15 @@ extension Simulation {
         let person = devices[index].person
         let meant = links.filter { link in
             model[link.value.place].trees[link.value.share].map {
-                link.value.seat.map($0.openSeats.keys.contains)
-                    ?? ($0.guid == link.key && ($0.seats[person] != nil || $0.openTo != .none))
+                link.value.slot.map($0.openSlots.keys.contains)
+                    ?? ($0.guid == link.key && ($0.slots[person] != nil || $0.openTo != .none))
             }
                 ?? false
         }
         guard let guid = pick((roll(5) == 0 || meant.isEmpty ? links : meant).keys.sorted()) else { return }
         try await open(guid, on: index)
         // Links are passed on; some work only for their first user.
-        guard links[guid]?.seat != nil, roll(3) > 0,
+        guard links[guid]?.slot != nil, roll(3) > 0,
             let other = pick(devices.indices.filter { devices[$0].person != person })
         else { return }
         try await open(guid, on: other)
@@ -487,9 +487,9 @@ extension Simulation {
     private func open(_ guid: String, on index: Int) async throws {
         guard let link = links[guid] else { return }
         // A user who is also invited by address would have two slots; the model supports one per user.
-        let seat = model[link.place].trees[link.share]?.seats[devices[index].person]
-        if link.seat != nil, seat?.isBound == false { return }
-        let isFree = link.seat.map { model[link.place].trees[link.share]?.openSeats[$0] != nil }
+        let slot = model[link.place].trees[link.share]?.slots[devices[index].person]
+        if link.slot != nil, slot?.isBound == false { return }
+        let isFree = link.slot.map { model[link.place].trees[link.share]?.openSlots[$0] != nil }
         let what = isFree.map { $0 ? "takes the free slot" : "tries the taken slot" } ?? "opens the link"
         _ = try await deliver("\(devices[index].name) \(what) of \(link.share) in \(link.place)") {
             try await judgedAcceptance(guid, link, on: index)
@@ -500,7 +500,7 @@ extension Simulation {
         let device = devices[index]
         let name = share(behind: guid, link)
         var tree = name.flatMap { model[link.place].trees[$0] }
-        let verdict = tree?.verdict(on: device.person, ownedBy: link.place.owner, openSeat: link.seat)
+        let verdict = tree?.verdict(on: device.person, ownedBy: link.place.owner, openSlot: link.slot)
         let refusal = verdict.map { tree?.accept(device.person, $0) } ?? .itemNotFound
         let outcome = try await cloud.acceptShares(
             [ShareInvitationRequest(shortGUID: guid)], of: people.users[link.place.owner], in: world.address(.public),
@@ -528,19 +528,19 @@ extension Simulation {
     /// Returns the secret of a link. A private share's link has none. That of a free slot is known to the device that used it; the
     /// user's other devices wait for keys.
     private func keep(_ link: Link, as share: String, by device: Device, _ verdict: Model.Tree.Verdict?, isOpen: Bool) {
-        if link.seat == nil {
-            if isOpen { device.keys.keep(link.fragment, of: share, in: zonePlace(link.place)) }
+        if link.slot == nil {
+            if isOpen { device.keys.keep(link.fragment, of: share, in: zoneAddress(link.place)) }
             return
         }
-        guard case .openSeat? = verdict else { return }
-        device.keys.keep(link.fragment, of: share, in: zonePlace(link.place))
+        guard case .openSlot? = verdict else { return }
+        device.keys.keep(link.fragment, of: share, in: zoneAddress(link.place))
     }
 
     /// Returns the current share of a link.
     private func share(behind guid: String, _ link: Link) -> String? {
         let zone = model[link.place]
         guard zone.state == .live, zone.incarnation == link.incarnation else { return nil }
-        if link.seat == nil { return zone.trees.first { $0.value.guid == guid }?.key }
+        if link.slot == nil { return zone.trees.first { $0.value.guid == guid }?.key }
         guard let root = link.root else { return zone.isSharedWhole ? zone.tree(of: "") : nil }
         return zone.items[root]?.share
     }
@@ -550,7 +550,7 @@ extension Simulation {
         let person = devices[index].person
         let meant = links.filter { link in
             model[link.value.place].trees[link.value.share].map {
-                $0.allowsRequests && $0.guid == link.key && $0.seats[person] == nil && link.value.place.owner != person
+                $0.allowsRequests && $0.guid == link.key && $0.slots[person] == nil && link.value.place.owner != person
             } ?? false
         }
         guard let guid = pick((roll(4) == 0 || meant.isEmpty ? links : meant).keys.sorted()) else { return }
@@ -563,7 +563,7 @@ extension Simulation {
         _ = try await deliver("\(device.name) asks for access to \(link.share) in \(link.place)") {
             let name = share(behind: guid, link)
             var tree = name.flatMap { model[link.place].trees[$0] }
-            let verdict = tree?.verdict(on: device.person, ownedBy: link.place.owner, openSeat: link.seat)
+            let verdict = tree?.verdict(on: device.person, ownedBy: link.place.owner, openSlot: link.slot)
             let expected = verdict.flatMap { tree?.ask(device.person, $0) }
             let failure = try await cloud.requestAccess(
                 [ShareInvitationRequest(shortGUID: guid)], of: people.users[link.place.owner],
@@ -577,15 +577,15 @@ extension Simulation {
     }
 
     /// Records one-time links with their secrets, which the owner's devices know.
-    func learnSeats(of record: Record, in place: Place, on index: Int) {
+    func learnSlots(of record: Record, in place: Place, on index: Int) {
         guard devices[index].person == place.owner, let sharing = record.sharing else { return }
         let name = record.id.recordName
         for participant in sharing.participants {
             guard let guid = participant.oneTimeGUID, links[guid] == nil else { continue }
             links[guid] = Link(
                 place: place, incarnation: model[place].incarnation, share: name, root: sharing.root,
-                seat: participant.id,
-                fragment: devices[index].keys.linkFragment(of: name, seat: participant.id, in: zonePlace(place)))
+                slot: participant.id,
+                fragment: devices[index].keys.linkFragment(of: name, slot: participant.id, in: zoneAddress(place)))
         }
     }
 
@@ -603,7 +603,7 @@ extension Simulation {
             }
             try check(whole == nil, "left a zone, where the model says \(text(whole))")
             for name in model[place].trees.keys where model[place].trees[name]?.isMember(device.person) == true {
-                model[place].trees[name]?.seats[device.person] = nil
+                model[place].trees[name]?.slots[device.person] = nil
             }
         }
     }

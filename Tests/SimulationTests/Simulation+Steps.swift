@@ -29,7 +29,7 @@ extension Simulation {
         case ..<91: kill(on: index)
         case ..<92: try await tendZones(on: index)
         case ..<94: try await operate()
-        case ..<96: try await withoutTrouble(forgetWhatWent)
+        case ..<96: try await withoutFaults(forgetWhatWent)
         case ..<97: try await restart()
         case ..<98: try await jump()
         default: trouble = [0, 20, 60][roll(3)]

@@ -31,7 +31,7 @@ extension Simulation {
         // In zones without encryption only shares have keys.
         if !hasSealed { return }
         let shared = SimulatedUsers.zones.filter { place in
-            model[place].trees.values.contains { $0.seats[person] != nil }
+            model[place].trees.values.contains { $0.slots[person] != nil }
         }
         note(
             "  \(SimulatedUsers.names[person]) begins again with other keys"
@@ -42,13 +42,13 @@ extension Simulation {
         if roll(2) == 0 { try await restart() }
         while try await RunOutbox(world.cloud).run() {}
         for place in SimulatedUsers.zones where place.owner == person { try await observeReset(of: place) }
-        beginAnew(person)
+        beginAgain(person)
         try await lookAtSuspects(in: shared.filter { $0.owner != person })
         try believeNewKeys(of: person, insteadOf: former)
     }
 
     /// Gives all devices of a user the keys of a reset keychain, and clears the values encrypted with the old ones.
-    private func beginAnew(_ person: Int) {
+    private func beginAgain(_ person: Int) {
         let own = devices.indices.filter { devices[$0].person == person }
         for position in own { keepMemory(of: position) }
         spy(person).retire()
@@ -65,7 +65,7 @@ extension Simulation {
     /// Owners and administrators detect that a user's keys were replaced, and send them no keys yet. The owner's device does this now,
     /// because data signed with replaced keys cannot be verified later.
     private func lookAtSuspects(in places: [Place]) async throws {
-        try await withoutTrouble {
+        try await withoutFaults {
             for place in places {
                 let host = device(of: place.owner)
                 devices[host].suspect.insert(place)
@@ -87,7 +87,7 @@ extension Simulation {
         for device in devices {
             device.keys.files.formerIdentities.insert(former.fingerprint)
             for place in SimulatedUsers.zones {
-                device.keys.files.pins.replace(with: identity, of: IdentityPins.name(of: user, in: zonePlace(place)))
+                device.keys.files.pins.replace(with: identity, of: IdentityPins.name(of: user, in: zoneAddress(place)))
             }
         }
     }

@@ -53,7 +53,7 @@ final class Simulation {
         /// The shared record; nil for the whole zone.
         var root: String?
         /// The participant slot of a one-time link; nil for the public link.
-        var seat: String?
+        var slot: String?
         /// The secret part, which is not sent to the server.
         var fragment: String?
     }
@@ -96,7 +96,7 @@ final class Simulation {
         chance = SplitMix64(seed: seed)
         try await settle()
         // No later step would inform devices of the zone in another way.
-        try await withoutTrouble(forgetWhatWent)
+        try await withoutFaults(forgetWhatWent)
         try await settle()
         try await checkFilesLeft()
     }

@@ -6,7 +6,7 @@ import CloudKitModel
 
 /// Keys of a share, as stored in the cloud.
 struct HeldKeys {
-    let share: RecordPlace
+    let share: RecordAddress
     let change: ShareKeyChange
 }
 
@@ -19,10 +19,10 @@ final class Spy {
     /// Whether the user's keys were replaced.
     private(set) var isFormer = false
 
-    private var recordKeys: [RecordPlace: [RecordCipher]] = [:]
-    private var shareKeys: [RecordPlace: [UInt32: ShareKey]] = [:]
-    private var zoneKeys: [ZonePlace: [UInt32: ZoneKey]] = [:]
-    private var links: [RecordPlace: [ShareLinkSecret]] = [:]
+    private var recordKeys: [RecordAddress: [RecordCipher]] = [:]
+    private var shareKeys: [RecordAddress: [UInt32: ShareKey]] = [:]
+    private var zoneKeys: [ZoneAddress: [UInt32: ZoneKey]] = [:]
+    private var links: [RecordAddress: [ShareLinkSecret]] = [:]
     /// The opened keyrings, by their positions in the cloud's data.
     private var openedRings: Set<Int> = []
 
@@ -35,7 +35,7 @@ final class Spy {
 
     func retire() { isFormer = true }
 
-    func hasLink(of share: RecordPlace) -> Bool { links[share] != nil }
+    func hasLink(of share: RecordAddress) -> Bool { links[share] != nil }
 
     // MARK: Keeping
 
@@ -45,7 +45,7 @@ final class Spy {
         if !known.contains(where: { $0.sealer.key == key }) { recordKeys[key.place] = known + [cipher] }
     }
 
-    func keep(_ link: ShareLinkSecret, of share: RecordPlace) {
+    func keep(_ link: ShareLinkSecret, of share: RecordAddress) {
         if links[share]?.contains(link) != true { links[share, default: []].append(link) }
     }
 
@@ -60,7 +60,7 @@ final class Spy {
             let epoch = UInt32(clamping: held.change.epoch)
             if let key = shared.key(of: held.share.name, epoch: epoch) { keep(key) }
         }
-        for (name, link) in shared.links { keep(link, of: RecordPlace(zone: shared.place, name: name)) }
+        for (name, link) in shared.links { keep(link, of: RecordAddress(zone: shared.place, name: name)) }
     }
 
     private func keep(_ key: ShareKey) { shareKeys[key.place, default: [:]][key.epoch] = key }
@@ -114,7 +114,7 @@ final class Spy {
     // MARK: Reading
 
     /// Returns the keys of a zone with all kept keys, for the cloud's records.
-    func keys(of place: ZonePlace, for records: [Record]) -> ZoneKeys {
+    func keys(of place: ZoneAddress, for records: [Record]) -> ZoneKeys {
         var shared = SharedKeys(place)
         for keys in shareKeys where keys.key.zone == place { for key in keys.value.values { shared.add(key) } }
         for key in (zoneKeys[place] ?? [:]).values { shared.add(key) }
@@ -125,9 +125,9 @@ final class Spy {
     }
 
     /// Returns the value of a record's encrypted field if a kept key decrypts it.
-    func opened(_ record: Record, in zone: ZonePlace) -> String? {
+    func opened(_ record: Record, in zone: ZoneAddress) -> String? {
         guard let field = record.fields.first(where: { $0.name == "secret" }) else { return nil }
-        for cipher in recordKeys[RecordPlace(zone: zone, name: record.id.recordName)] ?? [] {
+        for cipher in recordKeys[RecordAddress(zone: zone, name: record.id.recordName)] ?? [] {
             if let plain = try? cipher.open(field) { return String(decoding: plain.json, as: UTF8.self) }
         }
         return nil

@@ -27,7 +27,7 @@ struct Base64Tests {
     @Test(arguments: [
         "A", "AA", "AAA", "A===", "====", "AA=A", "=AAA", "AA-_", "AA A", "AAAA=", "AAAA\n", "ÄAA", "=", "==",
     ])
-    func `what is not base64 is refused`(text: String) {
+    func `invalid base64 is refused`(text: String) {
         #expect(Base64.decode(text) == nil)
         #expect(Array(text.utf8).withUnsafeBufferPointer { Base64.form(of: $0) } == .invalid)
     }

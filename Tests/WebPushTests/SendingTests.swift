@@ -12,7 +12,8 @@ import Testing
 @Suite struct SendingTests {
     /// A clock that stands still, so that no message times out on a busy machine.
     private static let serverEnvironment = ServerEnvironment(
-        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, sleep: { _ in try await untilCancelled() })
+        secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, sleep: { _ in try await untilCancelled() }
+    )
     private static let key = ApplicationServerKey()
 
     private static func webPush(
@@ -32,7 +33,7 @@ import Testing
     /// Sends a request with a time limit of an hour.
     private static func patiently(_ request: HTTPClient.Request) async throws -> HTTPClient.Answer {
         var request = request
-        request.patience = .seconds(3600)
+        request.timeLimit = .seconds(3600)
         return try await HTTPClient.shared.send(request)
     }
 

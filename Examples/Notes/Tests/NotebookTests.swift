@@ -113,7 +113,7 @@ import Testing
         try await withTwoDevices { cloud, ada, phone, laptop in
             try await cloud.setQuota(bytes: 1, of: ada, in: container)
             await #expect(throws: Notebook.Failure.storageFull) { try await phone.1.write(Note(id: "n", text: "one")) }
-            try await cloud.endTrouble()
+            try await cloud.removeFaults()
             try await phone.1.write(Note(id: "n", text: "one"))
             try await phone.0.signOut()
             await #expect(throws: Notebook.Failure.signedOut) { try await phone.1.write(Note(id: "m", text: "two")) }

@@ -20,7 +20,7 @@ public final class CKAsset: NSObject, Sendable {
 
     /// The known state of the server's copy.
     private struct Memory {
-        var kept: KeptAsset?
+        var kept: UploadedAsset?
         /// The app's file as it was when that copy was made; nil for an asset that was fetched.
         var sent: FileStamp?
         /// The app's file as it was when it was last sent; whether the server keeps it is not known yet.
@@ -40,7 +40,7 @@ public final class CKAsset: NSObject, Sendable {
     /// An asset that the server holds.
     ///
     /// - Parameter file: Its contents; nil where they were not fetched.
-    init(_ kept: KeptAsset, file: StagedFile? = nil) {
+    init(_ kept: UploadedAsset, file: StagedFile? = nil) {
         fileURL = file.map { URL(fileURLWithPath: $0.path) }
         staged = file
         memory = Mutex(Memory(kept: kept))
@@ -48,7 +48,7 @@ public final class CKAsset: NSObject, Sendable {
     }
 
     /// Creates an asset that the server holds and whose contents are in a file of the app.
-    init(_ kept: KeptAsset, contentsOf asset: CKAsset) {
+    init(_ kept: UploadedAsset, contentsOf asset: CKAsset) {
         fileURL = asset.fileURL
         staged = asset.staged
         let known = asset.memory.withLock { $0 }
@@ -57,7 +57,7 @@ public final class CKAsset: NSObject, Sendable {
     }
 
     /// An asset out of an archive.
-    init(_ kept: KeptAsset?, archivedAt path: String?) {
+    init(_ kept: UploadedAsset?, archivedAt path: String?) {
         fileURL = path.map { URL(fileURLWithPath: $0) }
         staged = nil
         memory = Mutex(Memory(kept: kept))
@@ -65,14 +65,14 @@ public final class CKAsset: NSObject, Sendable {
     }
 
     /// The server's copy of this asset, if the file is still the one that was sent; nil: it has to be sent.
-    package var kept: KeptAsset? {
+    package var kept: UploadedAsset? {
         let memory = memory.withLock { $0 }
         guard let sent = memory.sent else { return memory.kept }
         return fileURL.flatMap { FileStamp(path: $0.path) } == sent ? memory.kept : nil
     }
 
     /// The server's copy of this asset when it was last fetched or saved, whatever happened to the app's file.
-    var lastKept: KeptAsset? { memory.withLock { $0.kept } }
+    var lastKept: UploadedAsset? { memory.withLock { $0.kept } }
 
     /// Notes that the app's file is on its way.
     package func note(sending stamp: FileStamp) {
@@ -82,7 +82,7 @@ public final class CKAsset: NSObject, Sendable {
     /// Records that a save succeeded: the server holds the file at that position.
     ///
     /// An asset that was fetched keeps the position that it was fetched from, also when it was set in another record.
-    func note(saved kept: KeptAsset) {
+    func note(saved kept: UploadedAsset) {
         memory.withLock { memory in
             let sent = memory.sending ?? memory.sent
             guard sent != nil || memory.kept?.place.record == kept.place.record else { return }

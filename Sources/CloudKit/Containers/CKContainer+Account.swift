@@ -22,7 +22,7 @@ extension CKContainer {
         }
     }
 
-    private func place() throws -> ContainerPlace {
+    private func place() throws -> ContainerEndpoint {
         do {
             return try connection.cloud.place.get()
         } catch {
@@ -46,6 +46,6 @@ extension CKContainer {
     /// The ID of the user's own record, different in every container (B-USR-01).
     @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        hand(to: completionHandler) { try await $0.userRecordID() }
+        complete(to: completionHandler) { try await $0.userRecordID() }
     }
 }

@@ -62,16 +62,17 @@ public final class CKContainer: NSObject, Sendable {
     ///   - pieceBytes: The number of bytes of a file that are sent or fetched at a time; nil: some MiB.
     package convenience init(
         identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
-        account: any DeviceAccount, transport: any Transport, timekeeping: ClientClock = .system,
-        epochs: EpochBook = EpochBook(), operationsFolder: String? = nil, assetCache: AssetCacheSettings? = nil,
+        account: any DeviceAccount, transport: any Transport, clientEnvironment: ClientClock = .system,
+        epochs: EpochStore = EpochStore(), operationsFolder: String? = nil, assetCache: AssetCacheSettings? = nil,
         pieceBytes: Int? = nil
     ) {
-        let place = ContainerPlace(
+        let place = ContainerEndpoint(
             endpoint: endpoint, container: ContainerID(identifier), environment: environment)
         self.init(
             connection: ContainerConnection(
                 identifier: identifier, place: .success(place), account: account, transport: transport,
-                timekeeping: timekeeping, longLivedStore: operationsFolder.map { LongLivedStore(folder: $0) },
+                clientEnvironment: clientEnvironment,
+                longLivedStore: operationsFolder.map { LongLivedStore(folder: $0) },
                 epochs: epochs, assets: assetCache.map(AssetCache.init) ?? AssetCache(),
                 pieceBytes: pieceBytes ?? PieceSizing.pieceBytesDefault))
     }
@@ -81,11 +82,11 @@ public final class CKContainer: NSObject, Sendable {
     /// - Parameter identifier: nil: the configuration's container.
     package convenience init(
         identifier: String? = nil, configuration: DeviceConfiguration,
-        transport: any Transport = HTTPTransport.shared, timekeeping: ClientClock = .system
+        transport: any Transport = HTTPTransport.shared, clientEnvironment: ClientClock = .system
     ) {
         self.init(
             connection: ContainerConnection(
-                configuration, identifier: identifier, transport: transport, timekeeping: timekeeping,
+                configuration, identifier: identifier, transport: transport, clientEnvironment: clientEnvironment,
                 accountChanged: Self.postAccountChanged))
     }
 

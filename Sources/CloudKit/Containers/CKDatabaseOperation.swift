@@ -20,6 +20,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     final func requests() -> DatabaseRequests {
         let database = chosenDatabase
         return DatabaseRequests(
-            connection: database.connection, scope: database.scope, settings: callSettings(), longLife: longLife)
+            connection: database.connection, scope: database.scope, settings: callSettings(), longLivedRun: longLivedRun
+        )
     }
 }

@@ -105,7 +105,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     var longLivedPlace: (connection: ContainerConnection, scope: CKDatabase.Scope)? { nil }
 
     /// The responses from earlier processes, kept for later ones.
-    final var longLife: LongLivedProgress? { life.withLock { $0 } }
+    final var longLivedRun: LongLivedProgress? { life.withLock { $0 } }
 
     /// Continues an operation of an earlier process.
     final func resume(_ kept: LongLivedOperation<LongLivedArguments>, _ life: LongLivedProgress) {
@@ -172,7 +172,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         super.cancel()
         work.withLock { $0 }?.cancel()
         // One that was fetched and is not wanted any more.
-        if phase.withLock({ $0 == .ready }) { longLife?.end() }
+        if phase.withLock({ $0 == .ready }) { longLivedRun?.end() }
     }
 
     private func advance(to next: OperationPhase) -> Bool {
@@ -185,7 +185,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     private func begin() {
         guard !isCancelled else { return finish(.cancelled) }
-        let isPersisted = beginLongLife()
+        let isPersisted = beginLongLivedRun()
         do throws(CallFailure) {
             let body = try prepare()
             if isPersisted { longLivedOperationWasPersistedBlock?() }
@@ -212,8 +212,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Writes the operation down if it is to outlive its process.
     ///
     /// - Returns: Whether it was written just now.
-    private func beginLongLife() -> Bool {
-        guard longLife == nil, chosenSettings.isLongLived == true, let place = longLivedPlace,
+    private func beginLongLivedRun() -> Bool {
+        guard longLivedRun == nil, chosenSettings.isLongLived == true, let place = longLivedPlace,
             let arguments = longLivedArguments, let store = place.connection.longLivedStore,
             let account = place.connection.cloud.account.state.longLivedOwner
         else { return false }
@@ -229,9 +229,9 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     private func finish(_ failure: CallFailure?) {
-        if failure == nil { longLife?.finish(at: Date()) }
+        if failure == nil { longLivedRun?.finish(at: Date()) }
         conclude(failure)
-        if let life = longLife {
+        if let life = longLivedRun {
             life.end()
             LongLivedOperations.forget(operationID)
             self.life.withLock { $0 = nil }

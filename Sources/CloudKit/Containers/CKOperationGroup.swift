@@ -70,9 +70,9 @@ public final class CKOperationGroup: NSObject, NSCopying, NSSecureCoding, Sendab
         set { state.withLock { $0.expectedReceiveSize = newValue } }
     }
 
-    var stamp: GroupStamp {
+    var stamp: OperationGroupInfo {
         state.withLock { state in
-            GroupStamp(
+            OperationGroupInfo(
                 groupID: operationGroupID, name: state.name, quantity: state.quantity,
                 expectedSendBytes: state.expectedSendSize.bytesMax,
                 expectedReceiveBytes: state.expectedReceiveSize.bytesMax)

@@ -10,11 +10,11 @@ enum LongLivedArguments: Codable, Sendable {
     case fetchZones([CKRecordZoneID.Content], isForAll: Bool)
     case databaseChanges(token: String?, limit: Int, fetchesAll: Bool)
     case zoneChanges([ZoneStart], fetchesAll: Bool)
-    case modifySubscriptions(saves: [KeptSubscription], deletes: [String])
+    case modifySubscriptions(saves: [ArchivedSubscription], deletes: [String])
     case fetchSubscriptions([String], isForAll: Bool)
 
     /// A subscription in the archive of its own class.
-    struct KeptSubscription: Codable, Sendable {
+    struct ArchivedSubscription: Codable, Sendable {
         var type: Int
         var archive: Data
 

@@ -76,14 +76,14 @@ extension CKContainer {
     @preconcurrency public func discoverAllIdentities(
         completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.allUserIdentitiesFromContacts() }
+        complete(to: completionHandler) { try await $0.allUserIdentitiesFromContacts() }
     }
 
     /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
     @preconcurrency public func discoverUserIdentity(
         withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
-        hand(oneTo: completionHandler) { try await $0.userIdentity(forEmailAddress: email) }
+        complete(oneTo: completionHandler) { try await $0.userIdentity(forEmailAddress: email) }
     }
 
     /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
@@ -91,7 +91,7 @@ extension CKContainer {
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
-        hand(oneTo: completionHandler) { try await $0.userIdentity(forPhoneNumber: phoneNumber) }
+        complete(oneTo: completionHandler) { try await $0.userIdentity(forPhoneNumber: phoneNumber) }
     }
 
     /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
@@ -99,7 +99,7 @@ extension CKContainer {
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
-        hand(oneTo: completionHandler) { try await $0.userIdentity(forUserRecordID: userRecordID) }
+        complete(oneTo: completionHandler) { try await $0.userIdentity(forUserRecordID: userRecordID) }
     }
 
     /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
@@ -107,7 +107,7 @@ extension CKContainer {
         forEmailAddresses emails: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.userIdentities(forEmailAddresses: emails) }
+        complete(to: completionHandler) { try await $0.userIdentities(forEmailAddresses: emails) }
     }
 
     /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
@@ -115,7 +115,7 @@ extension CKContainer {
         forPhoneNumbers phoneNumbers: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.userIdentities(forPhoneNumbers: phoneNumbers) }
+        complete(to: completionHandler) { try await $0.userIdentities(forPhoneNumbers: phoneNumbers) }
     }
 
     /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
@@ -123,14 +123,14 @@ extension CKContainer {
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
         completionHandler: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.userIdentities(forUserRecordIDs: userRecordIDs) }
+        complete(to: completionHandler) { try await $0.userIdentities(forUserRecordIDs: userRecordIDs) }
     }
 
     /// Finding no one is not an error.
-    private func hand(
+    private func complete(
         oneTo handler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void,
         _ body: @escaping @Sendable (CKContainer) async throws -> CKUserIdentity?
     ) {
-        hand(to: { (person: CKUserIdentity??, error) in handler(person ?? nil, error) }, body)
+        complete(to: { (person: CKUserIdentity??, error) in handler(person ?? nil, error) }, body)
     }
 }

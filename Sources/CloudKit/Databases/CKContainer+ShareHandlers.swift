@@ -6,7 +6,7 @@ extension CKContainer {
     @preconcurrency public func fetchShareMetadata(
         with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareMetadata(for: url) }
+        complete(to: completionHandler) { try await $0.shareMetadata(for: url) }
     }
 
     /// Fetches the metadata of shares by their URLs.
@@ -14,7 +14,7 @@ extension CKContainer {
         for urls: [URL],
         completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareMetadatas(for: urls) }
+        complete(to: completionHandler) { try await $0.shareMetadatas(for: urls) }
     }
 
     /// Takes part in a share (B-ACP-03).
@@ -50,7 +50,7 @@ extension CKContainer {
         withEmailAddress emailAddress: String,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareParticipant(forEmailAddress: emailAddress) }
+        complete(to: completionHandler) { try await $0.shareParticipant(forEmailAddress: emailAddress) }
     }
 
     /// Fetches a participant for a share.
@@ -58,7 +58,7 @@ extension CKContainer {
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareParticipant(forPhoneNumber: phoneNumber) }
+        complete(to: completionHandler) { try await $0.shareParticipant(forPhoneNumber: phoneNumber) }
     }
 
     /// Fetches a participant for a share.
@@ -66,7 +66,7 @@ extension CKContainer {
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareParticipant(forUserRecordID: userRecordID) }
+        complete(to: completionHandler) { try await $0.shareParticipant(forUserRecordID: userRecordID) }
     }
 
     /// Fetches participants for a share.
@@ -75,7 +75,7 @@ extension CKContainer {
         completionHandler:
             @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareParticipants(forEmailAddresses: emails) }
+        complete(to: completionHandler) { try await $0.shareParticipants(forEmailAddresses: emails) }
     }
 
     /// Fetches participants for a share.
@@ -84,7 +84,7 @@ extension CKContainer {
         completionHandler:
             @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareParticipants(forPhoneNumbers: phoneNumbers) }
+        complete(to: completionHandler) { try await $0.shareParticipants(forPhoneNumbers: phoneNumbers) }
     }
 
     /// Fetches participants for a share.
@@ -93,6 +93,6 @@ extension CKContainer {
         completionHandler:
             @escaping @Sendable (Result<[CKRecord.ID: Result<CKShare.Participant, any Error>], any Error>) -> Void
     ) {
-        hand(to: completionHandler) { try await $0.shareParticipants(forUserRecordIDs: userRecordIDs) }
+        complete(to: completionHandler) { try await $0.shareParticipants(forUserRecordIDs: userRecordIDs) }
     }
 }

@@ -48,7 +48,7 @@ extension CKDatabase {
     ) {
         fetch(withQuery: query, inZoneWith: zoneID) { page in
             let records = page.flatMap { page in Result { try page.matchResults.map { try $0.1.get() } } }
-            Self.hand(records, to: completionHandler)
+            Self.complete(records, to: completionHandler)
         }
     }
 

@@ -8,7 +8,7 @@ extension CKDatabase {
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
         fetch(withRecordIDs: [recordID]) { results in
-            Self.hand(results.flatMap { $0.onlyResult(recordID) }, to: completionHandler)
+            Self.complete(results.flatMap { $0.onlyResult(recordID) }, to: completionHandler)
         }
     }
 
@@ -33,7 +33,7 @@ extension CKDatabase {
     ) {
         let recordID = record.recordID
         modifyRecords(saving: [record], deleting: []) { results in
-            Self.hand(results.flatMap { $0.saveResults.onlyResult(recordID) }, to: completionHandler)
+            Self.complete(results.flatMap { $0.saveResults.onlyResult(recordID) }, to: completionHandler)
         }
     }
 
@@ -44,7 +44,7 @@ extension CKDatabase {
     ) {
         modifyRecords(saving: [], deleting: [recordID]) { results in
             let result = results.flatMap { $0.deleteResults.onlyResult(recordID) }
-            Self.hand(result.map { recordID }, to: completionHandler)
+            Self.complete(result.map { recordID }, to: completionHandler)
         }
     }
 
@@ -75,7 +75,7 @@ extension CKDatabase {
     }
 
     /// Hands a result to a handler of the older kind.
-    static func hand<Value>(_ result: Result<Value, any Error>, to handler: (Value?, (any Error)?) -> Void) {
+    static func complete<Value>(_ result: Result<Value, any Error>, to handler: (Value?, (any Error)?) -> Void) {
         switch result {
         case .success(let value): handler(value, nil)
         case .failure(let error): handler(nil, error)

@@ -11,7 +11,7 @@ extension CKDatabase {
         operation.perSubscriptionResultBlock = { _, result in
             if case .success(let subscription) = result { subscriptions.append(subscription) }
         }
-        operation.fetchSubscriptionsResultBlock = { Self.hand($0.map { subscriptions }, to: completionHandler) }
+        operation.fetchSubscriptionsResultBlock = { Self.complete($0.map { subscriptions }, to: completionHandler) }
         start(operation)
     }
 
@@ -22,7 +22,7 @@ extension CKDatabase {
         completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
     ) {
         fetch(withSubscriptionIDs: [subscriptionID]) { results in
-            Self.hand(results.flatMap { $0.onlyResult(subscriptionID) }, to: completionHandler)
+            Self.complete(results.flatMap { $0.onlyResult(subscriptionID) }, to: completionHandler)
         }
     }
 
@@ -47,7 +47,7 @@ extension CKDatabase {
     ) {
         let id = subscription.subscriptionID
         modifySubscriptions(saving: [subscription], deleting: []) { results in
-            Self.hand(results.flatMap { $0.saveResults.onlyResult(id) }, to: completionHandler)
+            Self.complete(results.flatMap { $0.saveResults.onlyResult(id) }, to: completionHandler)
         }
     }
 
@@ -59,7 +59,7 @@ extension CKDatabase {
     ) {
         modifySubscriptions(saving: [], deleting: [subscriptionID]) { results in
             let result = results.flatMap { $0.deleteResults.onlyResult(subscriptionID) }
-            Self.hand(result.map { subscriptionID }, to: completionHandler)
+            Self.complete(result.map { subscriptionID }, to: completionHandler)
         }
     }
 

@@ -9,7 +9,7 @@ extension CKDatabase {
         operation.perRecordZoneResultBlock = { _, result in
             if case .success(let zone) = result { zones.append(zone) }
         }
-        operation.fetchRecordZonesResultBlock = { Self.hand($0.map { zones }, to: completionHandler) }
+        operation.fetchRecordZonesResultBlock = { Self.complete($0.map { zones }, to: completionHandler) }
         start(operation)
     }
 
@@ -20,7 +20,7 @@ extension CKDatabase {
         completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
         fetch(withRecordZoneIDs: [zoneID]) { results in
-            Self.hand(results.flatMap { $0.onlyResult(zoneID) }, to: completionHandler)
+            Self.complete(results.flatMap { $0.onlyResult(zoneID) }, to: completionHandler)
         }
     }
 
@@ -44,7 +44,7 @@ extension CKDatabase {
         _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
         modifyRecordZones(saving: [zone], deleting: []) { results in
-            Self.hand(results.flatMap { $0.saveResults.onlyResult(zone.zoneID) }, to: completionHandler)
+            Self.complete(results.flatMap { $0.saveResults.onlyResult(zone.zoneID) }, to: completionHandler)
         }
     }
 
@@ -56,7 +56,7 @@ extension CKDatabase {
     ) {
         modifyRecordZones(saving: [], deleting: [zoneID]) { results in
             let result = results.flatMap { $0.deleteResults.onlyResult(zoneID) }
-            Self.hand(result.map { zoneID }, to: completionHandler)
+            Self.complete(result.map { zoneID }, to: completionHandler)
         }
     }
 

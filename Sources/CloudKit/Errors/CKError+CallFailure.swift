@@ -36,7 +36,7 @@ extension CKError {
             self = .failure(
                 .internalError, reason: reason, description: operation.describe(reason),
                 remedy: CallFailure.tamperingRemedy)
-        case .accountToBeVerified(let reason):
+        case .accountVerificationRequired(let reason):
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason,
                 remedy: "Keep what is cached and wait for CKAccountChanged.")
@@ -46,7 +46,7 @@ extension CKError {
                 remedy: "Try again when the time is over.", retryAfter: remaining / .seconds(1))
         case .transport(let failure):
             self.init(failure)
-        case .overdue:
+        case .deadlineExceeded:
             self = .failure(.networkFailure, reason: "The operation did not end within its timeoutIntervalForResource")
         case .cancelled:
             self = .failure(.operationCancelled, reason: "The operation was cancelled")

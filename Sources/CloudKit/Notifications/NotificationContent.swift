@@ -111,7 +111,7 @@ extension NotificationContent.NoteField {
         switch self {
         case .text(let text): text
         case .number(let number, _): number
-        case .value(let value): FieldConversion(zoneID: zoneID).object(of: value, key: "")
+        case .value(let value): FieldConverter(zoneID: zoneID).object(of: value, key: "")
         }
     }
 }

@@ -17,7 +17,7 @@ final class FormatPredicate: NSPredicate {
 
     /// Evaluates on records, dictionaries and objects with key-value coding of their own; false for what cannot be run.
     override func evaluate(with object: Any?) -> Bool {
-        PredicateEvaluation(object: object).holds(tree)
+        PredicateEvaluator(object: object).holds(tree)
     }
 
     /// Foundation's copy would be a plain predicate that is always true.

@@ -101,7 +101,7 @@ public class NSComparisonPredicate: NSPredicate {
 
     /// Returns a Boolean value that indicates whether an object meets the predicate.
     public override func evaluate(with object: Any?) -> Bool {
-        PredicateEvaluation(object: object).holds(tree)
+        PredicateEvaluator(object: object).holds(tree)
     }
 
     /// Foundation's copy would be a plain predicate that is always true.

@@ -30,7 +30,7 @@ extension CKRecord {
         let state = self.state
         let (fields, sealed) = (state.fields, state.encrypted)
         try Self.checkNames(fields, sealed, allKeys: allKeys)
-        let conversion = FieldConversion(zoneID: state.system.recordID.zoneID)
+        let conversion = FieldConverter(zoneID: state.system.recordID.zoneID)
         let keys = fields.keysToSend(all: allKeys)
         let removed = sealed.changedKeys.filter { sealed.values[$0] == nil }
         var changes: [FieldChange] = []
@@ -52,7 +52,7 @@ extension CKRecord {
     func secrets(allKeys: Bool) throws(CKError) -> RecordSecrets? {
         let state = self.state
         let (system, sealed) = (state.system, state.encrypted)
-        let conversion = FieldConversion(zoneID: system.recordID.zoneID)
+        let conversion = FieldConverter(zoneID: system.recordID.zoneID)
         var plain: [Field] = []
         for key in sealed.keysToSend(all: allKeys).sorted() {
             guard let value = sealed.values[key] else { continue }
@@ -194,7 +194,7 @@ extension CKRecord {
     private static func objects(
         of fields: [Field], in zoneID: CKRecordZoneID, _ asset: @escaping (AssetSlot, AssetValue) -> CKAsset
     ) throws(CKError) -> [String: any StoredValue] {
-        let conversion = FieldConversion(zoneID: zoneID, asset: asset)
+        let conversion = FieldConverter(zoneID: zoneID, asset: asset)
         var values: [String: any StoredValue] = [:]
         values.reserveCapacity(fields.count)
         for field in fields where !field.type.isEncrypted {
@@ -215,9 +215,9 @@ extension RecordSystemFields {
         self.init(
             recordType: record.recordType.isEmpty ? "?" : record.recordType, recordID: CKRecordID(record.id))
         changeTag = record.changeTag.value
-        creationDate = FieldConversion.date(record.created.timestamp)
+        creationDate = FieldConverter.date(record.created.timestamp)
         creator = Self.user(record.created.user)
-        modificationDate = FieldConversion.date(record.modified.timestamp)
+        modificationDate = FieldConverter.date(record.modified.timestamp)
         modifier = Self.user(record.modified.user)
         parent = record.parent.map {
             CKReference(recordID: CKRecordID(named: $0, in: recordID.zoneID), action: .none)

@@ -10,7 +10,7 @@ enum ExactDate {
     /// nil: whole milliseconds say the same, or no field could hold the date.
     private static func text(_ date: Date) -> String? {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-        guard let whole = Int64(exactly: milliseconds), FieldConversion.date(whole) != date,
+        guard let whole = Int64(exactly: milliseconds), FieldConverter.date(whole) != date,
             // The shortest text that gives the same number again; Decimal then calculates without rounding.
             let seconds = Decimal(string: "\(date.timeIntervalSinceReferenceDate)", locale: posix)
         else { return nil }
@@ -49,7 +49,7 @@ enum ExactDate {
         let text = String(decoding: field.json, as: UTF8.self)
         guard field.type.isList else { return date(text[...]).map { $0 as NSDate } }
         let elements = text.dropFirst().dropLast().split(separator: ",", omittingEmptySubsequences: false)
-        let dates = elements.compactMap { date($0) ?? Int64($0).map(FieldConversion.date) }
+        let dates = elements.compactMap { date($0) ?? Int64($0).map(FieldConverter.date) }
         return dates.count == elements.count ? dates as NSArray : nil
     }
 }

@@ -162,7 +162,7 @@ private indirect enum ArchivedValue: Codable {
         }
     }
 
-    private static func stored(_ kept: KeptAsset) -> StoredAsset {
+    private static func stored(_ kept: UploadedAsset) -> StoredAsset {
         let asset = kept.value
         let place = Place(
             record: CKRecordID(kept.place.record).content, recordType: kept.place.recordType,
@@ -196,9 +196,9 @@ private indirect enum ArchivedValue: Codable {
         let value = AssetValue(
             fileChecksum: stored.fileChecksum, size: stored.size, wrappingKey: stored.wrappingKey,
             referenceChecksum: stored.referenceChecksum, receipt: stored.receipt, downloadURL: stored.downloadURL)
-        let kept = KeptAsset(
+        let kept = UploadedAsset(
             value: value,
-            place: AssetPlace(
+            place: AssetLocation(
                 record: id.model, recordType: place.recordType,
                 slot: AssetSlot(field: place.field, position: place.position)),
             secret: stored.secret.flatMap { try? AssetSecret(bytes: Array($0)) })

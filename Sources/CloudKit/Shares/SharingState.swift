@@ -56,7 +56,7 @@ struct SharingState {
     var owner: CKShareParticipant? { participants.first { $0.role == .owner } }
     var current: CKShareParticipant? { participants.first { $0.participantID == currentParticipantID } }
 
-    private var isHost: Bool { current.map { $0.role == .owner || $0.role == .administrator } ?? false }
+    private var isManager: Bool { current.map { $0.role == .owner || $0.role == .administrator } ?? false }
 
     // MARK: Changes
 
@@ -87,27 +87,27 @@ struct SharingState {
     }
 
     mutating func deny(_ people: [PersonIdentity]) {
-        guard checkHost() else { return }
+        guard checkManager() else { return }
         denied += people.compactMap(\.user)
         requesters.removeAll { people.contains($0) }
     }
 
     mutating func block(_ people: [PersonIdentity]) {
-        guard checkHost() else { return }
+        guard checkManager() else { return }
         newlyBlocked += people.compactMap(\.user)
         requesters.removeAll { people.contains($0) }
         blocked += people.filter { !blocked.contains($0) }
     }
 
     mutating func unblock(_ people: [PersonIdentity]) {
-        guard checkHost() else { return }
+        guard checkManager() else { return }
         unblocked += people.compactMap(\.user)
         blocked.removeAll { people.contains($0) }
     }
 
-    private mutating func checkHost() -> Bool {
-        if !isHost { misuse = "Only the owner and administrators of a share answer requests for access" }
-        return isHost
+    private mutating func checkManager() -> Bool {
+        if !isManager { misuse = "Only the owner and administrators of a share answer requests for access" }
+        return isManager
     }
 
     // MARK: Saving

@@ -84,7 +84,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     override func interest() throws(CKError) -> Subscription.Interest {
         let zoneID = zoneID
-        let filters = try QueryTranslation(zoneID: zoneID).filters(tree)
+        let filters = try QueryTranslator(zoneID: zoneID).filters(tree)
         return .query(
             SubscribedQuery(
                 query: Query(recordType: type, filters: filters), zoneID: zoneID?.model,

@@ -5,14 +5,14 @@ import Foundation
 extension PredicateTree {
     /// Creates the predicate of a subscription's filters, for a subscription that came from the server.
     init(_ filters: [QueryFilter], in zoneID: CKRecordZone.ID?) {
-        let reading = FilterReading(zoneID: zoneID)
+        let reading = FilterTranslator(zoneID: zoneID)
         let parts = filters.map { reading.tree($0) }
         self = parts.isEmpty ? .constant(true) : parts.count == 1 ? parts[0] : .and(parts)
     }
 }
 
-/// Turns filters back into comparisons: the reverse of `QueryTranslation`.
-private struct FilterReading {
+/// Turns filters back into comparisons: the reverse of `QueryTranslator`.
+private struct FilterTranslator {
     let zoneID: CKRecordZone.ID?
 
     func tree(_ filter: QueryFilter) -> PredicateTree {
@@ -101,7 +101,7 @@ private struct FilterReading {
             return .string(text)
         case .int64(let number): return .int(number)
         case .double(let number): return .double(number)
-        case .timestamp(let milliseconds): return .date(FieldConversion.date(milliseconds))
+        case .timestamp(let milliseconds): return .date(FieldConverter.date(milliseconds))
         case .bytes(let bytes): return .data(Data(bytes))
         case .location(let place):
             return .location(CLLocation(latitude: place.latitude, longitude: place.longitude))

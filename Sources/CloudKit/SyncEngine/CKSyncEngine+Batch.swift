@@ -34,7 +34,7 @@ extension CKSyncEngine {
             recordProvider: nonisolated(nonsending) (CKRecord.ID) async -> CKRecord?
         ) async {
             self.init()
-            var room = BatchRoom()
+            var room = BatchCapacity()
             filling: for change in pendingChanges {
                 switch change {
                 case .saveRecord(let id):
@@ -61,7 +61,7 @@ extension CKSyncEngine {
 }
 
 /// The space left in a batch.
-struct BatchRoom {
+struct BatchCapacity {
     /// B-LIM-04.
     static let itemsMax = 250
     /// Below the 2 MB of a request (B-LIM-02), since sizes are estimated.

@@ -180,7 +180,7 @@ extension CKError {
     var endsSync: Bool {
         switch code {
         case .zoneBusy: false
-        default: SendFate(code) == .retry
+        default: SendFailureHandling(code) == .retry
         }
     }
 }

@@ -8,7 +8,7 @@ extension CKSyncEngine {
         guard let automation else { return }
         let known = state.value.subscriptionID
         if known == nil || (subscriptionID != nil && subscriptionID != known) {
-            guard let found = try? await findOrMakeSubscription() else { return }
+            guard let found = try? await findOrCreateSubscription() else { return }
             await post(
                 nil,
                 preparing: { state in
@@ -16,11 +16,11 @@ extension CKSyncEngine {
                     return state.subscriptionID != found
                 })
         }
-        automation.hears()
+        automation.noteListening()
     }
 
     /// The subscription that the configuration names, else one that is there, else a new one.
-    private func findOrMakeSubscription() async throws -> String {
+    private func findOrCreateSubscription() async throws -> String {
         let all = try await database.allSubscriptions().compactMap { $0 as? CKDatabaseSubscription }
         let wanted = all.first {
             $0.recordType == nil && (subscriptionID == nil || $0.subscriptionID == subscriptionID)

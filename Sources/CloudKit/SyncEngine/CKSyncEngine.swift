@@ -24,7 +24,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
     /// The account whose user the state is known to belong to.
     let verifiedAccount = Mutex<AccountStamp?>(nil)
     private let running = Mutex<[UUID: Task<Void, any Error>]>([:])
-    private let isTelling = Mutex(false)
+    private let isReportingEvents = Mutex(false)
 
     /// Starts an engine. Without a signed-in user it waits (B-SYN-12).
     public init(_ configuration: Configuration) {
@@ -34,7 +34,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
         subscriptionID = configuration.subscriptionID
         automation =
             configuration.automaticallySync && configuration.database.scope != .public
-            ? SyncAutomation(configuration.database.connection.cloud.timekeeping) : nil
+            ? SyncAutomation(configuration.database.connection.cloud.clientEnvironment) : nil
         state.observe { [weak self] change in self?.stateChanged(change) }
         automation?.start(self)
     }
@@ -137,13 +137,13 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
     private func stateChanged(_ change: State.Change) {
         if change == .added { automation?.wantSend() }
         // One task reports all changes made until it runs.
-        let isFirst = isTelling.withLock { isTelling in
-            defer { isTelling = true }
-            return !isTelling
+        let isFirst = isReportingEvents.withLock { isReportingEvents in
+            defer { isReportingEvents = true }
+            return !isReportingEvents
         }
         guard isFirst else { return }
         Task { [weak self] in
-            self?.isTelling.withLock { $0 = false }
+            self?.isReportingEvents.withLock { $0 = false }
             await self?.post(nil)
         }
     }

@@ -8,16 +8,16 @@ import Synchronization
 /// (B-SYN-11).
 final class SyncAutomation: Sendable {
     private let schedule = Mutex(SyncSchedule())
-    private let timekeeping: ClientClock
-    private let bell: AsyncStream<Void>
-    private let ring: AsyncStream<Void>.Continuation
+    private let clientEnvironment: ClientClock
+    private let wakeups: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
     private let running = Mutex<Task<Void, Never>?>(nil)
     private let listening = Mutex<Task<Void, Never>?>(nil)
     private let accountObserver = Mutex<AccountObserver?>(nil)
 
-    init(_ timekeeping: ClientClock) {
-        self.timekeeping = timekeeping
-        (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    init(_ clientEnvironment: ClientClock) {
+        self.clientEnvironment = clientEnvironment
+        (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Starts with a fetch, which also finds out who is signed in. The engine is not kept alive; it stops this when it goes.
@@ -52,7 +52,7 @@ final class SyncAutomation: Sendable {
     }
 
     /// The engine has a subscription: it need not ask as often.
-    func hears() { plan { schedule, _ in schedule.hearsOfChanges = true } }
+    func noteListening() { plan { schedule, _ in schedule.receivesNotifications = true } }
 
     func wantFetch() { plan { $0.wantFetch(at: $1) } }
 
@@ -69,31 +69,31 @@ final class SyncAutomation: Sendable {
     }
 
     private func plan(_ change: (inout SyncSchedule, Duration) -> Void) {
-        let now = timekeeping.now()
+        let now = clientEnvironment.now()
         schedule.withLock { change(&$0, now) }
-        ring.yield()
+        wake.yield()
     }
 
     /// - Parameter sync: nil: the engine is gone.
     private func run(
         _ sync: @Sendable (SyncSchedule.Work) async -> (outcome: SyncOutcome, hasWork: Bool)?
     ) async {
-        var bells = bell.makeAsyncIterator()
+        var bells = wakeups.makeAsyncIterator()
         while !Task.isCancelled {
-            switch schedule.withLock({ $0.next(at: timekeeping.now()) }) {
+            switch schedule.withLock({ $0.next(at: clientEnvironment.now()) }) {
             case .idle:
                 _ = await bells.next()
             case .wait(let duration):
-                let timer = Task { [timekeeping, ring] in
-                    try await timekeeping.sleep(duration)
-                    ring.yield()
+                let timer = Task { [clientEnvironment, wake] in
+                    try await clientEnvironment.sleep(duration)
+                    wake.yield()
                 }
                 _ = await bells.next()
                 timer.cancel()
             case .work(let work):
                 schedule.withLock { $0.began(work) }
                 guard let (outcome, hasWork) = await sync(work) else { return }
-                let (now, random) = (timekeeping.now(), timekeeping.random())
+                let (now, random) = (clientEnvironment.now(), clientEnvironment.random())
                 schedule.withLock { $0.ended(work, outcome, hasWork: hasWork, at: now, random: random) }
             }
         }

@@ -15,12 +15,12 @@ struct SyncSchedule: Hashable, Sendable {
     /// The interval of polls without a notification of a change; notifications are best effort (B-PSH-02).
     static let pollInterval = Duration.seconds(60)
     /// The same for an engine that has a subscription.
-    static let pollIntervalHearing = Duration.seconds(900)
+    static let pollIntervalListening = Duration.seconds(900)
     static let firstDelay = Duration.seconds(1)
     static let delayMax = Duration.seconds(600)
 
     /// A Boolean value that indicates whether the engine has a subscription that notifies it of changes.
-    var hearsOfChanges = false
+    var receivesNotifications = false
     private(set) var fetchDue: Duration?
     private(set) var sendDue: Duration?
     /// Nothing happens before: the server or the network needs a pause.
@@ -73,12 +73,12 @@ struct SyncSchedule: Hashable, Sendable {
         case .done:
             failures = 0
             if work == .fetch {
-                let next = now + (hearsOfChanges ? Self.pollIntervalHearing : Self.pollInterval)
+                let next = now + (receivesNotifications ? Self.pollIntervalListening : Self.pollInterval)
                 fetchDue = min(fetchDue ?? next, next)
             }
-        case .failed(let wish):
+        case .failed(let requestedDelay):
             failures += 1
-            quietUntil = max(quietUntil, now + max(wish ?? .zero, backoff(random)))
+            quietUntil = max(quietUntil, now + max(requestedDelay ?? .zero, backoff(random)))
             if work == .fetch { wantFetch(at: now) }
         case .conflicted, .refused:
             // At once the first time; an app that corrects nothing must not keep the network busy.

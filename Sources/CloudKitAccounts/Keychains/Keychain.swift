@@ -15,7 +15,7 @@ package struct Keychain: StoredRow, Hashable {
     package internal(set) var identity: [UInt8]
     var recovery: ProofHash
 
-    init(_ offer: KeychainOffer, generation: Int, recoverySalt: [UInt8]) {
+    init(_ offer: KeychainUpload, generation: Int, recoverySalt: [UInt8]) {
         self.generation = generation
         passwordWrap = offer.passwordWrap
         recoveryWrap = offer.recovery.wrap

@@ -7,7 +7,7 @@ import CloudKitRecordLayer
 /// once, one is refused and has to sign in again.
 package struct Keychains: Sendable {
     fileprivate let store: AccountStore
-    fileprivate let proofGuard: ProofGuard
+    fileprivate let proofGuard: ProofLimiter
 
     /// The state of an account's keychain, and of a device's keys.
     package struct Status: Hashable, Sendable {
@@ -37,7 +37,7 @@ package struct Keychains: Sendable {
     ///
     /// - Returns: The keychain's generation.
     /// - Throws: `RequestFailure` `conflict` when there is one already.
-    package func create(_ offer: KeychainOffer, by device: DeviceKey) async throws -> Int {
+    package func create(_ offer: KeychainUpload, by device: DeviceKey) async throws -> Int {
         try offer.check()
         let now = store.serverEnvironment.now()
         let salt = store.serverEnvironment.random(16)
@@ -58,7 +58,7 @@ package struct Keychains: Sendable {
     ///   - passwordWrap: nil: stays.
     ///   - recovery: New recovery words; the old ones are then invalid. nil: stay.
     package func rewrap(
-        passwordWrap: [UInt8]?, recovery: RecoveryOffer?, generation: Int, proof: [UInt8], by device: DeviceKey,
+        passwordWrap: [UInt8]?, recovery: RecoveryUpload?, generation: Int, proof: [UInt8], by device: DeviceKey,
         address: String
     ) async throws {
         if let passwordWrap { try KeychainBounds.check(wrap: passwordWrap) }
@@ -83,7 +83,7 @@ package struct Keychains: Sendable {
     /// - Parameter generation: The one to be replaced.
     /// - Returns: The new generation.
     package func reset(
-        to offer: KeychainOffer, replacing generation: Int, proof: [UInt8], by device: DeviceKey, address: String
+        to offer: KeychainUpload, replacing generation: Int, proof: [UInt8], by device: DeviceKey, address: String
     ) async throws -> Int {
         try offer.check()
         let now = store.serverEnvironment.now()
@@ -231,7 +231,7 @@ extension RequestFailure {
 extension StorageWriter {
     /// Stores the next generation of a keychain, with the device that made it.
     fileprivate mutating func replaceKeychain(
-        _ offer: KeychainOffer, recoverySalt: [UInt8], of account: inout Account, by session: inout DeviceSession
+        _ offer: KeychainUpload, recoverySalt: [UInt8], of account: inout Account, by session: inout DeviceSession
     ) throws {
         account.keychainGeneration += 1
         session.keychainGeneration = account.keychainGeneration
@@ -252,5 +252,5 @@ extension AccountStore {
     /// Returns the keychains of all accounts.
     ///
     /// - Parameter proofGuard: The one that sign-in uses, so that there is one count of wrong proofs.
-    package func keychains(_ proofGuard: ProofGuard) -> Keychains { Keychains(store: self, proofGuard: proofGuard) }
+    package func keychains(_ proofGuard: ProofLimiter) -> Keychains { Keychains(store: self, proofGuard: proofGuard) }
 }

@@ -21,7 +21,7 @@ package final class Authenticator: Sendable {
     }
 
     private struct CacheEntry {
-        var admission: Admission
+        var admission: AuthenticatedCaller
         var account: String?
         var expires: Int64
     }
@@ -59,7 +59,7 @@ package final class Authenticator: Sendable {
     package func admit(
         _ credentials: RequestCredentials, container: ContainerID, environment: Environment, target: String,
         body: [UInt8]
-    ) async throws -> Admission {
+    ) async throws -> AuthenticatedCaller {
         if let signature = credentials.signature {
             return try await admit(
                 signature, container: container, environment: environment, target: target, body: body)
@@ -99,7 +99,7 @@ package final class Authenticator: Sendable {
         }
     }
 
-    private func cached(_ key: CacheKey) async throws -> Admission {
+    private func cached(_ key: CacheKey) async throws -> AuthenticatedCaller {
         let now = store.serverEnvironment.now()
         let (known, revision) = cache.withLock { ($0.entries[key], $0.revision) }
         if let known, now < known.expires { return known.admission }
@@ -115,30 +115,30 @@ package final class Authenticator: Sendable {
         return admission
     }
 
-    private func admission(_ key: CacheKey, now: Int64) async throws -> (Admission, account: String?) {
+    private func admission(_ key: CacheKey, now: Int64) async throws -> (AuthenticatedCaller, account: String?) {
         let apiToken = try await validAPIToken(
             key.apiToken, container: key.container, environment: key.environment)
-        guard let text = key.webAuthToken else { return (Admission(apiToken: apiToken), nil) }
+        guard let text = key.webAuthToken else { return (AuthenticatedCaller(apiToken: apiToken), nil) }
         guard
             let token = tokens.open(
                 text, container: key.container, environment: key.environment, apiToken: apiToken)
         else { throw Self.webTokenRefused }
         guard now < token.expires, let session = try await store.sessions.session(token.device),
             session.account == token.account, let account = try await store.accounts.account(id: token.account)
-        else { return (Admission(apiToken: apiToken), nil) }
+        else { return (AuthenticatedCaller(apiToken: apiToken), nil) }
         guard !account.isDisabled else { throw RequestFailure.accountDisabled }
         let next = WebAuthToken(account: account.id, device: session.id, lifetime: token.lifetime, issued: now)
         try await store.sessions.extend(session, to: next.expires, lifetime: next.lifetime)
-        let admission = Admission(
+        let admission = AuthenticatedCaller(
             user: try await store.userNames.name(of: account.id, in: key.container),
-            deviceID: shownID(of: session, in: key.container), apiToken: apiToken,
+            deviceID: displayID(of: session, in: key.container), apiToken: apiToken,
             nextWebAuthToken: try tokens.seal(
                 next, container: key.container, environment: key.environment, apiToken: apiToken),
             keychain: Self.standing(of: session, account), sessionID: session.id)
         return (admission, account.id)
     }
 
-    private static func standing(of session: DeviceSession, _ account: Account) -> KeychainStanding {
+    private static func standing(of session: DeviceSession, _ account: Account) -> KeychainStatus {
         if session.isOutdated(for: account) { return .outdated }
         return account.isResettingKeys ? .resetting : .current
     }
@@ -152,7 +152,7 @@ package final class Authenticator: Sendable {
         return !account.isDisabled && !session.isOutdated(for: account)
     }
 
-    private func shownID(of session: DeviceSession, in container: ContainerID) -> String {
+    private func displayID(of session: DeviceSession, in container: ContainerID) -> String {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("device:\(session.id):\(container.name)".utf8),
             using: SymmetricKey(data: store.serverEnvironment.secret))
@@ -171,15 +171,15 @@ package final class Authenticator: Sendable {
     private func admit(
         _ signature: ServerSignature, container: ContainerID, environment: Environment, target: String,
         body: [UInt8]
-    ) async throws -> Admission {
-        guard signature.isTimely(now: store.serverEnvironment.now(), tolerance: dateTolerance) else {
+    ) async throws -> AuthenticatedCaller {
+        guard signature.isWithinTolerance(now: store.serverEnvironment.now(), tolerance: dateTolerance) else {
             throw Self.dateRefused
         }
         guard let key = try await store.serverKeys.find(signature.keyID), key.container == container.name,
             key.environment == environment.rawValue,
             signature.isValid(publicKey: key.publicKey, target: target, body: body)
         else { throw Self.signatureRefused }
-        return Admission(user: UserID(key.userRecordName), isServerKey: true)
+        return AuthenticatedCaller(user: UserID(key.userRecordName), isServerKey: true)
     }
 
     private static let credentialsMissing = RequestFailure(

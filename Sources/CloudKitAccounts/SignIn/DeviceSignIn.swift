@@ -6,10 +6,10 @@ import Crypto
 package final class DeviceSignIn: Sendable {
     private let store: AccountStore
     private let tokens: WebAuthTokens
-    private let proofGuard: ProofGuard
+    private let proofGuard: ProofLimiter
 
     /// - Parameter proofGuard: The one that keychains use, so that there is one count of wrong proofs.
-    package init(store: AccountStore, proofGuard: ProofGuard = ProofGuard()) {
+    package init(store: AccountStore, proofGuard: ProofLimiter = ProofLimiter()) {
         self.store = store
         self.tokens = WebAuthTokens(store.serverEnvironment)
         self.proofGuard = proofGuard

@@ -20,7 +20,7 @@ package struct ServerSignature: Hashable, Sendable {
     package static let dateToleranceDefault: Int64 = 10 * 60_000
 
     /// Returns whether the date lies near enough to now.
-    package func isTimely(now: Int64, tolerance: Int64 = dateToleranceDefault) -> Bool {
+    package func isWithinTolerance(now: Int64, tolerance: Int64 = dateToleranceDefault) -> Bool {
         guard let milliseconds = ISO8601Time(date)?.milliseconds else { return false }
         return abs(now - milliseconds) <= tolerance
     }

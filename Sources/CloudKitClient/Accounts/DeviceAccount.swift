@@ -24,14 +24,14 @@ package protocol DeviceAccount: Sendable {
     /// The user's record name in the container; nil where the device would have to ask the cloud.
     var userRecordName: String? { get }
     /// Stores, for every process, the problem that the cloud reported for the account of a device.
-    func remember(_ trouble: AccountTrouble, of device: String)
+    func remember(_ trouble: AccountIssue, of device: String)
     /// Asks the cloud whether the trouble with the account is over, and remembers that.
     func verify() async
 }
 
 extension DeviceAccount {
     /// An account that is not kept anywhere remembers nothing.
-    package func remember(_ trouble: AccountTrouble, of device: String) {}
+    package func remember(_ trouble: AccountIssue, of device: String) {}
     package func verify() async {}
 }
 
@@ -87,7 +87,7 @@ struct ProfileAccount: DeviceAccount {
 
     var userRecordName: String? { (try? entry)?.userRecordName }
 
-    func remember(_ trouble: AccountTrouble, of device: String) {
+    func remember(_ trouble: AccountIssue, of device: String) {
         // A profile that cannot be written is reported where it is read.
         try? profile.mark(trouble, of: device)
     }

@@ -9,7 +9,7 @@ final class OutgoingBytes {
     private let file: AssetFile
     private let sealer: AssetSealer?
     private var chunk = 0
-    private var digest: AssetDigesting
+    private var digest: AssetDigester
     private let expected: AssetDigest
     private var outgoing = FileChecksum()
 
@@ -19,7 +19,7 @@ final class OutgoingBytes {
     init(_ file: AssetFile, secret: AssetSecret?, digest: AssetDigest) throws(CallFailure) {
         self.file = file
         expected = digest
-        self.digest = AssetDigesting(isSealed: secret != nil)
+        self.digest = AssetDigester(isSealed: secret != nil)
         do throws(EncryptionError) {
             sealer = try secret.map { secret throws(EncryptionError) in try AssetSealer(secret) }
         } catch {

@@ -64,7 +64,7 @@ final class AssetFile {
     func digest(isSealed: Bool) throws(CallFailure) -> AssetDigest {
         rewind()
         defer { rewind() }
-        var digest = AssetDigesting(isSealed: isSealed)
+        var digest = AssetDigester(isSealed: isSealed)
         while true {
             let bytes = try read(Self.stepBytes)
             digest.update(bytes)

@@ -16,7 +16,7 @@ struct AssetRequests: Sendable {
     func send(
         _ method: TransportRequest.Method, _ url: URL, headers: [String: String], body: [UInt8] = []
     ) async throws(CallFailure) -> TransportResponse {
-        if let remaining = cloud.gate.remaining(at: cloud.timekeeping.now()) { throw .rateLimited(remaining) }
+        if let remaining = cloud.gate.remaining(at: cloud.clientEnvironment.now()) { throw .rateLimited(remaining) }
         let response: TransportResponse
         do {
             try Task.checkCancellation()

@@ -1,7 +1,7 @@
 /// Does something for each element, a few at a time; the results come in the order of the elements.
 ///
 /// - Throws: The first failure; the others are then cancelled.
-func inParallel<Element: Sendable, Value: Sendable>(
+func concurrentMap<Element: Sendable, Value: Sendable>(
     _ elements: [Element], atMost width: Int, _ body: @escaping @Sendable (Element) async throws -> Value
 ) async throws -> [Value] {
     try await withThrowingTaskGroup(of: (Int, Value).self) { group in

@@ -31,7 +31,7 @@ struct AssetDigest: Hashable, Sendable {
 }
 
 /// Takes in a file a part at a time.
-struct AssetDigesting: Sendable {
+struct AssetDigester: Sendable {
     private(set) var size: Int64 = 0
     private var kind: Kind
 

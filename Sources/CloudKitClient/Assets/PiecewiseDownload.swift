@@ -38,7 +38,7 @@ struct PiecewiseDownload: Sendable {
                 pace.advanced()
                 await received(transfer.bytes.received)
             } catch {
-                if case .refused(let refusal) = error, refusal.code.isAboutAddress {
+                if case .refused(let refusal) = error, refusal.code.concernsUploadURL {
                     guard !isRenewed, let other = try await renewed() else {
                         throw .assetNotAvailable("The cloud does not have the file any more: \(refusal.reason)")
                     }
@@ -46,7 +46,7 @@ struct PiecewiseDownload: Sendable {
                     url = other
                     continue
                 }
-                guard let delay = pace.delay(after: error, random: requests.cloud.timekeeping.random()) else {
+                guard let delay = pace.delay(after: error, random: requests.cloud.clientEnvironment.random()) else {
                     throw error
                 }
                 try await requests.pause(delay)
@@ -62,7 +62,7 @@ struct PiecewiseDownload: Sendable {
     /// The part of the file received so far.
     private struct Transfer {
         var bytes: IncomingBytes
-        var digest: AssetDigesting
+        var digest: AssetDigester
 
         mutating func take(_ piece: [UInt8], into file: PartialFile) throws(CallFailure) {
             let plain: [UInt8]
@@ -84,7 +84,7 @@ struct PiecewiseDownload: Sendable {
 
     /// Continues after the bytes left by an earlier attempt.
     private func resume(_ file: PartialFile) throws(CallFailure) -> Transfer {
-        var digest = AssetDigesting(isSealed: secret != nil)
+        var digest = AssetDigester(isSealed: secret != nil)
         do throws(FileFailure) {
             let step = secret == nil ? 1 : Int64(AssetLayout.chunkBytes)
             try file.begin(wholeSteps: step, atMost: self.digest.size) { digest.update($0) }
@@ -126,7 +126,7 @@ extension AssetRequests {
     /// - Throws: `CallFailure.cancelled`.
     func pause(_ delay: Duration) async throws(CallFailure) {
         do {
-            try await cloud.timekeeping.sleep(delay)
+            try await cloud.clientEnvironment.sleep(delay)
         } catch {
             throw .cancelled
         }

@@ -31,7 +31,7 @@ struct PiecewiseUpload: Sendable {
             do throws(CallFailure) {
                 if isInDoubt {
                     // The piece in memory is all that can be sent again.
-                    let held = try await heldByCloud()
+                    let held = try await serverOffset()
                     guard held >= offset, held <= offset + Int64(piece.count) else {
                         return .lost(.answerMalformed(status: 200))
                     }
@@ -54,8 +54,8 @@ struct PiecewiseUpload: Sendable {
                 await sent(offset)
                 piece = try next(bytes, offset, pace)
             } catch {
-                if case .refused(let refusal) = error, refusal.code.isAboutAddress { return .lost(error) }
-                guard let delay = pace.delay(after: error, random: requests.cloud.timekeeping.random()) else {
+                if case .refused(let refusal) = error, refusal.code.concernsUploadURL { return .lost(error) }
+                guard let delay = pace.delay(after: error, random: requests.cloud.clientEnvironment.random()) else {
                     throw error
                 }
                 try await requests.pause(delay)
@@ -87,7 +87,7 @@ struct PiecewiseUpload: Sendable {
             ], body: piece)
     }
 
-    private func heldByCloud() async throws(CallFailure) -> Int64 {
+    private func serverOffset() async throws(CallFailure) -> Int64 {
         let answer = try await requests.send(.head, url, headers: [:])
         guard let offset = answer.headers["upload-offset"].flatMap(Int64.init), offset >= 0 else {
             throw .answerMalformed(status: answer.status)
@@ -107,7 +107,7 @@ struct PiecewiseUpload: Sendable {
 
 extension RequestFailure.Code {
     /// A Boolean value that indicates whether the URL of the file is no longer valid, so that another one may help.
-    var isAboutAddress: Bool {
+    var concernsUploadURL: Bool {
         switch self {
         case .endpointNotFound, .itemNotFound, .assetNotAvailable, .accessDenied, .authenticationFailed, .conflict:
             true

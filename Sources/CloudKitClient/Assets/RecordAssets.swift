@@ -8,7 +8,7 @@ package protocol OutgoingAsset: Sendable {
     /// The app's file; nil: it has none on this device.
     var fileURL: URL? { get }
     /// The server's copy, if the file is still the one it was sent from; nil: it has to be sent.
-    var kept: KeptAsset? { get }
+    var kept: UploadedAsset? { get }
     /// Notes that the file is on its way.
     func note(sending stamp: FileStamp)
 }
@@ -65,9 +65,9 @@ struct AssetFieldValue: Hashable, Sendable {
 package struct RecordAssets: Sendable {
     package var fields: [AssetField] = []
     /// As the app last fetched or saved them, with the bytes of the same file among them perhaps.
-    package var held: [KeptAsset] = []
+    package var held: [UploadedAsset] = []
 
-    package init(fields: [AssetField] = [], held: [KeptAsset] = []) {
+    package init(fields: [AssetField] = [], held: [UploadedAsset] = []) {
         self.fields = fields
         self.held = held
     }

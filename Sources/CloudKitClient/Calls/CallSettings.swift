@@ -6,7 +6,7 @@ import TextEncodings
 package struct CallSettings: Hashable, Sendable {
     /// All requests of one operation carry its identifier (B-OPS-07).
     package var operationID: String
-    package var group: GroupStamp?
+    package var group: OperationGroupInfo?
     var isDiscretionary: Bool
     /// Seconds without data.
     package var requestTimeout: TimeInterval
@@ -15,7 +15,7 @@ package struct CallSettings: Hashable, Sendable {
     package var allowsCellularAccess: Bool
 
     package init(
-        operationID: String, group: GroupStamp? = nil, isDiscretionary: Bool, requestTimeout: TimeInterval,
+        operationID: String, group: OperationGroupInfo? = nil, isDiscretionary: Bool, requestTimeout: TimeInterval,
         resourceTimeout: TimeInterval, allowsCellularAccess: Bool
     ) {
         self.operationID = operationID
@@ -47,7 +47,7 @@ package struct CallSettings: Hashable, Sendable {
 }
 
 /// The part of an operation group that travels with a request.
-package struct GroupStamp: Hashable, Sendable {
+package struct OperationGroupInfo: Hashable, Sendable {
     var groupID: String
     package var name: String?
     package var quantity: Int

@@ -3,7 +3,7 @@ import CloudKitModel
 import CloudKitWire
 
 /// The location of a container.
-package struct ContainerPlace: Hashable, Sendable {
+package struct ContainerEndpoint: Hashable, Sendable {
     /// Scheme, host and port, without a slash at the end.
     package var endpoint: String
     package var container: ContainerID
@@ -22,10 +22,10 @@ package struct ContainerPlace: Hashable, Sendable {
 
 /// Everything that one call to a container's cloud needs: its place, the account that asks, and the way there.
 package struct CloudAccess: Sendable {
-    package let place: Result<ContainerPlace, CallFailure>
+    package let place: Result<ContainerEndpoint, CallFailure>
     package let account: any DeviceAccount
     package let transport: any Transport
-    package let timekeeping: ClientClock
+    package let clientEnvironment: ClientClock
     let gate: RetryGate
 
     /// Reads a refusal; the wait that the cloud asks for holds for all requests (B-THR-03).
@@ -33,7 +33,7 @@ package struct CloudAccess: Sendable {
         var refusal = WireError(wireAnswer: response.body, status: response.status).failure
         refusal.retryAfter = RetryAfter.seconds(body: refusal.retryAfter, headers: response.headers)
         if refusal.code == .throttled || refusal.code == .tryAgainLater, let wait = refusal.retryAfter {
-            gate.close(for: .seconds(wait), at: timekeeping.now())
+            gate.close(for: .seconds(wait), at: clientEnvironment.now())
         }
         return refusal
     }

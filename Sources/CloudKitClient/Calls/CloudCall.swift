@@ -18,10 +18,10 @@ struct CloudCall: Sendable {
     ///
     /// - Parameter needsUser: Whether the call is of no use without a signed-in user; it then is not sent (B-ACC-02).
     func answer(needsUser: Bool) async throws -> [UInt8] {
-        try await cloud.timekeeping.within(deadline) { try await answerAtLast(needsUser: needsUser) }
+        try await cloud.clientEnvironment.within(deadline) { try await finalAnswer(needsUser: needsUser) }
     }
 
-    private func answerAtLast(needsUser: Bool) async throws -> [UInt8] {
+    private func finalAnswer(needsUser: Bool) async throws -> [UInt8] {
         var attempt = 1
         while true {
             do {
@@ -30,9 +30,9 @@ struct CloudCall: Sendable {
                 let failure = Task.isCancelled ? .cancelled : CallFailure(error)
                 let delay = settings.retries.delay(
                     after: failure, attempt: attempt, isRepeatable: endpoint.isRepeatable,
-                    random: cloud.timekeeping.random())
+                    random: cloud.clientEnvironment.random())
                 guard let delay else { throw failure }
-                try await cloud.timekeeping.sleep(delay)
+                try await cloud.clientEnvironment.sleep(delay)
                 attempt += 1
             }
         }
@@ -40,7 +40,7 @@ struct CloudCall: Sendable {
 
     private func attemptOnce(needsUser: Bool) async throws -> [UInt8] {
         let place = try cloud.place.get()
-        let now = cloud.timekeeping.now()
+        let now = cloud.clientEnvironment.now()
         if let remaining = cloud.gate.remaining(at: now) { throw CallFailure.rateLimited(remaining) }
         let state = cloud.account.state
         if needsUser { try state.check(cloud.account) }
@@ -50,13 +50,13 @@ struct CloudCall: Sendable {
             ? try await webAuthToken { try await cloud.account.webAuthToken() } : nil
         do {
             return try await send(to: place, webAuthToken: token)
-        } catch CallFailure.refused(let refusal) where refusal.code.isAboutAccount {
+        } catch CallFailure.refused(let refusal) where refusal.code.concernsAccount {
             if let trouble = refusal.code.trouble, let device = state.deviceID {
                 cloud.account.remember(trouble, of: device)
             }
             guard !needsUser else { throw CallFailure(about: refusal) }
             return try await send(to: place, webAuthToken: nil)
-        } catch CallFailure.refused(let refusal) where refusal.code.isAboutSignIn {
+        } catch CallFailure.refused(let refusal) where refusal.code.concernsSignIn {
             // A user may have signed in again meanwhile, or the token may just be too old.
             guard let token,
                 let other = try await webAuthToken({ try await cloud.account.webAuthToken(insteadOf: token) }),
@@ -76,7 +76,7 @@ struct CloudCall: Sendable {
         }
     }
 
-    private func send(to place: ContainerPlace, webAuthToken: String?) async throws -> [UInt8] {
+    private func send(to place: ContainerEndpoint, webAuthToken: String?) async throws -> [UInt8] {
         let request = try request(to: place, webAuthToken: webAuthToken)
         let response = try await cloud.transport.send(request)
         if webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
@@ -86,7 +86,7 @@ struct CloudCall: Sendable {
         throw CallFailure.refused(cloud.refusal(of: response))
     }
 
-    private func request(to place: ContainerPlace, webAuthToken: String?) throws -> TransportRequest {
+    private func request(to place: ContainerEndpoint, webAuthToken: String?) throws -> TransportRequest {
         guard let apiToken = cloud.account.apiToken else {
             throw CallFailure.misconfigured(SignInError.apiTokenMissing(place.container.name).description)
         }
@@ -106,12 +106,12 @@ struct CloudCall: Sendable {
 
 extension RequestFailure.Code {
     /// A Boolean value that indicates whether another token may help.
-    var isAboutSignIn: Bool { self == .authenticationFailed || self == .authenticationRequired }
+    var concernsSignIn: Bool { self == .authenticationFailed || self == .authenticationRequired }
 
     /// A Boolean value that indicates whether no token helps, because the account itself cannot be used.
-    var isAboutAccount: Bool { self == .accountRestricted || self == .accountTemporarilyUnavailable }
+    var concernsAccount: Bool { self == .accountRestricted || self == .accountTemporarilyUnavailable }
 
-    var trouble: AccountTrouble? {
+    var trouble: AccountIssue? {
         switch self {
         case .accountRestricted: .disabled
         case .accountTemporarilyUnavailable: .keysReset
@@ -130,7 +130,7 @@ extension AccountState {
         switch self {
         case .available, .restricted: break
         case .noAccount: throw .notSignedIn
-        case .temporarilyUnavailable(let trouble, _, _): throw .accountToBeVerified(trouble.explanation)
+        case .temporarilyUnavailable(let trouble, _, _): throw .accountVerificationRequired(trouble.explanation)
         case .couldNotDetermine:
             do {
                 _ = try account.secret()
@@ -153,13 +153,13 @@ extension CallFailure {
         case .notSignedIn:
             self = .notSignedIn
         case .keysMissing:
-            self = .accountToBeVerified(error.description)
+            self = .accountVerificationRequired(error.description)
         case .emailMalformed, .keychainForged, .passwordTooCheap, .filesRemain:
             self = .accountUnusable(error.description)
         case .refused(let refusal):
             switch (refusal.trouble, refusal.status) {
-            case (.disabled?, _): self = .accountUnusable(AccountTrouble.disabled.explanation)
-            case (let trouble?, _): self = .accountToBeVerified(trouble.explanation)
+            case (.disabled?, _): self = .accountUnusable(AccountIssue.disabled.explanation)
+            case (let trouble?, _): self = .accountVerificationRequired(trouble.explanation)
             case (nil, 401), (nil, 403), (nil, 421): self = .accountUnusable(error.description)
             case (nil, 429), (nil, 503):
                 let wait = RetryAfter.seconds(body: refusal.retryAfter, headers: [:])
@@ -177,7 +177,7 @@ extension CallFailure {
         }
         switch trouble {
         case .disabled: self = .accountUnusable(trouble.explanation)
-        default: self = .accountToBeVerified(trouble.explanation)
+        default: self = .accountVerificationRequired(trouble.explanation)
         }
     }
 }

@@ -20,24 +20,24 @@ package final class ContainerConnection: Sendable {
     let pieceBytes: Int
     /// The store of operations that outlive their process; nil: none.
     package let longLivedStore: LongLivedStore?
-    private let accountWatch: AccountWatch?
+    private let accountMonitor: AccountMonitor?
 
     package init(
-        identifier: String?, place: Result<ContainerPlace, CallFailure>, account: any DeviceAccount,
-        transport: any Transport, timekeeping: ClientClock = .system, gate: RetryGate = RetryGate(),
+        identifier: String?, place: Result<ContainerEndpoint, CallFailure>, account: any DeviceAccount,
+        transport: any Transport, clientEnvironment: ClientClock = .system, gate: RetryGate = RetryGate(),
         notifications: NotificationHub = NotificationHub(), longLivedStore: LongLivedStore? = nil,
-        accountWatch: AccountWatch? = nil,
-        epochs: EpochBook = EpochBook(),
+        accountMonitor: AccountMonitor? = nil,
+        epochs: EpochStore = EpochStore(),
         assets: AssetCache = AssetCache(), pieceBytes: Int = PieceSizing.pieceBytesDefault,
         folder: String? = nil
     ) {
         self.identifier = identifier
         self.folder = folder
         cloud = CloudAccess(
-            place: place, account: account, transport: transport, timekeeping: timekeeping, gate: gate)
+            place: place, account: account, transport: transport, clientEnvironment: clientEnvironment, gate: gate)
         self.notifications = notifications
         self.longLivedStore = longLivedStore
-        self.accountWatch = accountWatch
+        self.accountMonitor = accountMonitor
         self.assets = assets
         self.pieceBytes = pieceBytes
         keys = KeyRing(account: account, place: try? place.get(), epochs: epochs, folder: folder)
@@ -75,21 +75,22 @@ package final class ContainerConnection: Sendable {
 
     package convenience init(
         _ configuration: DeviceConfiguration, identifier: String?, transport: any Transport,
-        timekeeping: ClientClock = .system, accountChanged: @escaping @Sendable () -> Void
+        clientEnvironment: ClientClock = .system, accountChanged: @escaping @Sendable () -> Void
     ) {
         let name = identifier ?? configuration.container
         let environment = CloudKitModel.Environment(rawValue: configuration.environment) ?? .development
-        let place: Result<ContainerPlace, CallFailure> =
+        let place: Result<ContainerEndpoint, CallFailure> =
             if let name, !name.isEmpty {
                 .success(
-                    ContainerPlace(
+                    ContainerEndpoint(
                         endpoint: configuration.endpoint, container: ContainerID(name), environment: environment))
             } else {
                 .failure(.misconfigured(Self.containerMissing))
             }
         let account = ProfileAccount(configuration: configuration, container: name ?? "", transport: transport)
         self.init(
-            identifier: name, place: place, account: account, transport: transport, timekeeping: timekeeping,
+            identifier: name, place: place, account: account, transport: transport,
+            clientEnvironment: clientEnvironment,
             gate: RetryGate.shared(
                 endpoint: configuration.endpoint, container: name ?? "", environment: configuration.environment,
                 profile: configuration.profile),
@@ -101,8 +102,8 @@ package final class ContainerConnection: Sendable {
                 let place = "\(name.percentEncoded)-\(configuration.environment.percentEncoded)"
                 return LongLivedStore(folder: configuration.deviceProfile.folder + "/operations/" + place)
             },
-            accountWatch: AccountWatch(account, changed: accountChanged),
-            epochs: EpochBook(folder: configuration.deviceProfile.folder),
+            accountMonitor: AccountMonitor(account, changed: accountChanged),
+            epochs: EpochStore(folder: configuration.deviceProfile.folder),
             assets: .shared(configuration.assetCache?.folder(of: configuration.profile)),
             folder: configuration.deviceProfile.folder)
     }

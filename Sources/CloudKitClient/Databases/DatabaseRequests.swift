@@ -10,21 +10,22 @@ package struct DatabaseRequests: Sendable {
     package let scope: DatabaseScope
     package let settings: CallSettings
     /// Answers that came before the process ended, for an operation that outlives it (B-OPS-06).
-    let longLife: LongLivedProgress?
+    let longLivedRun: LongLivedProgress?
     /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
 
     package init(
         connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings,
-        longLife: LongLivedProgress? = nil
+        longLivedRun: LongLivedProgress? = nil
     ) {
-        self.longLife = longLife
+        self.longLivedRun = longLivedRun
         self.connection = connection
         self.scope = scope
         self.settings = settings
         // The default of one week is left to the server and network timeouts.
         let isLimited = settings.resourceTimeout < CallSettings.resourceTimeoutDefault
-        deadline = isLimited ? connection.cloud.timekeeping.now() + .seconds(max(0, settings.resourceTimeout)) : nil
+        deadline =
+            isLimited ? connection.cloud.clientEnvironment.now() + .seconds(max(0, settings.resourceTimeout)) : nil
     }
 
     /// The database; nil when the device does not know its cloud.
@@ -126,7 +127,7 @@ package struct DatabaseRequests: Sendable {
     package func currentUser() async throws -> UserID {
         // The endpoint lives in the public database (docs/web-services.md §1.1).
         let requests = DatabaseRequests(
-            connection: connection, scope: .public, settings: settings, longLife: longLife)
+            connection: connection, scope: .public, settings: settings, longLivedRun: longLivedRun)
         return try await requests.call(.caller, [], needsUser: true) { try UserIdentity(wireAnswer: $0).user }
     }
 
@@ -136,15 +137,15 @@ package struct DatabaseRequests: Sendable {
         _ endpoint: CloudEndpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
     ) async throws -> Answer {
         // Files are sent side by side and answered with receipts that expire: those are requested again.
-        let ticket = endpoint.path.hasPrefix("assets/") ? nil : longLife?.ticket(for: endpoint)
-        if let ticket, let kept = longLife?.answer(ticket), let answer = try? read(kept) { return answer }
+        let ticket = endpoint.path.hasPrefix("assets/") ? nil : longLivedRun?.ticket(for: endpoint)
+        if let ticket, let kept = longLivedRun?.answer(ticket), let answer = try? read(kept) { return answer }
         let call = CloudCall(
             cloud: connection.cloud, scope: scope, endpoint: endpoint, body: body, settings: settings,
             deadline: deadline)
         let bytes = try await call.answer(needsUser: needsUser)
         do {
             let answer = try read(bytes)
-            if let ticket { longLife?.keep(bytes, ticket) }
+            if let ticket { longLivedRun?.keep(bytes, ticket) }
             return answer
         } catch {
             throw CallFailure.answerMalformed(status: 200)

@@ -9,7 +9,7 @@ final class KeyRing: Sendable {
     private let account: any DeviceAccount
     private let container: String
     private let environment: String
-    let epochs: EpochBook
+    let epochs: EpochStore
     /// The public identities that this device knows (B-TM-08).
     let identities: PinFile<IdentityPins>
     /// The fragments of the links through which the account joined shares, by share.
@@ -17,7 +17,7 @@ final class KeyRing: Sendable {
     private let state = Mutex(KeyRingState())
 
     /// - Parameter folder: The profile's; nil: nothing is written.
-    init(account: any DeviceAccount, place: ContainerPlace?, epochs: EpochBook, folder: String? = nil) {
+    init(account: any DeviceAccount, place: ContainerEndpoint?, epochs: EpochStore, folder: String? = nil) {
         identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
         links = PinFile(folder: folder, name: "share-links.json", empty: [:])
         self.account = account
@@ -57,11 +57,11 @@ final class KeyRing: Sendable {
     /// Whether the trees of a zone were checked not long ago, in the same key epoch.
     ///
     /// Another device may share a tree, or move one; this one takes note a little later.
-    func hasTreeCheck(of place: ZonePlace, epoch: UInt32, now: Duration) -> Bool {
+    func hasTreeCheck(of place: ZoneAddress, epoch: UInt32, now: Duration) -> Bool {
         state.withLock { $0.hasTreeCheck(of: place, epoch: epoch, now: now) }
     }
 
-    func noteTreeCheck(of place: ZonePlace, epoch: UInt32, now: Duration) {
+    func noteTreeCheck(of place: ZoneAddress, epoch: UInt32, now: Duration) {
         state.withLock { $0.noteTreeCheck(of: place, epoch: epoch, now: now) }
     }
 
@@ -73,17 +73,17 @@ final class KeyRing: Sendable {
     }
 
     /// Whether a zone is known to hold so many records that a move is not followed to the records below.
-    func exceedsScanLimit(_ zone: ZonePlace) -> Bool { state.withLock { $0.exceedsScanLimit(zone) } }
+    func exceedsScanLimit(_ zone: ZoneAddress) -> Bool { state.withLock { $0.exceedsScanLimit(zone) } }
 
-    func noteExceedsScanLimit(_ zone: ZonePlace) { state.withLock { $0.noteExceedsScanLimit(zone) } }
+    func noteExceedsScanLimit(_ zone: ZoneAddress) { state.withLock { $0.noteExceedsScanLimit(zone) } }
 
     /// - Returns: false: the share's keys are being maintained already.
-    func beginMaintenance(of share: RecordPlace) -> Bool { state.withLock { $0.beginMaintenance(of: share) } }
+    func beginMaintenance(of share: RecordAddress) -> Bool { state.withLock { $0.beginMaintenance(of: share) } }
 
-    func endMaintenance(of share: RecordPlace) { state.withLock { $0.endMaintenance(of: share) } }
+    func endMaintenance(of share: RecordAddress) { state.withLock { $0.endMaintenance(of: share) } }
 
     /// Returns a Boolean value that indicates whether an identity is the known one of a zone's owner.
-    func isOwner(_ identity: PublicIdentity, of zone: ZonePlace) -> Bool {
+    func isOwner(_ identity: PublicIdentity, of zone: ZoneAddress) -> Bool {
         let known = try? identities.known
         return known?.fingerprint(of: IdentityPins.name(of: zone.owner, in: zone)) == identity.fingerprint
     }
@@ -92,7 +92,7 @@ final class KeyRing: Sendable {
     ///
     /// - Parameter isOwn: Whether the account began it, as the share's owner.
     /// - Throws: `CallFailure.tampered` when it is lower than an earlier one: users who were removed have its key.
-    func see(_ epoch: UInt32, of share: RecordPlace, isOwn: Bool) throws(CallFailure) {
+    func see(_ epoch: UInt32, of share: RecordAddress, isOwn: Bool) throws(CallFailure) {
         if state.withLock({ $0.isPinned(epoch, of: share) }) { return }
         do {
             try epochs.change { pins in
@@ -138,7 +138,7 @@ final class KeyRing: Sendable {
     /// - Parameter epoch: The share's newest.
     /// - Returns: Whether another administrator has ended the account's own right.
     func note(
-        administrators: Set<Fingerprint>, of share: RecordPlace, epoch: Int, own: PublicIdentity
+        administrators: Set<Fingerprint>, of share: RecordAddress, epoch: Int, own: PublicIdentity
     ) throws(CallFailure) -> Bool {
         let known = state.withLock { $0.isOwnRightEnded(in: share, epoch: epoch, administrators: administrators) }
         if let known { return known }
@@ -154,12 +154,12 @@ final class KeyRing: Sendable {
 
     /// Ends the rights of every identity that this device knew as an administrator of a share and that no longer is
     /// one.
-    func endRights(in share: RecordPlace, except administrators: Set<Fingerprint>) throws(CallFailure) {
+    func endRights(in share: RecordAddress, except administrators: Set<Fingerprint>) throws(CallFailure) {
         try pins { $0.endRights(ofShare: share, except: administrators) }
     }
 
     /// Returns the identities whose rights in a share ended without a new epoch by the owner.
-    func endedRights(in share: RecordPlace) throws(CallFailure) -> [Fingerprint] {
+    func endedRights(in share: RecordAddress) throws(CallFailure) -> [Fingerprint] {
         try pins { $0.endedRights(ofShare: share) }
     }
 
@@ -172,18 +172,18 @@ final class KeyRing: Sendable {
     }
 
     /// Remembers the secret of a link.
-    func keep(link fragment: String, of share: RecordPlace) {
+    func keep(link fragment: String, of share: RecordAddress) {
         guard (try? ShareLinkSecret(fragment: fragment)) != nil else { return }
         // A profile that cannot be written leaves the link good for this time only.
         try? links.change { $0[Self.name(of: share)] = fragment }
     }
 
-    func link(of share: RecordPlace) -> ShareLinkSecret? {
+    func link(of share: RecordAddress) -> ShareLinkSecret? {
         let fragment = try? links.known[Self.name(of: share)]
         return fragment.flatMap { try? ShareLinkSecret(fragment: $0) }
     }
 
-    private static func name(of share: RecordPlace) -> String {
+    private static func name(of share: RecordAddress) -> String {
         [share.zone.container, share.zone.environment, share.zone.owner, share.zone.zone, share.name]
             .map(\.percentEncoded).joined(separator: "/")
     }
@@ -196,9 +196,9 @@ final class KeyRing: Sendable {
         try epochs.see(zone.keyEpoch, of: place(of: zone.id, owner: owner))
     }
 
-    private func place(of zone: ZoneID, owner: String) -> ZonePlace {
+    private func place(of zone: ZoneID, owner: String) -> ZoneAddress {
         let name = zone.owner.isCaller ? owner : zone.owner.recordName
-        return ZonePlace(container: container, environment: environment, owner: name, zone: zone.zoneName)
+        return ZoneAddress(container: container, environment: environment, owner: name, zone: zone.zoneName)
     }
 
     private func accountRoot() throws -> KeyRingState.Root {

@@ -24,19 +24,19 @@ struct KeyRingState {
         var time: Duration
     }
 
-    private struct NotedAdministrators {
+    private struct KnownAdministrators {
         var epoch: Int
         var identities: Set<Fingerprint>
         var isOwnRightEnded: Bool
     }
 
     private var root: Root?
-    private var shared: [ZonePlace: SharedKeys] = [:]
-    private var treeChecks: [ZonePlace: TreeCheck] = [:]
-    private var maintained: Set<RecordPlace> = []
-    private var pinnedEpochs: [RecordPlace: UInt32] = [:]
-    private var zonesOverScanLimit: Set<ZonePlace> = []
-    private var administrators: [RecordPlace: NotedAdministrators] = [:]
+    private var shared: [ZoneAddress: SharedKeys] = [:]
+    private var treeChecks: [ZoneAddress: TreeCheck] = [:]
+    private var maintained: Set<RecordAddress> = []
+    private var pinnedEpochs: [RecordAddress: UInt32] = [:]
+    private var zonesOverScanLimit: Set<ZoneAddress> = []
+    private var administrators: [RecordAddress: KnownAdministrators] = [:]
     private var user: (account: AccountState, name: String)?
 
     // MARK: The account
@@ -57,7 +57,7 @@ struct KeyRingState {
 
     // MARK: Keys through shares
 
-    func sharedKeys(of zone: ZonePlace) -> SharedKeys? { shared[zone] }
+    func sharedKeys(of zone: ZoneAddress) -> SharedKeys? { shared[zone] }
 
     mutating func keep(_ keys: SharedKeys, of secret: AccountSecret) {
         guard root?.secret == secret else { return }
@@ -68,34 +68,34 @@ struct KeyRingState {
 
     private static let treeCheckLifetime = Duration.seconds(30)
 
-    func hasTreeCheck(of zone: ZonePlace, epoch: UInt32, now: Duration) -> Bool {
+    func hasTreeCheck(of zone: ZoneAddress, epoch: UInt32, now: Duration) -> Bool {
         treeChecks[zone].map { $0.epoch == epoch && now - $0.time < Self.treeCheckLifetime } ?? false
     }
 
-    mutating func noteTreeCheck(of zone: ZonePlace, epoch: UInt32, now: Duration) {
+    mutating func noteTreeCheck(of zone: ZoneAddress, epoch: UInt32, now: Duration) {
         guard !hasTreeCheck(of: zone, epoch: epoch, now: now) else { return }
         treeChecks[zone] = TreeCheck(epoch: epoch, time: now)
     }
 
-    mutating func forgetTreeCheck(of zone: ZonePlace) { treeChecks[zone] = nil }
+    mutating func forgetTreeCheck(of zone: ZoneAddress) { treeChecks[zone] = nil }
 
-    func exceedsScanLimit(_ zone: ZonePlace) -> Bool { zonesOverScanLimit.contains(zone) }
+    func exceedsScanLimit(_ zone: ZoneAddress) -> Bool { zonesOverScanLimit.contains(zone) }
 
-    mutating func noteExceedsScanLimit(_ zone: ZonePlace) { zonesOverScanLimit.insert(zone) }
+    mutating func noteExceedsScanLimit(_ zone: ZoneAddress) { zonesOverScanLimit.insert(zone) }
 
     // MARK: Shares
 
     /// - Returns: false: another task maintains the share.
-    mutating func beginMaintenance(of share: RecordPlace) -> Bool { maintained.insert(share).inserted }
+    mutating func beginMaintenance(of share: RecordAddress) -> Bool { maintained.insert(share).inserted }
 
-    mutating func endMaintenance(of share: RecordPlace) { maintained.remove(share) }
+    mutating func endMaintenance(of share: RecordAddress) { maintained.remove(share) }
 
-    func isPinned(_ epoch: UInt32, of share: RecordPlace) -> Bool { pinnedEpochs[share] == epoch }
+    func isPinned(_ epoch: UInt32, of share: RecordAddress) -> Bool { pinnedEpochs[share] == epoch }
 
-    mutating func notePinned(_ epoch: UInt32, of share: RecordPlace) { pinnedEpochs[share] = epoch }
+    mutating func notePinned(_ epoch: UInt32, of share: RecordAddress) { pinnedEpochs[share] = epoch }
 
     /// Returns whether the account's own right had ended when these administrators were noted in this epoch; nil: they were not.
-    func isOwnRightEnded(in share: RecordPlace, epoch: Int, administrators identities: Set<Fingerprint>) -> Bool? {
+    func isOwnRightEnded(in share: RecordAddress, epoch: Int, administrators identities: Set<Fingerprint>) -> Bool? {
         guard let noted = administrators[share], noted.epoch == epoch, noted.identities == identities else {
             return nil
         }
@@ -103,9 +103,9 @@ struct KeyRingState {
     }
 
     mutating func note(
-        administrators identities: Set<Fingerprint>, of share: RecordPlace, epoch: Int, isOwnRightEnded: Bool
+        administrators identities: Set<Fingerprint>, of share: RecordAddress, epoch: Int, isOwnRightEnded: Bool
     ) {
-        administrators[share] = NotedAdministrators(
+        administrators[share] = KnownAdministrators(
             epoch: epoch, identities: identities, isOwnRightEnded: isOwnRightEnded)
     }
 }

@@ -5,30 +5,30 @@ import CloudKitModel
 /// description of it (B-TM-05, B-TM-06).
 struct ShareKeyMaintenance: Hashable, Sendable {
     /// The share has no keys at all: a client without keys began it.
-    var isFirstDue = false
+    var needsFirstKey = false
     /// A participant who had the newest key was removed, or has another identity than the one that received it; or the
     /// newest key is an administrator's, which one of the owner's follows.
-    var isNewEpochDue = false
+    var needsKeyRotation = false
     /// Participants with a public identity and without the newest key; for the owner, also administrators who were not given
     /// the right to invite in the newest epoch.
-    var unserved: [ShareParticipant] = []
+    var participantsWithoutKey: [ShareParticipant] = []
     /// One-time links without the newest key, by participant.
     var slots: [String] = []
     /// A Boolean value that indicates whether the public link does not open the newest epoch.
     var isLinkMissing = false
     /// A Boolean value that indicates whether participants of a share of the whole zone do not have the zone's newest
     /// key.
-    var isRingBehind = false
+    var isKeyringOutdated = false
 
     /// nil: nothing is to be done, or not by this user.
-    init?(_ sharing: Share, of share: RecordPlace, by zoneKeys: ZoneKeys) {
+    init?(_ sharing: Share, of share: RecordAddress, by zoneKeys: ZoneKeys) {
         let isOwner = zoneKeys.isOwn
         guard let user = sharing.currentParticipant, user.role == .owner || user.role == .administrator,
             user.acceptance == .accepted
         else { return nil }
         guard let keys = sharing.keys, keys.epoch > 0 else {
             guard isOwner else { return nil }
-            isFirstDue = true
+            needsFirstKey = true
             return
         }
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
@@ -38,23 +38,28 @@ struct ShareKeyMaintenance: Hashable, Sendable {
         }
         let newest = keys.epochs.first { $0.epoch == keys.epoch }
         if isOwner {
-            isNewEpochDue =
+            needsKeyRotation =
                 keys.needsNewEpoch || newest?.isAdministrators ?? false
                 || replaced.contains { $0.keyEpoch == keys.epoch }
         } else {
             // The link's secret opens each epoch of an open share, and only the owner makes its wrap.
-            isNewEpochDue = keys.needsNewEpoch && !sharing.isOpen
+            needsKeyRotation = keys.needsNewEpoch && !sharing.isOpen
         }
         let ungranted = others.filter {
             isOwner && $0.role == .administrator && ($0.grantEpoch ?? 0) < keys.epoch && !without.contains($0)
         }
-        unserved = (without + ungranted).filter { $0.identity.publicIdentity != nil && $0.identity.user != nil }
+        participantsWithoutKey = (without + ungranted).filter {
+            $0.identity.publicIdentity != nil && $0.identity.user != nil
+        }
         slots = isOwner ? without.filter { $0.oneTimeGUID != nil }.map(\.id) : []
         isLinkMissing = isOwner && sharing.isOpen && newest?.link == nil
         let ring = newest?.blob.flatMap { try? ShareKeyring(bytes: $0, share: share) }
-        isRingBehind =
+        isKeyringOutdated =
             isOwner && share.name == Share.zoneWideName && ring.map { !$0.holdsZoneKey(zoneKeys.epoch) } ?? false
-        if !isNewEpochDue && unserved.isEmpty && slots.isEmpty && !isLinkMissing && !isRingBehind { return nil }
+        if !needsKeyRotation && participantsWithoutKey.isEmpty && slots.isEmpty && !isLinkMissing && !isKeyringOutdated
+        {
+            return nil
+        }
     }
 }
 
@@ -84,7 +89,7 @@ extension ShareParticipant {
 }
 
 /// Makes the keys of a share that its host hands in.
-struct ShareKeyMaking {
+struct ShareKeyMaker {
     let access: ShareKeyAccess
     let key: ShareKey
     /// Returns a Boolean value that indicates whether an identity is trusted: one that was replaced gets nothing
@@ -144,8 +149,9 @@ struct ShareKeyMaking {
         _ maintenance: ShareKeyMaintenance, _ sharing: Share, ring held: ShareKeyring?, zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
         var change = ShareKeyChange(
-            epoch: Int(key.epoch), begins: false, wraps: wraps(maintenance.unserved, slots: maintenance.slots))
-        guard maintenance.isLinkMissing || maintenance.isRingBehind else { return change }
+            epoch: Int(key.epoch), begins: false,
+            wraps: wraps(maintenance.participantsWithoutKey, slots: maintenance.slots))
+        guard maintenance.isLinkMissing || maintenance.isKeyringOutdated else { return change }
         var ring = held ?? ShareKeyring(of: key)
         for zoneKey in zoneKeys where !ring.holdsZoneKey(zoneKey.epoch) { try ring.add(zoneKey, under: key) }
         if maintenance.isLinkMissing {

@@ -18,7 +18,7 @@ struct SharedKeys: Sendable {
         var share: String?
     }
 
-    let place: ZonePlace
+    let place: ZoneAddress
     private var tree: TreeKeys
     private var shareKeys: [String: [UInt32: ShareKey]] = [:]
     private var zoneKeys: [UInt32: ZoneKey] = [:]
@@ -39,7 +39,7 @@ struct SharedKeys: Sendable {
     /// The reason why keys offered by the cloud were refused.
     var refusal: CallFailure?
 
-    init(_ place: ZonePlace) {
+    init(_ place: ZoneAddress) {
         self.place = place
         tree = TreeKeys(zone: place)
     }
@@ -198,7 +198,7 @@ extension SharedKeys {
         trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) {
         guard let sharing = record.sharing else { return }
-        let share = RecordPlace(zone: place, name: record.id.recordName)
+        let share = RecordAddress(zone: place, name: record.id.recordName)
         guard let keys = sharing.keys else {
             // Its owner lost the keys that it had: nothing is sealed under those any more. The owner may be beginning others.
             if place.owner != access.user { newest[share.name] = nil }
@@ -254,7 +254,7 @@ extension SharedKeys {
 
     /// The right to invite that the owner's newest invitation gives the account, or does not.
     private mutating func noteAuthority(
-        _ epochs: [ShareKeyEpoch], _ share: RecordPlace, _ access: ShareKeyAccess,
+        _ epochs: [ShareKeyEpoch], _ share: RecordAddress, _ access: ShareKeyAccess,
         _ isOwner: (PublicIdentity) -> Bool
     ) {
         guard share.zone.owner != access.user, let identity = try? access.secret.identity() else { return }
@@ -276,7 +276,8 @@ extension SharedKeys {
     }
 
     private static func openedKey(
-        _ epoch: ShareKeyEpoch, of share: RecordPlace, slot: String?, as access: ShareKeyAccess, link: ShareLinkSecret?,
+        _ epoch: ShareKeyEpoch, of share: RecordAddress, slot: String?, as access: ShareKeyAccess,
+        link: ShareLinkSecret?,
         _ trust: (SealedShareInvitation, String) throws(CallFailure) -> ShareKey
     ) throws(CallFailure) -> ShareKey? {
         if share.zone.owner == access.user {

@@ -6,7 +6,7 @@ import CloudKitModel
 /// All ways to a record's key start here. In a zone of the user's own every key is derived from the account's secret,
 /// except those that participants made; in another user's zone keys come through shares.
 struct ZoneKeys: Sendable {
-    let place: ZonePlace
+    let place: ZoneAddress
     /// The epoch under which values are sealed now, as far as this device knows.
     let epoch: UInt32
     let access: ShareKeyAccess
@@ -20,7 +20,7 @@ struct ZoneKeys: Sendable {
 
     /// - Parameters:
     ///   - shared: The keys received through shares so far.
-    init(_ access: ShareKeyAccess, place: ZonePlace, epoch: UInt32, shared: SharedKeys) {
+    init(_ access: ShareKeyAccess, place: ZoneAddress, epoch: UInt32, shared: SharedKeys) {
         self.access = access
         self.place = place
         self.epoch = epoch
@@ -114,7 +114,7 @@ struct ZoneKeys: Sendable {
         guard shared.newest[Share.zoneWideName] == nil || shared.owners[Share.zoneWideName] != nil else {
             throw .noKey(.zoneKey(zone: place.zone))
         }
-        return RecordKey(madeFor: RecordPlace(zone: place, name: name), epoch: epoch)
+        return RecordKey(madeFor: RecordAddress(zone: place, name: name), epoch: epoch)
     }
 
     private mutating func cipher(
@@ -222,7 +222,7 @@ struct ZoneKeys: Sendable {
             switch opener {
             case .parent(_, let epoch): epochs.insert(epoch)
             case .share(let name, let epoch) where !shared.hasOwn(name, epoch: epoch):
-                shared.addOwn(access.root.shareKey(of: RecordPlace(zone: place, name: name), epoch: epoch))
+                shared.addOwn(access.root.shareKey(of: RecordAddress(zone: place, name: name), epoch: epoch))
             case .owner where !shared.hasOwner: (try? access.secret.identity()).map { shared.add($0) }
             case .share, .present, .owner: break
             }

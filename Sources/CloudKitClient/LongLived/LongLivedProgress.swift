@@ -44,17 +44,17 @@ package final class LongLivedProgress: Sendable {
     }
 
     /// The place of the next answer of an endpoint: running again asks in the same order.
-    func ticket(for endpoint: CloudEndpoint) -> AnswerTicket {
+    func ticket(for endpoint: CloudEndpoint) -> ResponseKey {
         progress.withLock { progress in
             let number = progress.asked[endpoint.path, default: 0]
             progress.asked[endpoint.path] = number + 1
-            return AnswerTicket(endpoint: endpoint.path, number: number)
+            return ResponseKey(endpoint: endpoint.path, number: number)
         }
     }
 
-    func answer(_ ticket: AnswerTicket) -> [UInt8]? { store.answer(ticket, id) }
+    func answer(_ ticket: ResponseKey) -> [UInt8]? { store.answer(ticket, id) }
 
-    func keep(_ bytes: [UInt8], _ ticket: AnswerTicket) {
+    func keep(_ bytes: [UInt8], _ ticket: ResponseKey) {
         let fits = progress.withLock { progress in
             progress.bytes += bytes.count
             return progress.bytes <= LongLivedStore.answerBytesMax

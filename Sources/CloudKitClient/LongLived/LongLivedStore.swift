@@ -44,8 +44,8 @@ package struct LongLivedOperation<Arguments: Codable & Sendable>: Codable, Senda
     package func isOver(at now: Date) -> Bool {
         if let finished { return now.timeIntervalSince1970 - finished > LongLivedStore.secondsKept }
         guard let started else { return false }
-        let patience = resourceTimeout ?? CallSettings.resourceTimeoutDefault
-        return now.timeIntervalSince1970 - started > max(patience, LongLivedStore.secondsKept)
+        let timeLimit = resourceTimeout ?? CallSettings.resourceTimeoutDefault
+        return now.timeIntervalSince1970 - started > max(timeLimit, LongLivedStore.secondsKept)
     }
 }
 
@@ -67,7 +67,7 @@ package struct LongLivedStore: Sendable {
 
     private func path(_ id: String) -> String { folder + "/" + id }
     private func header(_ id: String) -> String { path(id) + "/operation.json" }
-    private func answer(_ ticket: AnswerTicket, of id: String) -> String { path(id) + "/\(ticket.name).answer" }
+    private func answer(_ ticket: ResponseKey, of id: String) -> String { path(id) + "/\(ticket.name).answer" }
 
     /// Writes an operation down; from then on it is found again.
     package func save(_ operation: LongLivedOperation<some Codable & Sendable>) throws {
@@ -101,12 +101,12 @@ package struct LongLivedStore: Sendable {
         }
     }
 
-    func keep(_ bytes: [UInt8], _ ticket: AnswerTicket, of id: String) {
+    func keep(_ bytes: [UInt8], _ ticket: ResponseKey, of id: String) {
         // A response that could not be written is requested again.
         try? PrivateFile.replace(answer(ticket, of: id), with: bytes)
     }
 
-    func answer(_ ticket: AnswerTicket, _ id: String) -> [UInt8]? {
+    func answer(_ ticket: ResponseKey, _ id: String) -> [UInt8]? {
         (try? PrivateFile.read(answer(ticket, of: id))) ?? nil
     }
 
@@ -124,7 +124,7 @@ package struct LongLivedStore: Sendable {
 }
 
 /// Which of an operation's answers: the how-manieth of one endpoint.
-struct AnswerTicket: Hashable, Sendable {
+struct ResponseKey: Hashable, Sendable {
     let endpoint: String
     let number: Int
 

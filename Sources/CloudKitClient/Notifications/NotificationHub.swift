@@ -30,7 +30,7 @@ package final class NotificationHub: Sendable {
             let listener = NotificationListener(hub: self, id: state.nextID, lastBatch: state.batch)
             state.listeners[state.nextID] = Listening(listener: listener)
             if state.receiving == nil {
-                let receiving = NotificationReceiving(cloud: cloud, hub: self)
+                let receiving = NotificationReceiver(cloud: cloud, hub: self)
                 state.receiving = Task.detached { await receiving.run() }
             }
             return listener

@@ -37,7 +37,7 @@ package final class NotificationListener: Sendable {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> (isReady: Bool, PayloadValue?) in
                     if state.isOver || Task.isCancelled { return (true, nil) }
-                    if !state.waiting.isEmpty { return (true, state.handOut()) }
+                    if !state.waiting.isEmpty { return (true, state.dequeue()) }
                     state.asking = continuation
                     return (false, nil)
                 }
@@ -55,7 +55,7 @@ package final class NotificationListener: Sendable {
     private func take() -> PayloadValue? {
         state.withLock { state in
             state.inHand = nil
-            return state.waiting.isEmpty ? nil : state.handOut()
+            return state.waiting.isEmpty ? nil : state.dequeue()
         }
     }
 
@@ -70,7 +70,7 @@ package final class NotificationListener: Sendable {
             guard !state.waiting.isEmpty, let asking = state.asking.take() else {
                 return (nil as CheckedContinuation<PayloadValue?, Never>?, nil as PayloadValue?)
             }
-            return (asking, state.handOut())
+            return (asking, state.dequeue())
         }
         asking?.resume(returning: first)
     }
@@ -85,7 +85,7 @@ package final class NotificationListener: Sendable {
 }
 
 extension NotificationListener.State {
-    fileprivate mutating func handOut() -> PayloadValue? {
+    fileprivate mutating func dequeue() -> PayloadValue? {
         guard !waiting.isEmpty else { return nil }
         let first = waiting.removeFirst()
         inHand = first.batch

@@ -50,7 +50,7 @@ extension DatabaseRequests {
         }
         guard !fetches.isEmpty else { return items }
         let asked = fetches
-        let results = try await connection.cloud.timekeeping.within(deadline) {
+        let results = try await connection.cloud.clientEnvironment.within(deadline) {
             try await files.run(asked, progress)
         }
         for (fetch, result) in zip(asked, results) {
@@ -102,11 +102,11 @@ private struct AssetFetches: Sendable {
     ) async throws -> [Result<StagedFile, CallFailure>] {
         let groups = Dictionary(grouping: fetches.enumerated(), by: \.element.name).values
             .sorted { $0[0].offset < $1[0].offset }
-        let tally = TransferTally()
+        let tally = TransferProgressCounter()
         for fetch in fetches where !cache.holds(fetch.name) {
             tally.expect(fetch.value.size, ofRecord: fetch.record)
         }
-        let results = try await inParallel(groups, atMost: Self.width) { group in
+        let results = try await concurrentMap(groups, atMost: Self.width) { group in
             do {
                 let file = try await fetch(group[0].element) { received in
                     for (offset, fetch) in group {

@@ -7,7 +7,7 @@ extension DatabaseRequests {
     package func opened(_ records: [Record]) async -> [OpenedRecord] {
         guard scope != .public else { return records.map { OpenedRecord($0) } }
         let records = await maintained(records)
-        var opening = RecordOpening()
+        var opening = RecordOpener()
         for zone in Set(records.lazy.filter { $0.isSealed || $0.sharing != nil }.map(\.id.zoneID)) {
             opening.take(
                 await zoneKeysIfAny(zone, for: records.filter { $0.id.zoneID == zone }), for: zone)
@@ -113,11 +113,11 @@ extension DatabaseRequests {
 }
 
 /// Opens the records of one answer.
-private struct RecordOpening {
+private struct RecordOpener {
     private(set) var keys: [ZoneID: ZoneKeys] = [:]
     private var failures: [ZoneID: CallFailure] = [:]
     /// The newest epoch in which a value opened, by zone: a holder of the zone's key has used it.
-    private(set) var newest: [ZonePlace: UInt32] = [:]
+    private(set) var newest: [ZoneAddress: UInt32] = [:]
 
     mutating func take(_ result: Result<ZoneKeys, CallFailure>, for zone: ZoneID) {
         switch result {
@@ -128,7 +128,7 @@ private struct RecordOpening {
 
     /// Opens many: those of a large answer in two halves, side by side.
     mutating func opened(all records: [Record]) async -> [OpenedRecord] {
-        guard records.count >= Self.partedFrom else { return records.map { opened($0) } }
+        guard records.count >= Self.parallelOpeningMin else { return records.map { opened($0) } }
         let middle = records.count / 2
         async let first = part(records[..<middle])
         async let second = part(records[middle...])
@@ -139,9 +139,9 @@ private struct RecordOpening {
     }
 
     /// Fewer are opened faster than a task begins.
-    private static let partedFrom = 32
+    private static let parallelOpeningMin = 32
 
-    private func part(_ records: ArraySlice<Record>) async -> (records: [OpenedRecord], newest: [ZonePlace: UInt32]) {
+    private func part(_ records: ArraySlice<Record>) async -> (records: [OpenedRecord], newest: [ZoneAddress: UInt32]) {
         var opening = self
         return (records.map { opening.opened($0) }, opening.newest)
     }

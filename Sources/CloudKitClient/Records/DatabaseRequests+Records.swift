@@ -82,7 +82,7 @@ extension DatabaseRequests {
     }
 
     /// The outcomes of a modification with their records opened, those of conflicts too.
-    private func opened(_ outcomes: [BatchSealing.Outcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
+    private func opened(_ outcomes: [BatchSealer.Outcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
         let zone = batch.request.zoneID
         var records = await opened(outcomes.compactMap { $0.anyRecord?.placed(in: zone) })[...]
         return zip(batch.items, outcomes).map { item, outcome in
@@ -154,7 +154,7 @@ struct ZoneFailurePolicy: Sendable {
     }
 }
 
-extension BatchSealing.Outcome {
+extension BatchSealer.Outcome {
     /// The record that the outcome carries: the one saved, or the one that a conflict is about.
     fileprivate var anyRecord: Record? {
         switch self {

@@ -8,7 +8,7 @@ extension DatabaseRequests {
     ///
     /// - Parameter rekeysTrees: Whether what lies below records that enter a share's tree is sealed anew before, where that is
     ///   due.
-    func sealAndSend(_ batch: ModifyPlan.Batch, rekeysTrees: Bool = true) async throws -> [BatchSealing.Outcome] {
+    func sealAndSend(_ batch: ModifyPlan.Batch, rekeysTrees: Bool = true) async throws -> [BatchSealer.Outcome] {
         guard var keys = try await sealingKeys(batch) else {
             return try await send(batch.request).map { .success($0) }
         }
@@ -19,7 +19,7 @@ extension DatabaseRequests {
         }
         if keys.isOwn, rekeysTrees { keys = try await rekey(treesMovedBy: batch, keys) }
         let batch = try begun(batch, &keys)
-        var sealing = BatchSealing(batch)
+        var sealing = BatchSealer(batch)
         do {
             try await sendSealed(&sealing, with: keys, to: batch.request.zoneID)
             if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.request.zoneID) }
@@ -31,7 +31,7 @@ extension DatabaseRequests {
         return sealing.outcomes
     }
 
-    private func sendSealed(_ sealing: inout BatchSealing, with keys: ZoneKeys, to zone: ZoneID) async throws {
+    private func sendSealed(_ sealing: inout BatchSealer, with keys: ZoneKeys, to zone: ZoneID) async throws {
         var keys = try await placed(keys, sealing.batch)
         for attempt in 0..<Self.sealingsMax {
             var next = sealing.request(keys)

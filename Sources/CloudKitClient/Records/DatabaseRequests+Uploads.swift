@@ -9,10 +9,10 @@ private struct AssetJob: Sendable {
     /// The place of the record's operation in its request, and of the record in the list to save.
     var operation: Int
     var record: Int
-    var place: AssetPlace
+    var place: AssetLocation
     var asset: any OutgoingAsset
     /// The assets of the record on the server.
-    var held: [KeptAsset]
+    var held: [UploadedAsset]
     /// A Boolean value that indicates whether the app has never seen this record on the server, so that none of its
     /// assets can be there.
     var isNew: Bool
@@ -21,9 +21,9 @@ private struct AssetJob: Sendable {
 /// The step that one asset of a save needs.
 private enum AssetStep: Sendable {
     /// The server has the file for this field.
-    case keep(KeptAsset)
+    case keep(UploadedAsset)
     /// The server has the file in another record.
-    case rereference(KeptAsset)
+    case rereference(UploadedAsset)
     /// The file has to be sent.
     case upload(FileStamp, AssetDigest)
 }
@@ -41,7 +41,7 @@ extension DatabaseRequests {
         let uploads = AssetUploads(requests: self, zoneID: batch.request.zoneID)
         // Without keys nothing has to be sent.
         if uploads.isSealed { _ = try await zoneKeys(batch.request.zoneID) }
-        return try await connection.cloud.timekeeping.within(deadline) {
+        return try await connection.cloud.clientEnvironment.within(deadline) {
             try await uploads.run(jobs(of: batch), of: batch, progress)
         }
     }
@@ -54,7 +54,7 @@ extension DatabaseRequests {
             return assets.fields.flatMap(\.slots).map { slot, asset in
                 AssetJob(
                     operation: operation, record: record,
-                    place: AssetPlace(
+                    place: AssetLocation(
                         address: address, record: id, recordType: change.recordType ?? "", slot: slot),
                     asset: asset, held: assets.held, isNew: change.changeTag == nil)
             }
@@ -77,10 +77,10 @@ private struct AssetUploads: Sendable {
         _ jobs: [AssetJob], of batch: ModifyPlan.Batch, _ progress: @escaping AssetProgress
     ) async throws -> [Int: Result<[AssetFieldValue], CallFailure>] {
         // Files that cannot be read are found before anything is sent.
-        let steps = try await inParallel(jobs, atMost: Self.width) { job in try settled { try step(for: job) } }
+        let steps = try await concurrentMap(jobs, atMost: Self.width) { job in try settled { try step(for: job) } }
         let isFailed = steps.contains { if case .failure = $0 { true } else { false } }
         guard !(isFailed && batch.isAtomic(in: requests.scope)) else { return Self.failures(jobs, steps) }
-        let tally = TransferTally()
+        let tally = TransferProgressCounter()
         var works: [Work] = []
         for (index, (job, step)) in zip(jobs, steps).enumerated() {
             if case .success(.upload(_, let digest)) = step { tally.expect(digest.size, ofRecord: job.record) }
@@ -155,13 +155,13 @@ private struct AssetUploads: Sendable {
     }
 
     /// The server finds an asset that was in the same field by its checksum; elsewhere it wants a receipt.
-    private func step(_ kept: KeptAsset, for job: AssetJob) -> AssetStep {
+    private func step(_ kept: UploadedAsset, for job: AssetJob) -> AssetStep {
         let isSame = kept.place.record == job.place.record && kept.place.slot.field == job.place.slot.field
         return isSame ? .keep(kept) : .rereference(kept)
     }
 
     /// Returns a Boolean value that indicates whether an asset that the record had has those contents.
-    private func holds(_ kept: KeptAsset, _ digest: AssetDigest, for place: AssetPlace) -> Bool {
+    private func holds(_ kept: UploadedAsset, _ digest: AssetDigest, for place: AssetLocation) -> Bool {
         guard kept.place.record == place.record else { return false }
         switch digest.checksum {
         case .file(let checksum):
@@ -177,11 +177,11 @@ private struct AssetUploads: Sendable {
     private func addressed(_ works: [Work]) async throws -> [Work] {
         var works = works
         let indices = works.indices.filter { if case .success(.upload) = works[$0].step { true } else { false } }
-        for start in stride(from: 0, to: indices.count, by: Self.ticketsMax) {
-            let part = indices[start..<min(start + Self.ticketsMax, indices.count)]
+        for start in stride(from: 0, to: indices.count, by: Self.uploadTargetsMax) {
+            let part = indices[start..<min(start + Self.uploadTargetsMax, indices.count)]
             do {
-                let tickets = try await requests.tickets(for: part.map { works[$0].job.place }, in: zoneID)
-                for (index, ticket) in zip(part, tickets) { works[index].url = ticket.url }
+                let uploadTargets = try await requests.uploadTargets(for: part.map { works[$0].job.place }, in: zoneID)
+                for (index, ticket) in zip(part, uploadTargets) { works[index].url = ticket.url }
             } catch {
                 // One bad field refuses them all; asked one by one, each record learns its own fate.
                 _ = try Self.concerningItem(error)
@@ -191,12 +191,12 @@ private struct AssetUploads: Sendable {
     }
 
     /// As many as one request may ask for (docs/web-services.md §7).
-    private static let ticketsMax = 200
+    private static let uploadTargetsMax = 200
 
     private func perform(
         _ works: [Work], sent: @escaping @Sendable (Work, Int64, Int64) async -> Void
     ) async throws -> [Result<AssetFieldValue.Element, CallFailure>] {
-        try await inParallel(works, atMost: Self.width) { work in
+        try await concurrentMap(works, atMost: Self.width) { work in
             do {
                 switch try work.step.get() {
                 case .keep(let kept): return .success(.init(value: kept.value.sent, secret: kept.secret))
@@ -222,7 +222,7 @@ private struct AssetUploads: Sendable {
             }
             let secret = try secret(for: digest)
             let bytes = try OutgoingBytes(file, secret: secret, digest: digest)
-            if url == nil { url = try await requests.tickets(for: [work.job.place], in: zoneID).first?.url }
+            if url == nil { url = try await requests.uploadTargets(for: [work.job.place], in: zoneID).first?.url }
             let upload = PiecewiseUpload(
                 requests: transfers, url: try transfers.url(url ?? ""), pieceBytes: requests.connection.pieceBytes)
             switch try await upload.run(bytes, sent: { await sent($0, bytes.length) }) {
@@ -248,7 +248,7 @@ private struct AssetUploads: Sendable {
 
     /// Uses the file of another record; where the cloud does not give that, the staged copy is sent.
     private func rereference(
-        _ kept: KeptAsset, for work: Work, _ sent: @escaping @Sendable (Work, Int64, Int64) async -> Void
+        _ kept: UploadedAsset, for work: Work, _ sent: @escaping @Sendable (Work, Int64, Int64) async -> Void
     ) async throws -> AssetFieldValue.Element {
         if let value = try await requests.rereference(kept, in: zoneID) {
             return .init(value: value, secret: kept.secret)
@@ -284,20 +284,20 @@ private struct AssetUploads: Sendable {
 
 extension DatabaseRequests {
     /// Addresses to upload files to.
-    fileprivate func tickets(for places: [AssetPlace], in zoneID: ZoneID) async throws -> [AssetUploadTicket] {
+    fileprivate func uploadTargets(for places: [AssetLocation], in zoneID: ZoneID) async throws -> [AssetUploadTarget] {
         let items = places.map {
             AssetUploadRequest.Item(
                 recordType: $0.recordType, recordName: $0.record.recordName, fieldName: $0.slot.field)
         }
         let request = AssetUploadRequest(items: items, zoneID: zoneID)
-        let tickets = try await call(.uploadAssets, request.wire(), needsUser: true) {
-            try [AssetUploadTicket](wireAnswer: $0)
+        let uploadTargets = try await call(.uploadAssets, request.wire(), needsUser: true) {
+            try [AssetUploadTarget](wireAnswer: $0)
         }
-        return try counted(tickets, places.count)
+        return try counted(uploadTargets, places.count)
     }
 
     /// The asset of another record, with a receipt for this zone; nil when the cloud does not have it there any more.
-    fileprivate func rereference(_ kept: KeptAsset, in zoneID: ZoneID) async throws -> AssetValue? {
+    fileprivate func rereference(_ kept: UploadedAsset, in zoneID: ZoneID) async throws -> AssetValue? {
         let place = kept.place
         let request = RereferenceAssetsRequest(
             items: [.init(recordName: place.record.recordName, fieldName: place.slot.field)],

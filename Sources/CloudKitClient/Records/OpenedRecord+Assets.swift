@@ -2,9 +2,9 @@ import CloudKitModel
 
 extension OpenedRecord {
     /// An asset of this record, of a database that `address` names.
-    package func kept(_ value: AssetValue, at slot: AssetSlot, in address: DatabaseAddress? = nil) -> KeptAsset {
-        let place = AssetPlace(address: address, record: record.id, recordType: record.recordType, slot: slot)
-        return KeptAsset(value: value, place: place, secret: assetSecrets[slot])
+    package func kept(_ value: AssetValue, at slot: AssetSlot, in address: DatabaseAddress? = nil) -> UploadedAsset {
+        let place = AssetLocation(address: address, record: record.id, recordType: record.recordType, slot: slot)
+        return UploadedAsset(value: value, place: place, secret: assetSecrets[slot])
     }
 
     /// The fields of assets that are not among these, as they are saved again under another key.

@@ -34,7 +34,7 @@ extension DatabaseRequests {
     private func maintained(_ record: Record) async throws -> Record? {
         let zone = record.id.zoneID
         var keys = try await zoneKeys(zone)
-        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         guard let sharing = record.sharing, let maintenance = ShareKeyMaintenance(sharing, of: share, by: keys) else {
             return nil
         }
@@ -42,12 +42,12 @@ extension DatabaseRequests {
         guard connection.keys.beginMaintenance(of: share) else { return nil }
         defer { connection.keys.endMaintenance(of: share) }
         keys = try opened(record, with: keys)
-        if maintenance.isFirstDue {
+        if maintenance.needsFirstKey {
             try await begin(record, sharing, keys)
             return try await looked(at: [share.name], in: zone).first
         }
         let change: ShareKeyChange
-        if maintenance.isNewEpochDue {
+        if maintenance.needsKeyRotation {
             change = try await nextEpoch(of: share, sharing, in: zone, &keys)
         } else {
             guard let key = keys.shared.newestKey(of: share.name) else { return nil }
@@ -55,13 +55,13 @@ extension DatabaseRequests {
             change = try making(keys, key).serving(
                 maintenance, sharing,
                 ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) },
-                zoneKeys: maintenance.isRingBehind ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+                zoneKeys: maintenance.isKeyringOutdated ? keys.ownZoneKeys(upTo: keys.epoch) : [])
             if change.wraps.isEmpty, change.link == nil, change.blob == nil { return nil }
         }
         let request = StoreShareKeysRequest(zoneID: zone, recordName: share.name, change: change)
         _ = try await call(.storeShareKeys, request.wire(), needsUser: true) { try ShareKeysAnswer(wireAnswer: $0) }
         connection.keys.keep(keys)
-        if maintenance.isNewEpochDue { _ = try await newestKeys(of: zone) }
+        if maintenance.needsKeyRotation { _ = try await newestKeys(of: zone) }
         return try await looked(at: [share.name], in: zone).first
     }
 
@@ -70,7 +70,7 @@ extension DatabaseRequests {
     ///
     /// An administrator's epoch has a random key, and the owner's next device follows with a derived one.
     private func nextEpoch(
-        of share: RecordPlace, _ sharing: Share, in zone: ZoneID, _ keys: inout ZoneKeys
+        of share: RecordAddress, _ sharing: Share, in zone: ZoneID, _ keys: inout ZoneKeys
     ) async throws -> ShareKeyChange {
         let held = sharing.keys?.epoch ?? 0
         guard keys.isOwn else {
@@ -96,7 +96,7 @@ extension DatabaseRequests {
 
     /// Returns the newest key of a share of the user's own if an administrator began its epoch: participants who join
     /// later need it to read values sealed in that epoch.
-    private func administratorsKey(of share: RecordPlace, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
+    private func administratorsKey(of share: RecordAddress, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
         guard let newest = sharing.keys?.epochs.first, newest.epoch == sharing.keys?.epoch, let wrap = newest.wrap,
             let slot = sharing.currentParticipantID,
             let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
@@ -111,7 +111,7 @@ extension DatabaseRequests {
         let zone = record.id.zoneID
         var keys = try await newestKeys(of: zone)
         try await rekey(treesOf: Set(sharing.root.map { [$0] } ?? []), in: zone, sparing: [], keys)
-        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
         let isWhole = share.name == Share.zoneWideName
         let change = try making(keys, key).next(
@@ -134,10 +134,10 @@ extension DatabaseRequests {
         guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
     }
 
-    private func making(_ keys: ZoneKeys, _ key: ShareKey) throws -> ShareKeyMaking {
+    private func making(_ keys: ZoneKeys, _ key: ShareKey) throws -> ShareKeyMaker {
         let identities = connection.keys.identities
         let place = keys.place
-        return ShareKeyMaking(
+        return ShareKeyMaker(
             access: keys.access, key: key,
             isKnown: { identity, user in
                 let name = IdentityPins.name(of: user.recordName, in: place)
@@ -150,7 +150,7 @@ extension DatabaseRequests {
     /// The keys with those that a share's record holds for this account.
     func opened(_ record: Record, with keys: ZoneKeys) throws(CallFailure) -> ZoneKeys {
         var keys = keys
-        let place = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let place = RecordAddress(zone: keys.place, name: record.id.recordName)
         let link = keys.isOwn ? nil : connection.keys.link(of: place) ?? keys.shared.links[place.name]
         let access = keys.access
         try keys.shared.open(
@@ -167,7 +167,7 @@ extension DatabaseRequests {
 
     /// Remembers, on an administrator's device, who else is one.
     private func noteAdministrators(
-        _ record: Record, _ share: RecordPlace, _ keys: inout ZoneKeys
+        _ record: Record, _ share: RecordAddress, _ keys: inout ZoneKeys
     ) throws(CallFailure) {
         guard !keys.isOwn, let sharing = record.sharing, sharing.currentParticipant?.role == .administrator,
             let own = try? keys.access.secret.identity()
@@ -184,7 +184,7 @@ extension DatabaseRequests {
             let keys = try? await self.in(.shared).zoneKeys(invitation.zoneID)
         else { return }
         connection.keys.keep(
-            link: fragment, of: RecordPlace(zone: keys.place, name: invitation.share.id.recordName))
+            link: fragment, of: RecordAddress(zone: keys.place, name: invitation.share.id.recordName))
     }
 
     /// Records as the cloud holds them, without their fields; those that there are.
@@ -207,7 +207,7 @@ extension DatabaseRequests {
         }
         var link = ShareLink(endpoint: place.endpoint, shortGUID: guid)
         guard let keys, sharing.keys != nil else { return link }
-        let share = RecordPlace(zone: keys.place, name: record.id.recordName)
+        let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         if sharing.isOpen {
             let secret =
                 keys.isOwn

@@ -12,11 +12,11 @@ extension DatabaseRequests {
         for index in batch.request.operations.indices where batch.request.operations[index].beginsShare {
             let change = batch.request.operations[index].change
             guard let name = change.recordName else { continue }
-            let share = RecordPlace(zone: keys.place, name: name)
+            let share = RecordAddress(zone: keys.place, name: name)
             // Above every epoch that an earlier share of this name had.
             let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
             let permission = change.share?.publicPermission ?? .none
-            let making = ShareKeyMaking(access: keys.access, key: key, isKnown: { _, _ in false }, authority: nil)
+            let making = ShareKeyMaker(access: keys.access, key: key, isKnown: { _, _ in false }, authority: nil)
             let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
             batch.request.operations[index].change.share = change.share ?? ShareChange()
             batch.request.operations[index].change.share?.keys = try making.first(
@@ -39,12 +39,12 @@ extension DatabaseRequests {
         let hasTrees =
             batch.savesShares || batch.secrets.values.contains { $0.parent != nil || $0.share != nil }
         guard !keys.isOwn || hasTrees, !zone.isDefaultZone else { return keys }
-        let now = connection.cloud.timekeeping.now()
+        let now = connection.cloud.clientEnvironment.now()
         let isFresh = connection.keys.hasTreeCheck(of: keys.place, epoch: keys.epoch, now: now)
         if !isFresh { keys.shared.forgetStandings() }
         let begun = batch.begunShares
         keys.isShared = true
-        try await climb(batch, in: zone, &keys)
+        try await loadAncestors(batch, in: zone, &keys)
         keys.trees = batch.trees(keys.shared.standings, begun)
         let shares = Set(keys.trees.values).subtracting(begun.values).filter {
             !isFresh || keys.shared.newestKey(of: $0) == nil
@@ -69,7 +69,7 @@ extension DatabaseRequests {
     }
 
     /// Looks at the records above those of a batch, up to their roots, and whether the zone is shared as a whole.
-    private func climb(_ batch: ModifyPlan.Batch, in zone: ZoneID, _ keys: inout ZoneKeys) async throws {
+    private func loadAncestors(_ batch: ModifyPlan.Batch, in zone: ZoneID, _ keys: inout ZoneKeys) async throws {
         let names = Set(batch.secrets.keys.compactMap { batch.request.operations[$0].change.recordName })
         var frontier = Set(batch.secrets.values.compactMap(\.parent)).subtracting(names)
         frontier.insert(Share.zoneWideName)

@@ -22,12 +22,12 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// Something sealed does not open, or the cloud went back in time; the text says what.
     case tampered(String)
     /// A user is signed in and has to confirm their identity (B-ACC-02).
-    case accountToBeVerified(String)
+    case accountVerificationRequired(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
     case rateLimited(Duration)
     case transport(TransportFailure)
     /// The operation took longer than its `timeoutIntervalForResource`.
-    case overdue
+    case deadlineExceeded
     case cancelled
     /// The file of an asset is not there, or changed while it was sent (B-AST-05).
     case assetFileNotFound(String)
@@ -69,7 +69,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// useless.
     package var concernsConnection: Bool {
         switch self {
-        case .misconfigured, .notSignedIn, .accountUnusable, .accountToBeVerified, .rateLimited, .transport, .overdue,
+        case .misconfigured, .notSignedIn, .accountUnusable, .accountVerificationRequired, .rateLimited, .transport,
+            .deadlineExceeded,
             .cancelled,
             .answerMalformed:
             return true

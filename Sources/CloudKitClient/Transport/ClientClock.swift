@@ -33,21 +33,21 @@ package struct ClientClock: Sendable {
 extension ClientClock {
     /// Runs a body that has to end by a time on this clock; nil: no limit.
     ///
-    /// - Throws: `CallFailure.overdue`, or the error of the body.
+    /// - Throws: `CallFailure.deadlineExceeded`, or the error of the body.
     func within<Value: Sendable>(
         _ deadline: Duration?, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         guard let deadline else { return try await body() }
         let remaining = deadline - now()
-        guard remaining > .zero else { throw CallFailure.overdue }
+        guard remaining > .zero else { throw CallFailure.deadlineExceeded }
         return try await withThrowingTaskGroup(of: Value.self) { group in
             group.addTask(operation: body)
             group.addTask {
                 try await timeout(remaining)
-                throw CallFailure.overdue
+                throw CallFailure.deadlineExceeded
             }
             defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CallFailure.overdue }
+            guard let first = try await group.next() else { throw CallFailure.deadlineExceeded }
             return first
         }
     }

@@ -14,7 +14,7 @@ package struct HTTPTransport: Transport {
             let answer = try await client.send(
                 HTTPClient.Request(
                     method: request.method.rawValue, url: request.url.absoluteString, headers: request.headers,
-                    body: request.body, patience: Self.patience(seconds: request.timeout),
+                    body: request.body, timeLimit: Self.timeLimit(seconds: request.timeout),
                     isRepeatable: request.isRepeatable,
                     isLongPoll: request.isLongPoll))
             return TransportResponse(status: answer.status, headers: answer.headers, body: answer.body)
@@ -24,7 +24,7 @@ package struct HTTPTransport: Transport {
     }
 
     /// Returns a timeout: at most seven days (B-OPS-04); zero or less means the default.
-    static func patience(seconds: Double) -> Duration {
+    static func timeLimit(seconds: Double) -> Duration {
         seconds > 0 ? .seconds(min(seconds, 7 * 86_400)) : .seconds(60)
     }
 

@@ -22,17 +22,19 @@ struct RetryPolicy: Hashable, Sendable {
     ///     report a conflict with itself, so when a response is lost the app decides (B-THR-07).
     ///   - random: From 0 to 1.
     func delay(after failure: CallFailure, attempt: Int, isRepeatable: Bool, random: Double) -> Duration? {
-        guard attempt < attemptsMax, let wish = Self.wish(after: failure, isRepeatable: isRepeatable) else {
+        guard attempt < attemptsMax,
+            let requestedDelay = Self.requestedDelay(after: failure, isRepeatable: isRepeatable)
+        else {
             return nil
         }
         let backoff = firstDelay * (1 << (attempt - 1))
         let jittered = backoff * (0.5 + random)
-        let delay = max(wish, jittered)
+        let delay = max(requestedDelay, jittered)
         return delay <= delayMax ? delay : nil
     }
 
     /// The wait the server asks for at least; nil when repeating makes no sense.
-    private static func wish(after failure: CallFailure, isRepeatable: Bool) -> Duration? {
+    private static func requestedDelay(after failure: CallFailure, isRepeatable: Bool) -> Duration? {
         switch failure {
         case .refused(let refusal):
             switch refusal.code {

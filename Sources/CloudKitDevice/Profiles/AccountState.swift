@@ -7,7 +7,7 @@ package enum AccountState: Hashable, Sendable {
     /// The operator disabled the account.
     case restricted(email: String, deviceID: String)
     /// A user is signed in and has to prove the identity again.
-    case temporarilyUnavailable(AccountTrouble, email: String, deviceID: String)
+    case temporarilyUnavailable(AccountIssue, email: String, deviceID: String)
 
     /// The device that is signed in, if one is.
     package var deviceID: String? {
@@ -19,7 +19,7 @@ package enum AccountState: Hashable, Sendable {
 }
 
 /// The reason why a signed-in device has no private and shared data; remembered in the profile, so that every process knows.
-package enum AccountTrouble: String, Codable, Hashable, Sendable, CaseIterable {
+package enum AccountIssue: String, Codable, Hashable, Sendable, CaseIterable {
     /// The operator disabled the account.
     case disabled
     /// The device was signed out from elsewhere.

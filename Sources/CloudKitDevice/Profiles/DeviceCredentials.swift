@@ -11,7 +11,7 @@ package struct DeviceCredentials: Codable, Hashable, Sendable {
     /// The credentials for each container.
     package var containers: [ContainerCredentials]
     /// The reason why the device has no private data, as last reported; nil if there is none.
-    package var trouble: AccountTrouble?
+    package var trouble: AccountIssue?
 
     /// Creates a value with the given properties.
     package init(
@@ -68,7 +68,7 @@ package struct ContainerCredentials: Codable, Hashable, Sendable {
 
     /// Whether a token this much newer is worth a write to disk: the server sends one with every answer, and old ones
     /// stay good until they expire.
-    func isWorthReplacing(at now: Int64) -> Bool {
+    func shouldReplace(at now: Int64) -> Bool {
         now - stored >= min(lifetime / 20, 3_600_000) || now < stored
     }
 }

@@ -117,11 +117,11 @@ package final class DeviceProfile: Sendable {
         rotated token: String, for container: String, environment: String, now: Int64 = DeviceProfile.now
     ) throws(DeviceProfileError) {
         guard let known = try credentials()?[container, environment], known.webAuthToken != token,
-            known.isWorthReplacing(at: now)
+            known.shouldReplace(at: now)
         else { return }
         try update { credentials in
             // Someone may have signed out, or stored a newer token, since.
-            guard var entry = credentials?[container, environment], entry.isWorthReplacing(at: now) else { return }
+            guard var entry = credentials?[container, environment], entry.shouldReplace(at: now) else { return }
             entry.webAuthToken = token
             entry.stored = now
             credentials?[container, environment] = entry
@@ -150,7 +150,7 @@ package final class DeviceProfile: Sendable {
     }
 
     /// Remembers what keeps a device from private data; nothing happens when another one was signed in meanwhile.
-    package func mark(_ trouble: AccountTrouble, of device: String) throws(DeviceProfileError) {
+    package func mark(_ trouble: AccountIssue, of device: String) throws(DeviceProfileError) {
         try update { credentials in
             guard credentials?.deviceID == device else { return }
             credentials?.trouble = trouble
@@ -158,7 +158,7 @@ package final class DeviceProfile: Sendable {
     }
 
     /// Forgets a trouble that is over.
-    package func clear(_ trouble: AccountTrouble, of device: String) throws(DeviceProfileError) {
+    package func clear(_ trouble: AccountIssue, of device: String) throws(DeviceProfileError) {
         guard try credentials()?.trouble == trouble else { return }
         try update { credentials in
             guard credentials?.deviceID == device, credentials?.trouble == trouble else { return }

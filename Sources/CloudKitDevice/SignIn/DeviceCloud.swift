@@ -99,7 +99,7 @@ package struct Refusal: Hashable, Sendable {
     }
 
     /// The problem of a signed-in device's account that the refusal shows; nil where it is about something else.
-    package var trouble: AccountTrouble? {
+    package var trouble: AccountIssue? {
         switch code {
         case "accountRestricted": .disabled
         case "accountTemporarilyUnavailable": .keysReset

@@ -3,7 +3,7 @@ import Foundation
 import TextEncodings
 
 /// A user's public identity as the cloud presents it now, beside the one that this profile has pinned (B-TM-08).
-package struct MetIdentity: Hashable, Sendable {
+package struct KnownIdentity: Hashable, Sendable {
     /// The email address of the user.
     package var email: String
     fileprivate var name: String
@@ -40,7 +40,7 @@ extension SignIn {
     /// Returns the identity of a user with whom shares of a container are shared.
     ///
     /// - Throws: `IdentityError`, `SignInError`, `EncryptionError` for an identity that is none, and the errors of sending.
-    package func identity(ofAddress email: String, container: String) async throws -> MetIdentity {
+    package func identity(ofAddress email: String, container: String) async throws -> KnownIdentity {
         let address = try AccountAddress(email)
         guard let entry = try await open(container: container) else { throw SignInError.notSignedIn }
         let path =
@@ -64,12 +64,12 @@ extension SignIn {
         else { throw IdentityError.unknown(address.text) }
         let identity = try PublicIdentity(bytes: Array(bytes))
         let name = "\(container)/\(configuration.environment)/\(user)"
-        return MetIdentity(
+        return KnownIdentity(
             email: address.text, name: name, identity: identity, pinned: try identityPins().fingerprint(of: name))
     }
 
     /// Believes from now on that the identity is this person's, after people compared fingerprints.
-    package func trust(_ person: MetIdentity) throws {
+    package func trust(_ person: KnownIdentity) throws {
         try FileLock.hold(identityFile + ".lock") {
             var pins = try identityPins()
             pins.replace(with: person.identity, of: person.name)

@@ -81,7 +81,7 @@ extension SignIn {
     private func newPassword(
         _ password: String, secret: AccountSecret, address: AccountAddress
     ) throws -> DeviceCloud.Body {
-        let puzzle = freshPuzzle
+        let puzzle = newKeyDerivation
         let root = try PasswordRoot(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
         return [
             "newProof": .bytes(root.proof), "salt": .bytes(puzzle.salt), "rounds": .number(puzzle.rounds),

@@ -30,7 +30,7 @@ extension SignIn {
         let address = try ShareAddress(link)
         guard address.endpoint == configuration.endpoint else { throw LinkError.otherCloud(address.endpoint) }
         let guid = address.shortGUID
-        let place: LinkPlace = try await ask(
+        let place: ShareLinkKey = try await ask(
             DeviceRequest(
                 method: "GET", url: configuration.endpoint + "/share/" + guid.percentEncoded,
                 headers: ["Accept": "application/json", "X-Welkin-Client": "sdk/1"], body: []))
@@ -52,11 +52,11 @@ extension SignIn {
     /// secret.
     package func accept(_ share: LinkedShare) async throws {
         if !share.isOwner { _ = try await invitation("accept", share) }
-        try handOver(share)
+        try deliver(share)
     }
 
     /// Leaves the link for the app that it belongs to, which is notified and accepts by itself (B-ACP-01).
-    package func handOver(_ share: LinkedShare) throws {
+    package func deliver(_ share: LinkedShare) throws {
         try OpenedShares(profileFolder: configuration.deviceProfile.folder).put(
             OpenedShares.Entry(link: share.link, container: share.container, environment: share.environment))
     }
@@ -96,7 +96,7 @@ extension SignIn {
     }
 }
 
-private struct LinkPlace: Decodable {
+private struct ShareLinkKey: Decodable {
     var containerIdentifier: String
     var environment: String
 }

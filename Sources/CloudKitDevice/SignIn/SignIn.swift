@@ -30,7 +30,7 @@ package struct SignIn: Sendable {
             case opened
             /// This device made them; the words have to be shown now, for they are kept nowhere.
             case made(recoveryWords: [String])
-            /// The password does not open them: `AccountTrouble.keysLocked`.
+            /// The password does not open them: `AccountIssue.keysLocked`.
             case locked
         }
     }
@@ -84,7 +84,7 @@ package struct SignIn: Sendable {
     /// - Throws: `SignInError`.
     package func signUp(email: String, name: String, password: String, container: String) async throws {
         let address = try AccountAddress(email)
-        let puzzle = freshPuzzle
+        let puzzle = newKeyDerivation
         let root = try PasswordRoot(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
         let _: DeviceCloud.Done = try await cloud.post(
             "accounts/create", in: container,
@@ -274,7 +274,7 @@ package struct SignIn: Sendable {
     }
 
     /// Salt and rounds for a password about to be set.
-    var freshPuzzle: (salt: [UInt8], rounds: Int) { (Randomness.system.bytes(16), rounds) }
+    var newKeyDerivation: (salt: [UInt8], rounds: Int) { (Randomness.system.bytes(16), rounds) }
 
     private struct Puzzle: Decodable {
         var salt: String

@@ -30,7 +30,7 @@ package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
             "This profile is signed in at \(endpoint). Use another CLOUDKIT_PROFILE, or sign out first: welkin logout"
         case .emailMalformed(let email): "\"\(email)\" is not an e-mail address."
         case .notSignedIn: "This device is not signed in. Sign in with: welkin login"
-        case .keysMissing: "This device does not have the account's keys. \(AccountTrouble.keysLocked.explanation)"
+        case .keysMissing: "This device does not have the account's keys. \(AccountIssue.keysLocked.explanation)"
         case .keychainForged:
             "The cloud's keychain does not fit the account's public identity: someone changed it. Do not use this cloud."
         case .filesRemain(let folder, let failure):

@@ -15,7 +15,7 @@ package struct ContainerRoot: Equatable, Sendable {
         info.append(owner)
         info.append(zone)
         info.append(epoch)
-        let place = ZonePlace(container: container, environment: environment, owner: owner, zone: zone)
+        let place = ZoneAddress(container: container, environment: environment, owner: owner, zone: zone)
         return ZoneKey(place: place, epoch: epoch, material: material.derive(info))
     }
 }

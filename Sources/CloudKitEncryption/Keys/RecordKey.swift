@@ -1,12 +1,12 @@
 /// The identity of a record; part of every associated data of the values that are sealed in it.
-package struct RecordPlace: Hashable, Codable, Sendable {
+package struct RecordAddress: Hashable, Codable, Sendable {
     /// The zone of the record.
-    package var zone: ZonePlace
+    package var zone: ZoneAddress
     /// The name of the record.
     package var name: String
 
     /// Creates a value with the given properties.
-    package init(zone: ZonePlace, name: String) {
+    package init(zone: ZoneAddress, name: String) {
         self.zone = zone
         self.name = name
     }
@@ -29,14 +29,14 @@ package struct RecordKey: Equatable, Sendable {
     }
 
     /// The record.
-    package let place: RecordPlace
+    package let place: RecordAddress
     /// The epoch of the key.
     package let epoch: UInt32
     /// The source of the key.
     package let origin: Origin
     let material: KeyMaterial
 
-    init(place: RecordPlace, epoch: UInt32, origin: Origin, material: KeyMaterial) {
+    init(place: RecordAddress, epoch: UInt32, origin: Origin, material: KeyMaterial) {
         self.place = place
         self.epoch = epoch
         self.origin = origin
@@ -44,7 +44,7 @@ package struct RecordKey: Equatable, Sendable {
     }
 
     /// A random key, for a record that a member of a share writes without having the zone's key.
-    package init(madeFor place: RecordPlace, epoch: UInt32, random: Randomness = .system) {
+    package init(madeFor place: RecordAddress, epoch: UInt32, random: Randomness = .system) {
         self.init(place: place, epoch: epoch, origin: .made, material: random.key())
     }
 

@@ -3,17 +3,17 @@
 /// Its owner derives it; members get it by an invitation or a link.
 package struct ShareKey: Equatable, Sendable {
     /// The share's record.
-    package let place: RecordPlace
+    package let place: RecordAddress
     /// The epoch of the key.
     package let epoch: UInt32
     let material: KeyMaterial
 
     /// Creates a random key, which no owner would derive; for tests.
-    package init(madeFor place: RecordPlace, epoch: UInt32, random: Randomness = .system) {
+    package init(madeFor place: RecordAddress, epoch: UInt32, random: Randomness = .system) {
         self.init(place: place, epoch: epoch, material: random.key())
     }
 
-    init(place: RecordPlace, epoch: UInt32, material: KeyMaterial) {
+    init(place: RecordAddress, epoch: UInt32, material: KeyMaterial) {
         self.place = place
         self.epoch = epoch
         self.material = material
@@ -23,7 +23,7 @@ package struct ShareKey: Equatable, Sendable {
 extension ContainerRoot {
     /// The key of one of the account's own shares. Every device of the owner derives the same, so that nothing has to be
     /// kept and no two devices race; and what members sealed opens for the owner when the share has ended.
-    package func shareKey(of share: RecordPlace, epoch: UInt32) -> ShareKey {
+    package func shareKey(of share: RecordAddress, epoch: UInt32) -> ShareKey {
         var info = Frame("welkin share key 1")
         info.append(share.frame)
         info.append(epoch)

@@ -3,7 +3,7 @@
 /// Its owner derives it; members of a zone that is shared as a whole get it under the share's key.
 package struct ZoneKey: Equatable, Sendable {
     /// The zone.
-    package let place: ZonePlace
+    package let place: ZoneAddress
     /// The epoch of the key.
     package let epoch: UInt32
     let material: KeyMaterial
@@ -13,7 +13,8 @@ package struct ZoneKey: Equatable, Sendable {
         var info = Frame("welkin record key 1")
         info.append(name)
         return RecordKey(
-            place: RecordPlace(zone: place, name: name), epoch: epoch, origin: .derived, material: material.derive(info)
+            place: RecordAddress(zone: place, name: name), epoch: epoch, origin: .derived,
+            material: material.derive(info)
         )
     }
 }

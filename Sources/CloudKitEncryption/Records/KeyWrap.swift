@@ -18,7 +18,7 @@ package struct KeyWrap: Hashable, Sendable {
     let bytes: [UInt8]
 
     /// Binds a wrap to the record, its epoch and the opener.
-    static func frame(_ place: RecordPlace, epoch: UInt32, opener: Opener) -> Frame {
+    static func frame(_ place: RecordAddress, epoch: UInt32, opener: Opener) -> Frame {
         var frame = Frame("welkin record key wrap 1")
         frame.append(place.frame)
         frame.append(epoch)

@@ -156,20 +156,20 @@ extension RecordProtection {
     /// Returns the record's key, opened with the key of its parent.
     package func key(of name: String, parent: RecordKey) throws(EncryptionError) -> RecordKey {
         try unwrap(
-            RecordPlace(zone: parent.place.zone, name: name),
+            RecordAddress(zone: parent.place.zone, name: name),
             .parent(record: parent.place.name, epoch: parent.epoch), with: parent.material)
     }
 
     /// The record's key, for members of the share.
     package func key(of name: String, share: ShareKey) throws(EncryptionError) -> RecordKey {
         try unwrap(
-            RecordPlace(zone: share.place.zone, name: name), .share(record: share.place.name, epoch: share.epoch),
+            RecordAddress(zone: share.place.zone, name: name), .share(record: share.place.name, epoch: share.epoch),
             with: share.material)
     }
 
     /// The record's key, for the zone's owner.
     /// - Throws: `noKey` if it is not wrapped for the owner: they have it by other ways.
-    package func key(of record: RecordPlace, owner: AccountIdentity) throws(EncryptionError) -> RecordKey {
+    package func key(of record: RecordAddress, owner: AccountIdentity) throws(EncryptionError) -> RecordKey {
         let item = EncryptionError.Item.recordKey(record: record.name)
         guard let wrap = wraps.first(where: { $0.opener == .owner }) else { throw .noKey(item) }
         let frame = KeyWrap.frame(record, epoch: epoch, opener: .owner)
@@ -186,13 +186,13 @@ extension RecordProtection {
     }
 
     private func unwrap(
-        _ place: RecordPlace, _ opener: KeyWrap.Opener, with other: KeyMaterial
+        _ place: RecordAddress, _ opener: KeyWrap.Opener, with other: KeyMaterial
     ) throws(EncryptionError) -> RecordKey {
         RecordKey(place: place, epoch: epoch, origin: origin, material: try material(opener, of: place, with: other))
     }
 
     private func material(
-        _ opener: KeyWrap.Opener, of place: RecordPlace, with other: KeyMaterial
+        _ opener: KeyWrap.Opener, of place: RecordAddress, with other: KeyMaterial
     ) throws(EncryptionError) -> KeyMaterial {
         let item = EncryptionError.Item.recordKey(record: place.name)
         guard let wrap = wraps.first(where: { $0.opener == opener }) else { throw .noKey(item) }

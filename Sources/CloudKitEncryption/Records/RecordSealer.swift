@@ -5,14 +5,14 @@
 package struct RecordSealer: Sendable {
     /// The record's key.
     package let key: RecordKey
-    private let fieldPlace: Frame
-    private let assetPlace: Frame
+    private let fieldLocation: Frame
+    private let assetLocation: Frame
 
     /// Creates a sealer for a record of a type.
     package init(_ key: RecordKey, recordType: String) {
         self.key = key
-        fieldPlace = Self.place("welkin field 1", key, recordType: recordType)
-        assetPlace = Self.place("welkin asset key 1", key, recordType: recordType)
+        fieldLocation = Self.place("welkin field 1", key, recordType: recordType)
+        assetLocation = Self.place("welkin asset key 1", key, recordType: recordType)
     }
 
     private static func place(_ purpose: String, _ key: RecordKey, recordType: String) -> Frame {
@@ -67,14 +67,14 @@ package struct RecordSealer: Sendable {
     }
 
     private func fieldFrame(_ field: String, _ type: String) -> Frame {
-        var frame = fieldPlace
+        var frame = fieldLocation
         frame.append(field)
         frame.append(type)
         return frame
     }
 
     private func assetFrame(_ field: String, _ position: Int?) throws(EncryptionError) -> Frame {
-        var frame = assetPlace
+        var frame = assetLocation
         frame.append(field)
         guard let position else {
             frame.append([UInt8]())

@@ -20,8 +20,8 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     /// People of a share whom this device remembers, at most.
     package static let administratorsMax = 100
 
-    private var highest: [ZonePlace: UInt32] = [:]
-    private var shares: [RecordPlace: ShareEpochs] = [:]
+    private var highest: [ZoneAddress: UInt32] = [:]
+    private var shares: [RecordAddress: ShareEpochs] = [:]
 
     /// Creates a value for a device that saw nothing yet.
     package init() {}
@@ -30,7 +30,7 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     /// - Returns: whether it is higher than the one known, so that the pins have to be written.
     /// - Throws: `epochWentBack` if it is lower.
     @discardableResult
-    package mutating func see(_ epoch: UInt32, of zone: ZonePlace) throws(EncryptionError) -> Bool {
+    package mutating func see(_ epoch: UInt32, of zone: ZoneAddress) throws(EncryptionError) -> Bool {
         let seen = highest[zone]
         if let seen, epoch < seen { throw .epochWentBack(.zoneKey(zone: zone.zone), offered: epoch, seen: seen) }
         highest[zone] = epoch
@@ -38,30 +38,30 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     }
 
     /// Returns the highest epoch seen of a zone; nil if none was.
-    package func epoch(of zone: ZonePlace) -> UInt32? { highest[zone] }
+    package func epoch(of zone: ZoneAddress) -> UInt32? { highest[zone] }
 
     /// Returns the highest epoch seen of a share; nil if none was.
-    package func epoch(ofShare share: RecordPlace) -> UInt32? { shares[share]?.highest }
+    package func epoch(ofShare share: RecordAddress) -> UInt32? { shares[share]?.highest }
 
     /// For a zone that was deleted: a new one of the same name begins at 0.
-    package mutating func forget(_ zone: ZonePlace) {
+    package mutating func forget(_ zone: ZoneAddress) {
         highest[zone] = nil
         shares = shares.filter { $0.key.zone != zone }
     }
 
     /// For a share that ended.
-    package mutating func forget(share: RecordPlace) { shares[share] = nil }
+    package mutating func forget(share: RecordAddress) { shares[share] = nil }
 
     /// Remembers an epoch that the account, the share's owner, began: administrators' rights of earlier ones are void.
     /// - Throws: `epochWentBack` if it is lower than one seen.
-    package mutating func began(_ epoch: UInt32, ofShare share: RecordPlace) throws(EncryptionError) {
+    package mutating func began(_ epoch: UInt32, ofShare share: RecordAddress) throws(EncryptionError) {
         try see(epoch, ofShare: share)
         shares[share]?.begin(epoch)
     }
 
     /// Remembers an epoch of a share whose key is at hand.
     /// - Throws: `epochWentBack` if it is lower than one seen.
-    package mutating func see(_ epoch: UInt32, ofShare share: RecordPlace) throws(EncryptionError) {
+    package mutating func see(_ epoch: UInt32, ofShare share: RecordAddress) throws(EncryptionError) {
         var seen = shares[share] ?? ShareEpochs(highest: 0, ofOwner: 0)
         guard epoch >= seen.highest else {
             throw .epochWentBack(.shareKey(share: share.name), offered: epoch, seen: seen.highest)
@@ -97,12 +97,12 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     // MARK: Rights that end
 
     /// Returns the fingerprints whose rights have ended since the owner's latest epoch; in a fixed order.
-    package func endedRights(ofShare share: RecordPlace) -> [Fingerprint] {
+    package func endedRights(ofShare share: RecordAddress) -> [Fingerprint] {
         (shares[share]?.ended ?? []).sorted { $0.hex < $1.hex }
     }
 
     /// Remembers, on an administrator's device, who the administrators of a share are.
-    package mutating func note(administrators: Set<Fingerprint>, ofShare share: RecordPlace) {
+    package mutating func note(administrators: Set<Fingerprint>, ofShare share: RecordAddress) {
         var seen = shares[share] ?? ShareEpochs(highest: 0, ofOwner: 0)
         let all = (seen.administrators ?? []).union(administrators)
         seen.administrators = all.count <= Self.administratorsMax ? all : administrators
@@ -112,7 +112,7 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     /// Ends the rights of all whom this device knew as administrators and who are none now.
     ///
     /// - Parameter administrators: The present administrators.
-    package mutating func endRights(ofShare share: RecordPlace, except administrators: Set<Fingerprint>) {
+    package mutating func endRights(ofShare share: RecordAddress, except administrators: Set<Fingerprint>) {
         guard var seen = shares[share], let known = seen.administrators else { return }
         let former = known.subtracting(administrators)
         if former.isEmpty { return }

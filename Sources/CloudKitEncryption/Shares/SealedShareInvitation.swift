@@ -7,7 +7,7 @@ import Foundation
 /// otherwise a malicious cloud could invent an administrator and hand out a key of its own making.
 package struct SealedShareInvitation: Hashable, Sendable {
     /// The share.
-    package let share: RecordPlace
+    package let share: RecordAddress
     /// The epoch of the share's key.
     package let epoch: UInt32
     /// The inviter's user record name.
@@ -117,7 +117,7 @@ extension SealedShareInvitation {
         return bytes + encapsulated + sealed
     }
 
-    private static func place(_ share: RecordPlace, _ epoch: UInt32, participant: String) -> Frame {
+    private static func place(_ share: RecordAddress, _ epoch: UInt32, participant: String) -> Frame {
         var frame = Frame("welkin share key for participant 1")
         frame.append(share.frame)
         frame.append(epoch)
@@ -130,7 +130,7 @@ extension SealedShareInvitation {
 
 extension SealedShareInvitation {
     /// Reads what the cloud carries; who signed is verified when it is opened.
-    package init(bytes: [UInt8], share: RecordPlace) throws(EncryptionError) {
+    package init(bytes: [UInt8], share: RecordAddress) throws(EncryptionError) {
         let item = EncryptionError.Item.invitation(share: share.name)
         self.share = share
         var reader = ByteReader(bytes, of: item)

@@ -12,16 +12,16 @@ struct ShareGrant: Hashable, Sendable {
         self.signature = signature
     }
 
-    init(of share: RecordPlace, epoch: UInt32, to identity: PublicIdentity, by owner: AccountIdentity) throws {
+    init(of share: RecordAddress, epoch: UInt32, to identity: PublicIdentity, by owner: AccountIdentity) throws {
         self.epoch = epoch
         signature = Array(try owner.signing.signature(for: Self.message(share, epoch, to: identity)))
     }
 
-    func isValid(of share: RecordPlace, to identity: PublicIdentity, by owner: PublicIdentity) -> Bool {
+    func isValid(of share: RecordAddress, to identity: PublicIdentity, by owner: PublicIdentity) -> Bool {
         owner.signing.isValidSignature(signature, for: Self.message(share, epoch, to: identity))
     }
 
-    private static func message(_ share: RecordPlace, _ epoch: UInt32, to identity: PublicIdentity) -> [UInt8] {
+    private static func message(_ share: RecordAddress, _ epoch: UInt32, to identity: PublicIdentity) -> [UInt8] {
         var frame = Frame("welkin share administrator 1")
         frame.append(share.frame)
         frame.append(epoch)

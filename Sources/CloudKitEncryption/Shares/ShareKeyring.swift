@@ -24,7 +24,7 @@ package struct ShareKeyring: Hashable, Sendable {
     }
 
     /// The share.
-    package let share: RecordPlace
+    package let share: RecordAddress
     /// The epoch whose key the entries are wrapped under.
     package let epoch: UInt32
     private var entries: [Entry: [UInt8]] = [:]
@@ -39,7 +39,7 @@ package struct ShareKeyring: Hashable, Sendable {
     }
 
     /// As the cloud carries it.
-    package init(bytes: [UInt8], share: RecordPlace) throws(EncryptionError) {
+    package init(bytes: [UInt8], share: RecordAddress) throws(EncryptionError) {
         self.share = share
         var reader = ByteReader(bytes, of: .shareKey(share: share.name))
         try reader.takeVersion()

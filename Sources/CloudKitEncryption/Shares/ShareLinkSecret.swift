@@ -53,7 +53,7 @@ package struct ShareLinkSecret: Equatable, Sendable {
 
     /// The share's key out of what `wrap` made.
     package func open(
-        _ wrapped: [UInt8], share: RecordPlace, participant: String? = nil
+        _ wrapped: [UInt8], share: RecordAddress, participant: String? = nil
     ) throws(EncryptionError) -> ShareKey {
         let item = EncryptionError.Item.shareKey(share: share.name)
         var reader = ByteReader(wrapped, of: item)
@@ -71,7 +71,7 @@ package struct ShareLinkSecret: Equatable, Sendable {
 
     private var wrappingKey: KeyMaterial { secret.derive(Frame("welkin share link 1")) }
 
-    private static func place(_ share: RecordPlace, _ epoch: UInt32, participant: String?) -> Frame {
+    private static func place(_ share: RecordAddress, _ epoch: UInt32, participant: String?) -> Frame {
         var frame = Frame("welkin share key for link 1")
         frame.append(share.frame)
         frame.append(epoch)
@@ -84,7 +84,7 @@ extension ContainerRoot {
     /// Returns the secret of a link to one of the account's own shares; every device of the owner derives the same, in
     /// each epoch.
     /// - Parameter participant: The id of a one-time link's participant slot; nil for the link that any user may open.
-    package func linkSecret(of share: RecordPlace, participant: String? = nil) -> ShareLinkSecret {
+    package func linkSecret(of share: RecordAddress, participant: String? = nil) -> ShareLinkSecret {
         var info = Frame("welkin share link secret 1")
         info.append(share.frame)
         info.append(participant ?? "")

@@ -16,7 +16,7 @@ package struct TreeKeys: Sendable {
     }
 
     /// The zone.
-    package let zone: ZonePlace
+    package let zone: ZoneAddress
     private var zoneKeys: [UInt32: ZoneKey] = [:]
     private var shareKeys: [Point: ShareKey] = [:]
     /// The account's own, in a zone that it owns.
@@ -28,7 +28,7 @@ package struct TreeKeys: Sendable {
     package static let depthMax = 128
 
     /// Creates a value with the given properties.
-    package init(zone: ZonePlace) { self.zone = zone }
+    package init(zone: ZoneAddress) { self.zone = zone }
 
     /// Keys of other zones are left aside.
     package mutating func add(_ key: ZoneKey) {
@@ -123,7 +123,7 @@ package struct TreeKeys: Sendable {
         }
         if let owner, protection.wraps.contains(where: { $0.opener == .owner }) {
             do {
-                return .opened(try protection.key(of: RecordPlace(zone: zone, name: point.record), owner: owner))
+                return .opened(try protection.key(of: RecordAddress(zone: zone, name: point.record), owner: owner))
             } catch {
                 failure = error
             }

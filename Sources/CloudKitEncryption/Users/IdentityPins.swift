@@ -8,7 +8,7 @@ package struct IdentityPins: Hashable, Codable, Sendable {
     package init() {}
 
     /// The name under which a user whom one meets in a zone is known: their record name differs from container to container.
-    package static func name(of user: String, in zone: ZonePlace) -> String {
+    package static func name(of user: String, in zone: ZoneAddress) -> String {
         "\(zone.container)/\(zone.environment)/\(user)"
     }
 

@@ -38,7 +38,7 @@ package struct RecoveryKey: Equatable, Sendable {
     package init(words text: String) throws(RecoveryKeyError) {
         let typed = text.lowercased().split { !$0.isLetter }.map(String.init)
         guard typed.count == Self.wordCount else { throw .wordCount(typed.count) }
-        var unknown: [RecoveryKeyError.UnknownWord] = []
+        var unknown: [RecoveryKeyError.UnrecognizedWord] = []
         var indexes: [Int] = []
         for (offset, word) in typed.enumerated() {
             if let index = RecoveryWords.index[word] {
@@ -100,7 +100,7 @@ extension RecoveryKey: CustomStringConvertible, CustomReflectable {
 /// The reason why recovery words are refused. Holds the typed words: for the user who typed them, never for a log.
 package enum RecoveryKeyError: Error, Hashable, Sendable {
     /// A word that is not in the list.
-    package struct UnknownWord: Hashable, Sendable {
+    package struct UnrecognizedWord: Hashable, Sendable {
         /// Counted from 1.
         package var position: Int
         /// The word as it was typed.
@@ -110,7 +110,7 @@ package enum RecoveryKeyError: Error, Hashable, Sendable {
     }
 
     case wordCount(Int)
-    case unknownWords([UnknownWord])
+    case unknownWords([UnrecognizedWord])
     /// Every word exists, but together they are no key: a word was mistaken for another, or two changed places.
     case checksum
 }
@@ -127,7 +127,7 @@ extension RecoveryKeyError: CustomStringConvertible {
     }
 }
 
-extension RecoveryKeyError.UnknownWord: CustomStringConvertible {
+extension RecoveryKeyError.UnrecognizedWord: CustomStringConvertible {
     /// A textual form of the value, for logs and debugging.
     package var description: String {
         let unknown = "word \(position), '\(word)', is not a recovery word"

@@ -38,7 +38,7 @@ struct DatabaseCall {
 
 extension Caller {
     /// The caller of the rules that an admission makes.
-    init(_ admission: Admission, surface: Surface) {
+    init(_ admission: AuthenticatedCaller, surface: ClientKind) {
         self.init(
             user: admission.user, deviceID: admission.deviceID, surface: surface, isServerKey: admission.isServerKey,
             keychain: admission.keychain)

@@ -27,7 +27,7 @@ struct AppAdmission: RequestMiddleware {
 }
 
 extension Authenticator {
-    fileprivate func admit(_ request: IncomingRequest) async throws -> Admission {
+    fileprivate func admit(_ request: IncomingRequest) async throws -> AuthenticatedCaller {
         let place = try request.place
         return try await admit(
             request.credentials, container: place.container, environment: place.environment, target: request.target,

@@ -74,7 +74,7 @@ struct FaultOrderBody: Decodable {
             if let bytes, bytes < 0 { throw RequestFailure(.badRequest, "bad value of \"bytes\"") }
             return .fault(
                 known, for: try person(), seconds: seconds, bytes: bytes.map(UInt64.init),
-                tellsWait: retryAfter ?? true)
+                sendsRetryAfter: retryAfter ?? true)
         case .adminFaultsRemove:
             switch (id, all) {
             case (let id?, nil): return .removeFault(id: id)

@@ -19,7 +19,7 @@ struct FaultItem: Encodable {
         userRecordName = fault.user
         until = fault.until
         bytes = fault.bytes
-        retryAfter = fault.tellsWait
+        retryAfter = fault.sendsRetryAfter
     }
 }
 

@@ -21,7 +21,7 @@ struct OperatorEndpoints {
     }
 
     /// Carries an order out and reports it to the operator's log, also when it failed.
-    func carryOut(_ request: IncomingRequest) async throws -> EndpointResponse {
+    func execute(_ request: IncomingRequest) async throws -> EndpointResponse {
         let place = try request.place
         guard let endpoint = request.endpoint?.name, case .operator(let token) = request.sender else {
             throw RequestFailure.endpointNotFound

@@ -20,7 +20,7 @@ final class IncomingRequest {
     let incomingBody: RequestBody
     let channel: any Channel
     let crossOrigin: CrossOrigin
-    let surface: Caller.Surface
+    let surface: Caller.ClientKind
     let announcedBytes: Int?
     /// A random identifier, for the log and for error objects.
     let uuid = RequestUUID.random()
@@ -80,7 +80,7 @@ final class IncomingRequest {
     }
 
     /// The user, app or server key that was admitted; nil where none was.
-    var admission: Admission? {
+    var admission: AuthenticatedCaller? {
         switch sender {
         case .admitted(let admission): admission
         case .app(_, let user): user

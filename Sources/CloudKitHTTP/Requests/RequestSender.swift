@@ -9,8 +9,8 @@ indirect enum RequestSender: Sendable {
     /// The endpoint asks for none, or its admission is still to come.
     case unknown
     /// A user of an app, an app without a user, or a server key.
-    case admitted(Admission)
+    case admitted(AuthenticatedCaller)
     /// An app on behalf of a device, with the user whose web token came along.
-    case app(APIToken, user: Admission?)
+    case app(APIToken, user: AuthenticatedCaller?)
     case `operator`(OperatorToken)
 }

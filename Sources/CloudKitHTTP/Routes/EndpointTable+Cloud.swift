@@ -102,7 +102,7 @@ extension EndpointTable {
             .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact, .adminZonesPurge,
             .adminKeysReset, .adminDevicesRevoke,
         ] {
-            addOperatorEndpoint(order, .post, handler: steps.around(operators.carryOut))
+            addOperatorEndpoint(order, .post, handler: steps.around(operators.execute))
         }
     }
 

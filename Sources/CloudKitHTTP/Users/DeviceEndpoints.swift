@@ -26,7 +26,7 @@ final class DeviceEndpoints: Sendable {
         store = cloud.accountStore
         changes = AccountChanges(
             sessions: store.sessions, authenticator: authenticator, now: store.serverEnvironment.now)
-        let proofGuard = ProofGuard(roundsMin: rounds)
+        let proofGuard = ProofLimiter(roundsMin: rounds)
         let chains = store.keychains(proofGuard)
         sessions = SessionEndpoints(
             signIn: DeviceSignIn(store: store, proofGuard: proofGuard), cloud: cloud, changes: changes)

@@ -89,10 +89,10 @@ struct KeychainEndpoints {
         var recoveryProof: Data
         var identity: Data
 
-        var offer: KeychainOffer {
-            KeychainOffer(
+        var offer: KeychainUpload {
+            KeychainUpload(
                 passwordWrap: Array(passwordWrap),
-                recovery: RecoveryOffer(wrap: Array(recoveryWrap), proof: Array(recoveryProof)),
+                recovery: RecoveryUpload(wrap: Array(recoveryWrap), proof: Array(recoveryProof)),
                 identity: Array(identity))
         }
     }
@@ -102,13 +102,13 @@ struct KeychainEndpoints {
         var recoveryWrap: Data?
         var recoveryProof: Data?
 
-        var recovery: RecoveryOffer? {
+        var recovery: RecoveryUpload? {
             get throws(RequestFailure) {
                 guard (recoveryWrap == nil) == (recoveryProof == nil) else {
                     throw RequestFailure(.badRequest, "recoveryWrap and recoveryProof go together")
                 }
                 guard let recoveryWrap, let recoveryProof else { return nil }
-                return RecoveryOffer(wrap: Array(recoveryWrap), proof: Array(recoveryProof))
+                return RecoveryUpload(wrap: Array(recoveryWrap), proof: Array(recoveryProof))
             }
         }
     }

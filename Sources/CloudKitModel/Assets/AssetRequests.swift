@@ -30,7 +30,7 @@ package struct AssetUploadRequest: Hashable, Sendable {
 }
 
 /// The address to which the file of one field is uploaded.
-package struct AssetUploadTicket: Hashable, Sendable {
+package struct AssetUploadTarget: Hashable, Sendable {
     /// The name of the record.
     package var recordName: String
     /// The name of the field.

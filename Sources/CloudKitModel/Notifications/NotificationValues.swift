@@ -1,24 +1,24 @@
 extension Field {
     /// Characters of a text that travels with a notification (B-PSH-06).
-    package static let noticeTextMax = 100
+    package static let notificationTextMax = 100
 
     /// The field as a notification may carry it: a text, number, date, location or reference that is not encrypted, texts
     /// cut (B-PSH-06); nil for others.
-    package var inNotice: Field? {
+    package var notificationValue: Field? {
         guard !type.isList, !type.isEncrypted else { return nil }
         switch type.base {
         case .int64, .double, .timestamp, .location, .reference: return self
         case .string:
-            guard json.count > Self.noticeTextMax + 2 else { return self }
+            guard json.count > Self.notificationTextMax + 2 else { return self }
             guard case .string(let text)? = try? value() else { return nil }
-            return try? Field(name: name, value: .string(String(text.prefix(Self.noticeTextMax))))
+            return try? Field(name: name, value: .string(String(text.prefix(Self.notificationTextMax))))
         case .bytes, .asset, .unknown: return nil
         }
     }
 
     /// The field's value inside a localised text: texts, numbers and dates are substituted, nothing else (B-PSH-05).
     package var localizedArgument: String? {
-        guard !type.isList, !type.isEncrypted, let value = try? inNotice?.value() else { return nil }
+        guard !type.isList, !type.isEncrypted, let value = try? notificationValue?.value() else { return nil }
         switch value {
         case .string(let text): return text
         case .int64(let number): return String(number)

@@ -41,24 +41,24 @@ struct Place: Hashable, Sendable {
     static func degrees(_ radians: Double) -> Double { radians * 180 / .pi }
 
     /// The box that holds every place within `distance` metres.
-    func box(within distance: Double) -> PlaceBox {
+    func box(within distance: Double) -> BoundingBox {
         // Rounding must not cut off points on the rim.
         let angle = distance / Self.earthRadius * (1 + 1e-9) + 1e-9
         let south = Self.radians(latitude) - angle
         let north = Self.radians(latitude) + angle
         guard south > -.pi / 2, north < .pi / 2 else {
-            return PlaceBox(
+            return BoundingBox(
                 south: max(-90, Self.degrees(south)), north: min(90, Self.degrees(north)), west: -180, east: 180)
         }
         let half = Self.degrees(asin(min(1, sin(angle) / cos(Self.radians(latitude))))) + 1e-9
-        if half >= 180 { return PlaceBox(south: -90, north: 90, west: -180, east: 180) }
-        return PlaceBox(
+        if half >= 180 { return BoundingBox(south: -90, north: 90, west: -180, east: 180) }
+        return BoundingBox(
             south: Self.degrees(south), north: Self.degrees(north), west: longitude - half, east: longitude + half)
     }
 }
 
 /// A box in degrees; `west` may be below −180 or `east` beyond 180 where the box crosses the date line.
-struct PlaceBox: Hashable, Sendable {
+struct BoundingBox: Hashable, Sendable {
     var south, north, west, east: Double
 
     /// The longitudes of the box, none across the date line.

@@ -15,7 +15,7 @@ package struct NotificationQueueLimits: Hashable, Sendable {
 }
 
 /// Puts notifications into the queue of a partition's user, inside one transaction.
-package struct NotificationEnqueuing: Sendable {
+package struct NotificationEnqueuer: Sendable {
     private let limits: NotificationQueueLimits
     private let now: Int64
     private var header: NotificationQueueHeader
@@ -66,10 +66,10 @@ package struct NotificationEnqueuing: Sendable {
 
     private mutating func trim(_ transaction: inout WriteTransaction) async throws {
         while Int(header.count) > limits.countMax || (header.count > 0 && header.oldest + limits.lifetime <= now) {
-            let surplus = max(0, Int(header.count) - limits.countMax)
-            let entries = try await transaction.scan(Subspace.notification.range, limit: surplus + 16)
+            let excess = max(0, Int(header.count) - limits.countMax)
+            let entries = try await transaction.scan(Subspace.notification.range, limit: excess + 16)
             let oldest = try entries.map(QueuedNotification.init)
-            let gone = oldest.enumerated().prefix { $0 < surplus || $1.queued + limits.lifetime <= now }.map(\.element)
+            let gone = oldest.enumerated().prefix { $0 < excess || $1.queued + limits.lifetime <= now }.map(\.element)
             for notification in gone {
                 transaction.clear(QueuedNotification.key(notification.sequence))
                 transaction.clear(QueuedNotification.collapseKey(notification.collapseKey))

@@ -27,7 +27,7 @@ package struct SharedZoneChange: Hashable, Sendable {
     ///
     /// - Parameter version: Of the change: a slot taken later has it in the member's first fetch.
     package func recordTypes(for member: ShareMember, at version: UInt64) -> Set<String>? {
-        let seen = member.seats.filter { $0.joined <= version }.compactMap { recordTypes[$0.share] }
+        let seen = member.slots.filter { $0.joined <= version }.compactMap { recordTypes[$0.share] }
         if seen.isEmpty { return nil }
         return seen.reduce(into: []) { $0.formUnion($1) }
     }

@@ -3,7 +3,7 @@ import OrderedStore
 
 /// The location of the share behind a short GUID: written when the share begins, valid as long as its zone lives. Whether
 /// the share still exists is decided by the owner's partition.
-package struct SharePlace: Hashable, Sendable {
+package struct ShareLocation: Hashable, Sendable {
     /// The container.
     package var container: ContainerID
     /// The environment.
@@ -69,14 +69,14 @@ extension Partition {
 
 extension Reading {
     /// The place of a short GUID, in the directory's partition.
-    package func sharePlace(shortGUID: String) async throws -> SharePlace? {
-        try await get(SharePlace.key(shortGUID)).map(SharePlace.init(decoding:))
+    package func shareLocation(shortGUID: String) async throws -> ShareLocation? {
+        try await get(ShareLocation.key(shortGUID)).map(ShareLocation.init(decoding:))
     }
 }
 
 extension WriteTransaction {
     /// Lists a short GUID in the directory, which the transaction must have named.
-    package mutating func set(_ place: SharePlace, shortGUID: String) throws {
-        try set(SharePlace.key(shortGUID), place.encoded, in: .shareDirectory)
+    package mutating func set(_ place: ShareLocation, shortGUID: String) throws {
+        try set(ShareLocation.key(shortGUID), place.encoded, in: .shareDirectory)
     }
 }

@@ -9,7 +9,7 @@ package struct ShareMember: Hashable, Sendable {
     /// The version at which the user got a first slot, after having none: tokens from before are of an earlier membership.
     package var since: UInt64
     /// The participant slots that the user accepted.
-    package var seats: [Seat] = []
+    package var slots: [Slot] = []
     /// The losses of slots while others stayed; the lost records are under `ShareLoss`.
     package var losses: [Loss] = []
 
@@ -28,7 +28,7 @@ package struct ShareMember: Hashable, Sendable {
     }
 
     /// The user's place in one share of the zone.
-    package struct Seat: Hashable, Sendable {
+    package struct Slot: Hashable, Sendable {
         /// The number of the share.
         package var share: UInt64
         /// The name of the share's record.
@@ -63,7 +63,7 @@ package struct ShareMember: Hashable, Sendable {
     }
 
     /// Returns the user's participant slot in a share; nil if there is none.
-    package func seat(in share: UInt64) -> Seat? { seats.first { $0.share == share } }
+    package func slot(in share: UInt64) -> Slot? { slots.first { $0.share == share } }
 
     static func key(zone: UInt32, user: UserID) -> Bytes {
         KeyBuilder(.shareMember, zone: zone).adding(user.recordName).bytes
@@ -75,17 +75,17 @@ extension ShareMember {
     private static let format: UInt8 = 2
 
     var encoded: Bytes {
-        var value = ValueWriter(capacity: 32 + seats.count * 64)
+        var value = ValueWriter(capacity: 32 + slots.count * 64)
         value.add(byte: Self.format)
         value.add(since)
-        value.add(UInt16(clamping: seats.count))
-        for seat in seats {
-            value.add(seat.share)
-            value.add(seat.shareName)
-            value.add(seat.root)
-            value.add(seat.joined)
-            value.add(byte: UInt8(seat.role.rawValue))
-            value.add(byte: UInt8(seat.permission.rawValue))
+        value.add(UInt16(clamping: slots.count))
+        for slot in slots {
+            value.add(slot.share)
+            value.add(slot.shareName)
+            value.add(slot.root)
+            value.add(slot.joined)
+            value.add(byte: UInt8(slot.role.rawValue))
+            value.add(byte: UInt8(slot.permission.rawValue))
         }
         value.add(UInt16(clamping: losses.count))
         for loss in losses {
@@ -101,8 +101,8 @@ extension ShareMember {
         guard (1...Self.format).contains(format) else { throw DamagedValue(.shareMember) }
         self.init(user: user, since: try value.number())
         for _ in 0..<(try value.number(UInt16.self)) {
-            seats.append(
-                Seat(
+            slots.append(
+                Slot(
                     share: try value.number(), shareName: try value.text(), root: try value.optionalText(),
                     joined: try value.number(), role: try value.word(ParticipantRole.init(rawValue:)),
                     permission: try value.word(ParticipantPermission.init(rawValue:))))

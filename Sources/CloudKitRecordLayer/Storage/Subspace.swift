@@ -55,8 +55,8 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case subscription = 0x31
     /// record type, user, subscription → `Subscription`: those of the public database once more
     case subscribedType = 0x32
-    /// version → `CarriedNotification`: decided here, to be carried into its receiver's partition
-    case carriedNotification = 0x33
+    /// version → `CrossPartitionNotification`: decided here, to be carried into its receiver's partition
+    case crossPartitionNotification = 0x33
     /// → `NotificationQueueHeader`, of the user whose partition it is
     case notificationQueue = 0x34
     /// sequence → `QueuedNotification`
@@ -76,7 +76,7 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     /// partition name → when a push service was last given an address for its user, in the registry's partition
     case pushedPartition = 0x52
 
-    /// short GUID → `SharePlace`, in the directory's partition
+    /// short GUID → `ShareLocation`, in the directory's partition
     case shareDirectory = 0x58
 
     /// Whether keys go on with a zone number, so that deleting a zone clears them.

@@ -4,7 +4,7 @@ import CloudKitModel
 /// The sender of a request, as the HTTP layer has established it; rules look at nothing else of the sender.
 package struct Caller: Hashable, Sendable {
     /// The form of the API a caller speaks; it decides a few limits (OPEN-11).
-    package enum Surface: Hashable, Sendable {
+    package enum ClientKind: Hashable, Sendable {
         /// CloudKit Web Services: 200 items a request (B-LIM-03).
         case web
         /// Our own SDK, which stands for Apple's framework: 400 items a request (B-LIM-01).
@@ -24,15 +24,15 @@ package struct Caller: Hashable, Sendable {
     /// The device a native caller signed in from; it ends up in the stamps of records.
     package var deviceID: String?
     /// The form of the API that the caller uses.
-    package var surface: Surface
+    package var surface: ClientKind
     /// A flag for requests signed by a server-to-server key: the public database only (B-ACC-09).
     package var isServerKey: Bool
     /// The relation of the device's keys to the account's; private and shared databases require the present ones.
-    package var keychain: KeychainStanding
+    package var keychain: KeychainStatus
 
     package init(
-        user: UserID?, deviceID: String? = nil, surface: Surface = .web, isServerKey: Bool = false,
-        keychain: KeychainStanding = .current
+        user: UserID?, deviceID: String? = nil, surface: ClientKind = .web, isServerKey: Bool = false,
+        keychain: KeychainStatus = .current
     ) {
         self.user = user
         self.deviceID = deviceID

@@ -10,14 +10,14 @@ struct CallerAccess: Sendable {
     /// Determines the caller's access to a zone.
     ///
     /// - Throws: The failures of `ZoneAccess.live`; for a non-member, or a zone that is not live, always `zoneNotFound`.
-    init(_ zone: ZoneHeader?, in place: DatabasePlace, _ view: some StorageView) async throws {
+    init(_ zone: ZoneHeader?, in place: DatabaseContext, _ view: some StorageView) async throws {
         guard let user = place.member else {
             self.zone = try ZoneAccess.live(zone)
             member = nil
             return
         }
         guard let zone, zone.state == .live,
-            let member = try await view.shareMember(zone: zone.number, user: user), !member.seats.isEmpty
+            let member = try await view.shareMember(zone: zone.number, user: user), !member.slots.isEmpty
         else { throw RequestFailure.zoneNotFound }
         self.zone = zone
         self.member = member
@@ -26,16 +26,16 @@ struct CallerAccess: Sendable {
     var isOwner: Bool { member == nil }
 
     /// Returns the caller's standing in a share of the zone; nil: records that belong to none.
-    func standing(in share: UInt64?) -> ShareStanding {
+    func standing(in share: UInt64?) -> ShareAccessLevel {
         guard let member else { return .owner }
-        return ShareStanding(seat: (zone.sharing.wholeShare ?? share).flatMap(member.seat))
+        return ShareAccessLevel(slot: (zone.sharing.wholeShare ?? share).flatMap(member.slot))
     }
 
     /// A flag for callers who may write to any record of the zone.
     var canWrite: Bool {
         guard let member else { return true }
-        return member.seats.contains { seat in
-            let standing = ShareStanding(seat: seat)
+        return member.slots.contains { slot in
+            let standing = ShareAccessLevel(slot: slot)
             return standing == .readWrite || standing == .administrator
         }
     }
@@ -51,7 +51,7 @@ struct CallerAccess: Sendable {
     /// Returns the names of the records that the caller may see.
     func visible(_ names: [String], _ view: some StorageView) async throws -> Set<String> {
         guard let member else { return Set(names) }
-        if zone.sharing.wholeShare.flatMap(member.seat) != nil { return Set(names) }
+        if zone.sharing.wholeShare.flatMap(member.slot) != nil { return Set(names) }
         let memberships = try await view.shareMemberships(zone: zone.number, recordNames: names)
         var visible: Set<String> = []
         for (name, membership) in zip(names, memberships) {

@@ -18,38 +18,38 @@ package enum DatabaseAccess {
     /// device's keys (B-ACC-02).
     package static func place(
         _ address: DatabaseAddress, for caller: Caller, to use: DatabaseUse
-    ) throws(RequestFailure) -> DatabasePlace {
+    ) throws(RequestFailure) -> DatabaseContext {
         if caller.isServerKey, address.scope != .public {
             throw RequestFailure(
                 .accessDenied, "a server-to-server key reaches the public database only",
                 remedy: "Sign in as a user.")
         }
         switch address.scope {
-        case .public: return try publicPlace(address, caller, use)
-        case .private, .shared: return try ownPlace(address, caller)
+        case .public: return try publicContext(address, caller, use)
+        case .private, .shared: return try ownContext(address, caller)
         }
     }
 
-    private static func publicPlace(
+    private static func publicContext(
         _ address: DatabaseAddress, _ caller: Caller, _ use: DatabaseUse
-    ) throws(RequestFailure) -> DatabasePlace {
+    ) throws(RequestFailure) -> DatabaseContext {
         switch use {
         case .writeZones, .readChanges: throw .notApplicable(in: .public)
         case .writeRecords, .subscribe: guard caller.user != nil else { throw .notSignedIn }
         case .readRecords, .readZones: break
         }
-        return DatabasePlace(
+        return DatabaseContext(
             address: address, caller: caller, owner: .publicOwner,
             partition: .publicDatabase(address.container, address.environment),
             schemaPartition: .schema(address.container, address.environment))
     }
 
-    private static func ownPlace(
+    private static func ownContext(
         _ address: DatabaseAddress, _ caller: Caller
-    ) throws(RequestFailure) -> DatabasePlace {
+    ) throws(RequestFailure) -> DatabaseContext {
         guard let user = caller.user else { throw .notSignedIn }
         try caller.keychain.check()
-        return DatabasePlace(
+        return DatabaseContext(
             address: address, caller: caller, owner: user,
             partition: .privateDatabase(address.container, address.environment, of: user),
             schemaPartition: .schema(address.container, address.environment))

@@ -40,7 +40,7 @@ package struct Limits: Hashable, Sendable {
     /// Bytes of one asset that our SDK uploads, sealed (B-LIM-10).
     package var nativeAssetBytesMax: Int64 = 4 * 1_073_741_824
     /// Times in the life of a file.
-    package var assetTimes = AssetTimes()
+    package var assetLifetimes = AssetLifetimes()
     /// Bytes that uploads leave free on the disk.
     package var freeBytesMin: Int64 = 256 * 1_048_576
 
@@ -51,7 +51,7 @@ package struct Limits: Hashable, Sendable {
 }
 
 /// Times in the life of a file, milliseconds.
-package struct AssetTimes: Hashable, Sendable {
+package struct AssetLifetimes: Hashable, Sendable {
     /// The time for which an upload can be begun (docs/web-services.md §7: 15 minutes).
     package var begin: Int64 = 15 * 60_000
     /// The time for which an upload can go on in pieces, counted from its permission.

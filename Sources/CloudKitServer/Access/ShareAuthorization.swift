@@ -2,14 +2,14 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 /// The role of a user for a part of a zone.
-package enum ShareStanding: Hashable, Sendable, CaseIterable {
+package enum ShareAccessLevel: Hashable, Sendable, CaseIterable {
     case owner, administrator, readWrite, readOnly
     /// A pending or removed participant, or a non-member: shared records are hidden from them.
     case none
 
     /// - Parameter seat: The caller's participant slot in the share of that part.
-    package init(seat: ShareMember.Seat?) {
-        switch (seat?.role, seat?.permission) {
+    package init(slot: ShareMember.Slot?) {
+        switch (slot?.role, slot?.permission) {
         case (.administrator?, .readWrite?), (.administrator?, .readOnly?): self = .administrator
         case (_?, .readWrite?): self = .readWrite
         case (_?, .readOnly?): self = .readOnly
@@ -53,7 +53,7 @@ package enum ShareAuthorization {
     ///
     /// - Parameter standing: The caller's in the share that the object belongs to; for `create` in that of the new
     ///   record's parent.
-    package static func verdict(_ verb: Verb, _ object: Object, for standing: ShareStanding) -> Verdict {
+    package static func verdict(_ verb: Verb, _ object: Object, for standing: ShareAccessLevel) -> Verdict {
         switch (standing, verb, object) {
         case (.owner, _, _): .allow
         case (.none, .create, _): .refuse
@@ -74,7 +74,7 @@ package enum ShareAuthorization {
         /// A participant of this id, pending or accepted, who is known to be the caller.
         case participant(id: String)
         /// A participant slot that becomes the caller's by accepting: invited by the caller's address, or by a one-time link.
-        case seat(id: String)
+        case slot(id: String)
         /// Any user may join.
         case join(ParticipantPermission)
         /// There are invitations by address that the caller may yet prove to be theirs.
@@ -102,13 +102,13 @@ package enum ShareAuthorization {
         if let known = share.participant(of: user) { return .participant(id: known.id) }
         if let participantSlotID {
             // Used by another user, or withdrawn.
-            guard let seat = share.participants.first(where: { $0.id == participantSlotID }), seat.user == nil,
-                seat.oneTimeGUID != nil
+            guard let slot = share.participants.first(where: { $0.id == participantSlotID }), slot.user == nil,
+                slot.oneTimeGUID != nil
             else { return .hide }
-            return .seat(id: seat.id)
+            return .slot(id: slot.id)
         }
         let unclaimed = share.participants.filter { $0.user == nil && $0.oneTimeGUID == nil }
-        if let email, let seat = unclaimed.first(where: { $0.email == email }) { return .seat(id: seat.id) }
+        if let email, let slot = unclaimed.first(where: { $0.email == email }) { return .slot(id: slot.id) }
         if share.publicPermission != .none { return .join(share.publicPermission) }
         return unclaimed.isEmpty ? .hide : .mayNeedVerification
     }

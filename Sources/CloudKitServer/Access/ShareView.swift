@@ -12,26 +12,27 @@ struct ShareView: Sendable {
     let viewer: UserID?
 
     func share(_ stored: StoredShare, epochs: [ShareKeyEpoch] = []) -> Share {
-        let isHost = isHost(of: stored)
+        let isManager = isManager(of: stored)
         var share = Share(root: stored.root, publicPermission: stored.publicPermission)
         share.participants = [ownerEntry(stored)]
         for participant in stored.participants {
             let isSelf = participant.user != nil && participant.user == viewer
-            let isShown = isHost || isSelf || (stored.publicPermission == .none && participant.acceptance == .accepted)
-            if isShown { share.participants.append(entry(participant, of: stored, isFull: isHost || isSelf)) }
+            let isShown =
+                isManager || isSelf || (stored.publicPermission == .none && participant.acceptance == .accepted)
+            if isShown { share.participants.append(entry(participant, of: stored, isFull: isManager || isSelf)) }
         }
         share.currentParticipantID = participantID(in: stored)
         share.allowsAccessRequests = stored.allowsAccessRequests
-        if isHost {
+        if isManager {
             share.requesters = stored.requesters.map(\.identity)
             share.blocked = stored.blocked.map(\.identity)
         }
-        if stored.keyEpoch > 0 { share.keys = keys(stored, isHost: isHost, epochs) }
+        if stored.keyEpoch > 0 { share.keys = keys(stored, isManager: isManager, epochs) }
         return share
     }
 
     /// Returns whether the viewer is the owner or an administrator of the share.
-    func isHost(of stored: StoredShare) -> Bool {
+    func isManager(of stored: StoredShare) -> Bool {
         guard let viewer else { return false }
         if viewer == owner { return true }
         return stored.participants.contains {
@@ -67,15 +68,15 @@ struct ShareView: Sendable {
         return entry
     }
 
-    private func keys(_ stored: StoredShare, isHost: Bool, _ epochs: [ShareKeyEpoch]) -> ShareKeys {
+    private func keys(_ stored: StoredShare, isManager: Bool, _ epochs: [ShareKeyEpoch]) -> ShareKeys {
         ShareKeys(
-            epoch: Int(stored.keyEpoch), needsNewEpoch: isHost && stored.needsNewEpoch,
-            waiting: isHost ? stored.waiting.map(\.id) : [], epochs: epochs)
+            epoch: Int(stored.keyEpoch), needsNewEpoch: isManager && stored.needsNewEpoch,
+            waiting: isManager ? stored.waiting.map(\.id) : [], epochs: epochs)
     }
 
     /// Returns the participants who wait for a key of the newest epoch, as owner and administrators see them.
     func waiting(in stored: StoredShare) -> [ShareParticipant] {
-        isHost(of: stored) ? stored.waiting.map { entry($0, of: stored, isFull: true) } : []
+        isManager(of: stored) ? stored.waiting.map { entry($0, of: stored, isFull: true) } : []
     }
 }
 
@@ -98,7 +99,7 @@ extension StoredPerson {
 
 extension StorageView {
     /// Gives records that are shares what the caller may see of them; names of people are still missing.
-    func attachShares(to records: inout [Record], zone: UInt32, in place: DatabasePlace) async throws {
+    func attachShares(to records: inout [Record], zone: UInt32, in place: DatabaseContext) async throws {
         let positions = records.indices.filter { records[$0].recordType == Validity.shareRecordType }
         if positions.isEmpty { return }
         let stored = try await shares(zone: zone, names: positions.map { records[$0].id.recordName })
@@ -136,7 +137,7 @@ extension StorageView {
 
 extension [RecordOutcome] {
     /// Gives shares among the outcomes, and those that conflicts carry, what the caller may see of them.
-    func attachingShares(_ view: some StorageView, zone: UInt32, in place: DatabasePlace) async throws
+    func attachingShares(_ view: some StorageView, zone: UInt32, in place: DatabaseContext) async throws
         -> [RecordOutcome]
     {
         var outcomes = self

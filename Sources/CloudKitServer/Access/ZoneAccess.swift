@@ -6,8 +6,8 @@ package enum ZoneAccess {
     /// The zone's name in the partition of its owner, for a zone as a caller names it.
     ///
     /// Rules B-DB-04, B-DB-12, B-ZN-03. In the shared database the place is one that reaches the zone
-    /// (`DatabasePlace.reaching(_:)`).
-    package static func zoneName(of id: ZoneID, in place: DatabasePlace) throws(RequestFailure) -> String {
+    /// (`DatabaseContext.reaching(_:)`).
+    package static func zoneName(of id: ZoneID, in place: DatabaseContext) throws(RequestFailure) -> String {
         let isOwn = id.owner.isCaller || id.owner == place.owner
         switch place.scope {
         case .public:

@@ -72,7 +72,7 @@ package struct AssetReceiver: Sendable {
     /// - Throws: `quotaExceeded` (B-AST-06); the file is gone then.
     package mutating func finish() async throws -> AssetValue {
         let asset = try await complete()
-        let expires = asset.keptUntil - cloud.limits.assetTimes.grace
+        let expires = asset.keptUntil - cloud.limits.assetLifetimes.grace
         let receipt = AssetReceipt(purpose: token.purpose, asset: asset, expires: expires)
         return AssetValue(
             fileChecksum: asset.fileChecksum, size: asset.size, receipt: try receipt.sealed(by: cloud.assetSeal))
@@ -80,7 +80,8 @@ package struct AssetReceiver: Sendable {
 
     private mutating func complete() async throws -> StoredAsset {
         let partition = token.purpose.partition
-        let keptUntil = cloud.serverEnvironment.now() + cloud.limits.assetTimes.receipt + cloud.limits.assetTimes.grace
+        let keptUntil =
+            cloud.serverEnvironment.now() + cloud.limits.assetLifetimes.receipt + cloud.limits.assetLifetimes.grace
         if let known = try await AssetRegistration(cloud).keep(token.id, in: partition, until: keptUntil) {
             return known
         }

@@ -63,7 +63,7 @@ package struct AssetUploadSession: Sendable {
         return reception
     }
 
-    private var isNew: Bool { cloud.serverEnvironment.now() < token.issued + cloud.limits.assetTimes.begin }
+    private var isNew: Bool { cloud.serverEnvironment.now() < token.issued + cloud.limits.assetLifetimes.begin }
 
     private func checkSpace(_ bytes: Int64) async throws {
         guard bytes <= token.bytesMax else { throw RequestFailure.assetTooLarge(token.bytesMax) }

@@ -17,7 +17,7 @@ package struct IssueDownloadToken: Sendable {
         guard let id = asset.fileID.flatMap({ AssetFileID(name: $0) }) else { return nil }
         let token = AssetDownloadToken(
             bearer: bearer, id: id, size: asset.size, fileChecksum: asset.fileChecksum,
-            expires: cloud.serverEnvironment.now() + cloud.limits.assetTimes.download)
+            expires: cloud.serverEnvironment.now() + cloud.limits.assetLifetimes.download)
         return try? token.sealed(by: cloud.assetSeal)
     }
 }

@@ -16,7 +16,7 @@ package struct OpenAssetUpload: Sendable {
             throw RequestFailure(
                 .accessDenied, "not an upload URL of this cloud", remedy: "Ask for one with assets/upload.")
         }
-        guard cloud.serverEnvironment.now() < token.issued + cloud.limits.assetTimes.upload else {
+        guard cloud.serverEnvironment.now() < token.issued + cloud.limits.assetLifetimes.upload else {
             throw .uploadExpired
         }
         return AssetUploadSession(cloud: cloud, token: token)

@@ -17,7 +17,7 @@ package struct PermitAssetUploads: Sendable {
     /// - Throws: What is wrong with the request or its first bad item; there are no tickets then.
     package func run(
         _ request: AssetUploadRequest, in address: DatabaseAddress, by caller: Caller
-    ) async throws -> [AssetUploadTicket] {
+    ) async throws -> [AssetUploadTarget] {
         let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try caller.checkItemCount(request.items.count)
@@ -41,7 +41,7 @@ package struct PermitAssetUploads: Sendable {
                 purpose: purpose, id: try .random(in: place.partition, cloud.serverEnvironment),
                 bytesMax: bytesMax(of: caller),
                 issued: cloud.serverEnvironment.now())
-            return AssetUploadTicket(
+            return AssetUploadTarget(
                 recordName: recordName, fieldName: item.fieldName, url: try token.sealed(by: cloud.assetSeal))
         }
     }
@@ -56,7 +56,7 @@ package struct PermitAssetUploads: Sendable {
 
 /// Checks whether a caller could save a file in a field, as far as possible before there is one.
 private struct AssetFieldCheck {
-    let place: DatabasePlace
+    let place: DatabaseContext
     let schema: Schema
     let limits: Limits
 

@@ -23,8 +23,8 @@ package struct RereferenceAssets: Sendable {
         let target = try ZoneAccess.zoneName(of: request.targetZoneID ?? request.zoneID, in: place)
         try caller.checkItemCount(request.items.count)
         let schema = try await cloud.schemas.current(place.schemaPartition)
-        let expires = cloud.serverEnvironment.now() + cloud.limits.assetTimes.receipt
-        let keptUntil = expires + cloud.limits.assetTimes.grace
+        let expires = cloud.serverEnvironment.now() + cloud.limits.assetLifetimes.receipt
+        let keptUntil = expires + cloud.limits.assetLifetimes.grace
         let found = try await cloud.store.write(place.partition) { transaction in
             let access = try await CallerAccess(try await transaction.zone(named: target), in: place, transaction)
             guard access.canWrite else { throw RequestFailure.writeNotPermitted }
@@ -56,7 +56,7 @@ package struct RereferenceAssets: Sendable {
 
     /// The asset of one field, if the caller may read it.
     private static func asset(
-        _ item: RereferenceAssetsRequest.Item, of record: StoredRecord?, in place: DatabasePlace, _ schema: Schema
+        _ item: RereferenceAssetsRequest.Item, of record: StoredRecord?, in place: DatabaseContext, _ schema: Schema
     ) -> Result<AssetValue, RequestFailure> {
         guard let record, !record.isTombstone else { return .failure(.recordNotFound) }
         if place.scope == .public {

@@ -58,7 +58,7 @@ package struct SweepAssets: Sendable {
                 }
             }
         }
-        for entry in unknown.values where entry.modified + cloud.limits.assetTimes.orphan < now {
+        for entry in unknown.values where entry.modified + cloud.limits.assetLifetimes.orphan < now {
             try await cloud.files.delete(entry.id)
             sweep.count(entry)
         }
@@ -69,7 +69,7 @@ package struct SweepAssets: Sendable {
     package func runDrafts() async throws -> AssetSweep {
         let now = cloud.serverEnvironment.now()
         var sweep = AssetSweep()
-        for entry in try await cloud.files.drafts() where entry.modified + cloud.limits.assetTimes.upload < now {
+        for entry in try await cloud.files.drafts() where entry.modified + cloud.limits.assetLifetimes.upload < now {
             try await cloud.files.delete(entry.id)
             sweep.count(entry)
         }
@@ -87,20 +87,21 @@ package struct SweepAssets: Sendable {
         let (known, idle) = try await cloud.store.read(partition) { view in
             let assets = try await view.assets(ids).compactMap { $0 }
             let due = assets.filter { $0.keptUntil < now }
-            let needs = try await AssetNeeds(view)
+            let needs = try await AssetReferenceIndex(view)
             var idle: [AssetFileID] = []
             for asset in due where try await !needs.isNeeded(asset.id, view) { idle.append(asset.id) }
             return (assets.map(\.id), idle)
         }
         if idle.isEmpty { return (known, []) }
-        let grace = cloud.limits.assetTimes.grace
+        let grace = cloud.limits.assetLifetimes.grace
         let forgotten = try await cloud.store.write(partition) { transaction in
-            let needs = try await AssetNeeds(transaction)
+            let needs = try await AssetReferenceIndex(transaction)
             var forgotten: [AssetFileID] = []
             for case var asset? in try await transaction.assets(idle) where asset.keptUntil < now {
                 guard try await !needs.isNeeded(asset.id, transaction) else { continue }
                 // Those that are left are of zones that went: their files have had no time of grace yet.
-                let left = try await transaction.references(toAsset: asset.id, limit: AssetNeeds.referencesAtOnce)
+                let left = try await transaction.references(
+                    toAsset: asset.id, limit: AssetReferenceIndex.referencesAtOnce)
                 if left.isEmpty {
                     transaction.clear(asset)
                     forgotten.append(asset.id)
@@ -117,7 +118,7 @@ package struct SweepAssets: Sendable {
 }
 
 /// Decides whether a record of a live zone refers to an asset.
-private struct AssetNeeds: Sendable {
+private struct AssetReferenceIndex: Sendable {
     /// Numbers of the zones that live.
     private let zones: Set<UInt32>
 

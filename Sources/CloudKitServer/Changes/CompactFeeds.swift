@@ -96,7 +96,7 @@ package struct CompactFeeds: Sendable {
         var reached = zone.compacted
         while true {
             let step = try await cloud.store.read(partition) { [reached] view in
-                try await OldDeletions(of: zone.number, after: reached, before: cutoff, view)
+                try await ExpiredDeletions(of: zone.number, after: reached, before: cutoff, view)
             }
             reached = step.reached
             if !step.entries.isEmpty || (step.isLast && reached > zone.compacted) {
@@ -107,7 +107,7 @@ package struct CompactFeeds: Sendable {
     }
 
     private func forget(
-        _ step: OldDeletions, of zone: ZoneHeader, _ partition: StoragePartition
+        _ step: ExpiredDeletions, of zone: ZoneHeader, _ partition: StoragePartition
     ) async throws -> Int {
         try await cloud.store.write(partition) { transaction in
             guard var zone = try await transaction.current(zone) else { return 0 }
@@ -164,7 +164,7 @@ package struct CompactFeeds: Sendable {
 }
 
 /// Old deletions in one piece of a zone's feed.
-private struct OldDeletions: Sendable {
+private struct ExpiredDeletions: Sendable {
     private(set) var entries: [FeedEntry] = []
     /// The version up to which the feed holds no others.
     private(set) var reached: UInt64

@@ -36,7 +36,7 @@ package struct FetchDatabaseChanges: Sendable {
     }
 
     private func databasePage(
-        _ position: DatabaseFeedPosition, limit: Int, in place: DatabasePlace, _ view: StorageReader
+        _ position: DatabaseFeedPosition, limit: Int, in place: DatabaseContext, _ view: StorageReader
     ) async throws -> DatabaseChangesPage {
         // One more than fits shows whether there is more.
         let entries = try await view.databaseFeed(after: position.version, limit: limit + 1)
@@ -62,7 +62,7 @@ package struct FetchDatabaseChanges: Sendable {
     }
 }
 
-extension DatabasePlace {
+extension DatabaseContext {
     /// The partition to which tokens of the shared database's feed are bound.
     var sharedFeed: StoragePartition { StoragePartition("shared:" + partition.name) }
 }

@@ -9,7 +9,7 @@ struct FetchSharedDatabaseChanges: Sendable {
 
     /// Returns the changes of the shared database since a token: new, changed and deleted zones (B-SHF-01, B-SHF-04).
     func run(
-        _ request: DatabaseChangesRequest, in place: DatabasePlace
+        _ request: DatabaseChangesRequest, in place: DatabaseContext
     ) async throws -> DatabaseChangesPage {
         let shared = try SharedDatabase(cloud, in: place)
         let feed = place.sharedFeed

@@ -17,7 +17,7 @@ package struct FetchZoneChanges: Sendable {
         let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
         try caller.checkItemCount(requests.count)
         if place.scope == .shared { return try await sharedZoneChanges(requests, in: place) }
-        let reading = ZoneFeedReading(place: place, tokens: cloud.tokens, limits: cloud.limits)
+        let reading = ZoneFeedReader(place: place, tokens: cloud.tokens, limits: cloud.limits)
         return try await addingIdentities(
             to: cloud.store.read(place.partition) { view in
                 var outcomes: [ZoneChangesOutcome] = []
@@ -36,7 +36,7 @@ package struct FetchZoneChanges: Sendable {
 
     /// Returns the changes of zones of other users, each in its owner's partition.
     private func sharedZoneChanges(
-        _ requests: [ZoneChangesRequest], in place: DatabasePlace
+        _ requests: [ZoneChangesRequest], in place: DatabaseContext
     ) async throws -> [ZoneChangesOutcome] {
         var outcomes: [ZoneChangesOutcome] = []
         var bytesLeft = cloud.limits.answerBytesMax
@@ -76,8 +76,8 @@ package struct FetchZoneChanges: Sendable {
 }
 
 /// Reads pages of feeds inside one transaction.
-private struct ZoneFeedReading: Sendable {
-    let place: DatabasePlace
+private struct ZoneFeedReader: Sendable {
+    let place: DatabaseContext
     let tokens: SyncTokenSeal
     let limits: Limits
 
@@ -180,7 +180,7 @@ private struct ZoneFeedReading: Sendable {
 extension StorageView {
     /// Returns the events for entries of a feed: records as they are, or deletions.
     func events(
-        _ entries: [FeedEntry], of zone: ZoneHeader, in place: DatabasePlace, desiredKeys: [String]?
+        _ entries: [FeedEntry], of zone: ZoneHeader, in place: DatabaseContext, desiredKeys: [String]?
     ) async throws -> [RecordChangeEvent] {
         let desired = desiredKeys.map(Set.init)
         let names = entries.filter { !$0.isTombstone }.map(\.recordName)
@@ -206,7 +206,7 @@ extension StorageView {
 
 extension RequestFailure {
     /// B-DB-13; docs/web-services.md §5.3.
-    static func noFeed(for surface: Caller.Surface) -> RequestFailure {
+    static func noFeed(for surface: Caller.ClientKind) -> RequestFailure {
         RequestFailure(
             .badRequest,
             surface == .native

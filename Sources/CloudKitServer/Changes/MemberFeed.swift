@@ -9,7 +9,7 @@ import CloudKitRecordLayer
 /// read is what is returned, whatever else the zone holds.
 struct MemberFeed {
     private let request: ZoneChangesRequest
-    private let place: DatabasePlace
+    private let place: DatabaseContext
     private let tokens: SyncTokenSeal
     private let access: CallerAccess
     private let member: ShareMember
@@ -30,13 +30,13 @@ struct MemberFeed {
     /// A place of the feed at which many records stand.
     private enum Block {
         /// The records of a share when it was accepted.
-        case joined(ShareMember.Seat)
+        case joined(ShareMember.Slot)
         /// The records that were lost with a share.
         case lost(UInt64)
 
         var version: UInt64 {
             switch self {
-            case .joined(let seat): seat.joined
+            case .joined(let slot): slot.joined
             case .lost(let version): version
             }
         }
@@ -45,7 +45,7 @@ struct MemberFeed {
     /// - Throws: `zoneNotFound` for a non-member; `changeTokenExpired` for a token of an earlier stay
     ///   (B-CHG-09, B-CHG-10); `badRequest` for a token of another kind, or a reversed feed.
     init(
-        _ request: ZoneChangesRequest, in place: DatabasePlace, tokens: SyncTokenSeal, limits: Limits, bytesLeft: Int,
+        _ request: ZoneChangesRequest, in place: DatabaseContext, tokens: SyncTokenSeal, limits: Limits, bytesLeft: Int,
         _ view: StorageReader
     ) async throws {
         let name = try ZoneAccess.zoneName(of: request.zoneID, in: place)
@@ -119,7 +119,7 @@ struct MemberFeed {
     // MARK: Reading
 
     private mutating func fill(_ view: StorageReader) async throws {
-        let blocks = (member.seats.map(Block.joined) + member.losses.map { .lost($0.version) })
+        let blocks = (member.slots.map(Block.joined) + member.losses.map { .lost($0.version) })
             .filter { $0.version > position.version || ($0.version == position.version && position.within > 0) }
             .sorted { $0.version < $1.version }
         for block in blocks {
@@ -142,8 +142,8 @@ struct MemberFeed {
         while true {
             let entries: [(order: UInt64, entry: FeedEntry)]
             switch block {
-            case .joined(let seat):
-                entries = try await self.entries(of: seat, after: within, through: seat.joined, chunk, view)
+            case .joined(let slot):
+                entries = try await self.entries(of: slot, after: within, through: slot.joined, chunk, view)
                     .map { ($0.version, $0) }
             case .lost(let version):
                 entries = try await view.shareLosses(
@@ -176,15 +176,15 @@ struct MemberFeed {
 
     /// Reads the feeds of all shares accepted by now, merged, up to a version.
     private mutating func stream(through last: UInt64, _ view: StorageReader) async throws {
-        let seats = member.seats.filter { $0.joined <= position.version }
-        if seats.isEmpty || last <= position.version { return }
+        let slots = member.slots.filter { $0.joined <= position.version }
+        if slots.isEmpty || last <= position.version { return }
         let start = position.version
-        var streams = seats.map { ParticipantFeed(seat: $0, last: max(start, $0.joined)) }
+        var streams = slots.map { ParticipantFeed(slot: $0, last: max(start, $0.joined)) }
         let chunk = max(16, (min(page.resultsMax, 400) + 1) / streams.count)
         while true {
             for index in streams.indices where streams[index].needsMore {
                 let entries = try await self.entries(
-                    of: streams[index].seat, after: streams[index].last, through: last, chunk, view)
+                    of: streams[index].slot, after: streams[index].last, through: last, chunk, view)
                 streams[index].add(entries, isAll: entries.count < chunk)
             }
             guard
@@ -201,11 +201,11 @@ struct MemberFeed {
 
     /// Returns entries of the feed of one share; of a zone shared as a whole it is the zone's own.
     private func entries(
-        of seat: ShareMember.Seat, after version: UInt64, through last: UInt64, _ limit: Int, _ view: StorageReader
+        of slot: ShareMember.Slot, after version: UInt64, through last: UInt64, _ limit: Int, _ view: StorageReader
     ) async throws -> [FeedEntry] {
         if access.zone.sharing.wholeShare == nil {
             return try await view.shareFeed(
-                zone: access.zone.number, share: seat.share, after: version, through: last, limit: limit)
+                zone: access.zone.number, share: slot.share, after: version, through: last, limit: limit)
         }
         return try await view.feed(zone: access.zone.number, after: version, through: last, limit: limit)
     }
@@ -213,14 +213,14 @@ struct MemberFeed {
 
 /// The entries of one share's feed that were read and not yet used.
 private struct ParticipantFeed {
-    let seat: ShareMember.Seat
+    let slot: ShareMember.Slot
     /// The newest entry read.
     var last: UInt64
     private var entries: ArraySlice<FeedEntry> = []
     private var isAll = false
 
-    init(seat: ShareMember.Seat, last: UInt64) {
-        self.seat = seat
+    init(slot: ShareMember.Slot, last: UInt64) {
+        self.slot = slot
         self.last = last
     }
 
@@ -244,11 +244,11 @@ extension StorageView {
     /// the zone is reported as changed.
     func newestVersion(for member: ShareMember, in zone: ZoneHeader) async throws -> UInt64 {
         var newest = max(zone.memberHorizon, member.losses.map(\.version).max() ?? 0)
-        for seat in member.seats {
+        for slot in member.slots {
             let latest =
-                zone.sharing.wholeShare == seat.share
-                ? zone.latestVersion : try await latestShareVersion(zone: zone.number, share: seat.share)
-            newest = max(newest, seat.joined, latest)
+                zone.sharing.wholeShare == slot.share
+                ? zone.latestVersion : try await latestShareVersion(zone: zone.number, share: slot.share)
+            newest = max(newest, slot.joined, latest)
         }
         return newest
     }

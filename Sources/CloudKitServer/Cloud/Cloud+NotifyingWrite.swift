@@ -10,12 +10,12 @@ extension Cloud {
         _ partitions: [StoragePartition],
         _ body: @Sendable (inout StorageWriter, NotificationBuffer) async throws -> Value
     ) async throws -> Value {
-        let notices = NotificationBuffer()
+        let pendingNotifications = NotificationBuffer()
         let value = try await store.write(partitions) { transaction in
-            notices.begin()
-            return try await body(&transaction, notices)
+            pendingNotifications.begin()
+            return try await body(&transaction, pendingNotifications)
         }
-        notificationMetrics.record(notices)
+        notificationMetrics.record(pendingNotifications)
         return value
     }
 }

@@ -61,7 +61,7 @@ package final class Cloud: Sendable {
     }
 
     /// Returns the limits for writes to a place.
-    func limits(in place: DatabasePlace) async throws -> Limits {
+    func limits(in place: DatabaseContext) async throws -> Limits {
         guard place.scope != .public else { return limits }
         let ordered = try await faults.quota(of: place.owner, in: place.address.container, place.address.environment)
         guard let ordered else { return limits }

@@ -15,11 +15,11 @@ struct DeliverAcrossPartitions: Sendable {
     /// - Returns: How many were queued; nil if none waited.
     @discardableResult
     func run(from partition: StoragePartition) async throws -> Int? {
-        guard let place = DatabasePlace(partition: partition) else { return nil }
+        guard let place = DatabaseContext(partition: partition) else { return nil }
         // Two at once would deliver twice what a subscription meets once.
         return try await cloud.deliveryTurns.withLock(partition) {
             let (waiting, mail) = try await cloud.store.read(partition) { view in
-                let waiting = try await view.carriedNotifications(limit: Self.notificationsAtOnce)
+                let waiting = try await view.crossPartitionNotifications(limit: Self.notificationsAtOnce)
                 var members: [UInt32: [ShareMember]] = [:]
                 for zone in CrossPartitionDelivery.zones(of: waiting) {
                     members[zone] = try await view.shareMembers(zone: zone)
@@ -32,7 +32,7 @@ struct DeliverAcrossPartitions: Sendable {
                 for carried in waiting { transaction.clear(carried) }
             }
             report(counts, place)
-            return counts.drafts.queued + counts.news.queued
+            return counts.drafts.queued + counts.sharedUpdate.queued
         }
     }
 
@@ -56,11 +56,11 @@ struct DeliverAcrossPartitions: Sendable {
         _ items: [CrossPartitionDelivery.Item], to receiver: UserID, _ address: DatabaseAddress
     ) async throws -> DeliveryCounts {
         let partition = StoragePartition.privateDatabase(address.container, address.environment, of: receiver)
-        let hasNews = items.contains { if case .news = $0 { true } else { false } }
+        let hasSharedUpdate = items.contains { if case .sharedUpdate = $0 { true } else { false } }
         let (queue, subscriptions) = try await cloud.store.read(partition) { view in
             (
                 try await view.notificationQueueHeader(),
-                hasNews ? try await view.subscriptions(of: receiver, in: .shared) : []
+                hasSharedUpdate ? try await view.subscriptions(of: receiver, in: .shared) : []
             )
         }
         var counts = DeliveryCounts()
@@ -69,8 +69,8 @@ struct DeliverAcrossPartitions: Sendable {
             let drafts =
                 switch item {
                 case .draft(let draft): [draft]
-                case .news(let news):
-                    subscriptions.compactMap { news.draft(for: $0, of: receiver, in: address.container) }
+                case .sharedUpdate(let sharedUpdate):
+                    subscriptions.compactMap { sharedUpdate.draft(for: $0, of: receiver, in: address.container) }
                 }
             let wanted = drafts.filter { queue.hasReceiver(besides: $0.origin) }
             due += wanted
@@ -84,26 +84,26 @@ struct DeliverAcrossPartitions: Sendable {
         let limits = cloud.limits.notifications
         let now = cloud.serverEnvironment.now()
         try await cloud.store.write(partition) { transaction in
-            var queue = NotificationEnqueuing(
+            var queue = NotificationEnqueuer(
                 try await transaction.notificationQueueHeader(), limits: limits, now: now)
             try await queue.enqueue(drafts, &transaction)
         }
     }
 
-    private func report(_ counts: DeliveryCounts, _ place: DatabasePlace) {
+    private func report(_ counts: DeliveryCounts, _ place: DatabaseContext) {
         if counts.drafts.decided > 0 {
             let (queued, decided) = (counts.drafts.queued, counts.drafts.decided)
             cloud.notificationMetrics.record(.carried(place.address, count: queued, dropped: decided - queued))
         }
-        if counts.news.decided > 0 {
+        if counts.sharedUpdate.decided > 0 {
             let shared = place.asShared
-            let dropped = counts.news.decided - counts.news.queued
+            let dropped = counts.sharedUpdate.decided - counts.sharedUpdate.queued
             cloud.notificationMetrics.record(
                 .decided(
                     NotificationReport(
-                        place: shared, decided: counts.news.decided,
+                        place: shared, decided: counts.sharedUpdate.decided,
                         dropped: dropped > 0 ? [.noOtherDevice: dropped] : [:])))
-            cloud.notificationMetrics.record(.carried(shared.address, count: counts.news.queued, dropped: 0))
+            cloud.notificationMetrics.record(.carried(shared.address, count: counts.sharedUpdate.queued, dropped: 0))
         }
     }
 }
@@ -118,31 +118,31 @@ private struct DeliveryCounts: Sendable {
     /// Notifications that were decided with the change.
     var drafts = Count()
     /// Notifications that were decided by the receivers' subscriptions.
-    var news = Count()
+    var sharedUpdate = Count()
 
     mutating func add(_ item: CrossPartitionDelivery.Item, decided: Int, queued: Int) {
         switch item {
         case .draft:
             drafts.decided += decided
             drafts.queued += queued
-        case .news:
-            news.decided += decided
-            news.queued += queued
+        case .sharedUpdate:
+            sharedUpdate.decided += decided
+            sharedUpdate.queued += queued
         }
     }
 
     mutating func add(_ other: DeliveryCounts) {
         drafts.decided += other.drafts.decided
         drafts.queued += other.drafts.queued
-        news.decided += other.news.decided
-        news.queued += other.news.queued
+        sharedUpdate.decided += other.sharedUpdate.decided
+        sharedUpdate.queued += other.sharedUpdate.queued
     }
 }
 
-extension DatabasePlace {
+extension DatabaseContext {
     /// The same data as participants reach it.
-    fileprivate var asShared: DatabasePlace {
-        DatabasePlace(
+    fileprivate var asShared: DatabaseContext {
+        DatabaseContext(
             address: DatabaseAddress(
                 container: address.container, environment: address.environment, scope: .shared),
             caller: caller, owner: owner, partition: partition, schemaPartition: schemaPartition)

@@ -38,10 +38,10 @@ enum QueuePositionWriteDecision {
     ///   - position: The place as the device confirmed it.
     static func isDue(seen: Int64, held: UInt64, position: UInt64, now: Int64) -> Bool {
         let age = now - seen
-        return age >= seenEvery || (position > held && age >= movedEvery)
+        return age >= seenInterval || (position > held && age >= movedInterval)
     }
 
     /// Milliseconds. After a crash a web client gets at most what it was given in this time again.
-    private static let movedEvery: Int64 = 10_000
-    private static let seenEvery: Int64 = 43_200_000
+    private static let movedInterval: Int64 = 10_000
+    private static let seenInterval: Int64 = 43_200_000
 }

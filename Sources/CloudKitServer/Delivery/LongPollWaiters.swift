@@ -92,11 +92,11 @@ final class LongPollWaiters: Sendable {
             if watch.stamp > stamp { return [(wait.continuation, .woken(watch.stamp))] }
             if isCancelled || state.isClosed || wait.ends <= now { return [(wait.continuation, .over)] }
             let older = watch.waits.filter { $0.value.hash == wait.hash }.sorted { $0.key < $1.key }
-            let surplus = older.prefix(Swift.max(0, older.count + 1 - max))
-            for (id, _) in surplus { watch.waits[id] = nil }
+            let excess = older.prefix(Swift.max(0, older.count + 1 - max))
+            for (id, _) in excess { watch.waits[id] = nil }
             watch.waits[id] = wait
-            state.count += 1 - surplus.count
-            return surplus.map { ($0.value.continuation, .over) }
+            state.count += 1 - excess.count
+            return excess.map { ($0.value.continuation, .over) }
         }
     }
 

@@ -54,8 +54,8 @@ package struct NotificationDelivery: Sendable {
     /// Returns whether notifications may wait there for delivery across partitions.
     private func mayHold(_ partition: StoragePartition) -> Bool {
         // A transaction may have relied on a promise that has aged since.
-        cloud.registry.isWorkPromised(
-            in: partition, now: cloud.serverEnvironment.now(), within: 2 * PartitionRegistry.promiseFreshness)
+        cloud.registry.hasPendingWork(
+            in: partition, now: cloud.serverEnvironment.now(), within: 2 * PartitionRegistry.pendingWorkFreshness)
     }
 
     private func carry(from partition: StoragePartition, failed: @Sendable (any Error) -> Void) async {

@@ -31,11 +31,11 @@ package struct Fault: StoredRow, Hashable {
     package static let table = RowTable<String, Fault>("fault")
 
     /// A flag for refusals with a waiting time (`retryAfter`).
-    package var tellsWait: Bool { isSilent != true }
+    package var sendsRetryAfter: Bool { isSilent != true }
 
     package init(
         id: String, kind: Kind, container: String? = nil, user: String? = nil, until: Int64? = nil,
-        bytes: UInt64? = nil, tellsWait: Bool = true
+        bytes: UInt64? = nil, sendsRetryAfter: Bool = true
     ) {
         self.id = id
         self.kind = kind
@@ -43,7 +43,7 @@ package struct Fault: StoredRow, Hashable {
         self.user = user
         self.until = until
         self.bytes = bytes
-        isSilent = tellsWait ? nil : true
+        isSilent = sendsRetryAfter ? nil : true
     }
 
     /// Returns whether it affects this user there and then.
@@ -56,7 +56,7 @@ package struct Fault: StoredRow, Hashable {
 
     /// Returns the failure of an affected request; nil if it continues.
     package func refusal(at now: Int64) -> RequestFailure? {
-        let wait = tellsWait ? until.map { Double($0 - now) / 1000 } ?? Self.waitDefault : nil
+        let wait = sendsRetryAfter ? until.map { Double($0 - now) / 1000 } ?? Self.waitDefault : nil
         switch kind {
         case .throttle:
             return RequestFailure(.throttled, "request rate limited by the operator", retryAfter: wait)

@@ -13,7 +13,7 @@ package enum FaultOrder: Hashable, Sendable {
     }
 
     /// A fault that lasts until its time is over or it is removed, see `Faults.order`.
-    case fault(Fault.Kind, for: Person?, seconds: Double?, bytes: UInt64?, tellsWait: Bool)
+    case fault(Fault.Kind, for: Person?, seconds: Double?, bytes: UInt64?, sendsRetryAfter: Bool)
     case removeFault(id: String)
     /// Those that name this container.
     case removeAllFaults

@@ -13,13 +13,13 @@ package final class Faults: Sendable {
     }
 
     private let store: AccountStore
-    private let memoryLifetime: Int64
+    private let cacheLifetime: Int64
     private let memory = Mutex(Memory())
 
-    /// - Parameter memoryLifetime: How long what is stored is remembered, milliseconds.
-    package init(store: AccountStore, memoryLifetime: Int64 = 1_000) {
+    /// - Parameter cacheLifetime: How long what is stored is remembered, milliseconds.
+    package init(store: AccountStore, cacheLifetime: Int64 = 1_000) {
         self.store = store
-        self.memoryLifetime = memoryLifetime
+        self.cacheLifetime = cacheLifetime
     }
 
     /// Orders a fault.
@@ -29,11 +29,11 @@ package final class Faults: Sendable {
     ///   - user: nil: for all users.
     ///   - seconds: How long, at most a year; nil: until it is removed.
     ///   - bytes: Of a quota, and of nothing else.
-    ///   - tellsWait: Whether refusals say how long to wait.
+    ///   - sendsRetryAfter: Whether refusals say how long to wait.
     /// - Throws: `RequestFailure` `badRequest`: values out of bounds, or 1,000 faults are ordered.
     package func order(
         _ kind: Fault.Kind, in container: ContainerID? = nil, for user: UserID? = nil, seconds: Double? = nil,
-        bytes: UInt64? = nil, tellsWait: Bool = true
+        bytes: UInt64? = nil, sendsRetryAfter: Bool = true
     ) async throws -> Fault {
         if let seconds, !(0...Self.secondsMax).contains(seconds) { throw Self.badSeconds }
         guard (kind == .quota) == (bytes != nil) else { throw Self.badBytes }
@@ -41,7 +41,7 @@ package final class Faults: Sendable {
         let fault = Fault(
             id: store.serverEnvironment.randomHex(bytes: 8), kind: kind, container: container?.name,
             user: user?.recordName,
-            until: seconds.map { now + Int64($0 * 1000) }, bytes: bytes, tellsWait: tellsWait)
+            until: seconds.map { now + Int64($0 * 1000) }, bytes: bytes, sendsRetryAfter: sendsRetryAfter)
         try await store.write { transaction in
             var count = 0
             for old in try await Fault.table.rows(in: transaction) {
@@ -113,7 +113,7 @@ package final class Faults: Sendable {
     private func current(_ now: Int64) async throws -> [Fault] {
         if let known = memory.withLock({ now < $0.until ? $0.faults : nil }) { return known }
         let faults = try await store.read { try await Fault.table.rows(in: $0) }
-        memory.withLock { $0 = Memory(faults: faults, until: now + memoryLifetime) }
+        memory.withLock { $0 = Memory(faults: faults, until: now + cacheLifetime) }
         return faults
     }
 

@@ -5,34 +5,35 @@ import CloudKitRecordLayer
 struct CrossPartitionDelivery: Sendable {
     enum Item: Hashable, Sendable {
         case draft(NotificationDraft)
-        case news(SharedZoneNotification)
+        case sharedUpdate(SharedZoneNotification)
     }
 
     private(set) var items: [UserID: [Item]] = [:]
 
     /// - Parameter members: Those who have something of the zones that changed, by the zones' numbers.
-    init(_ waiting: [CarriedNotification], from partition: StoragePartition, members: [UInt32: [ShareMember]]) {
+    init(_ waiting: [CrossPartitionNotification], from partition: StoragePartition, members: [UInt32: [ShareMember]]) {
         for carried in waiting {
             switch carried.content {
             case .draft(let draft, let receiver): items[receiver, default: []].append(.draft(draft))
             case .sharedChange(let change):
                 var notified: Set<UserID> = []
-                var news = SharedZoneNotification(
-                    recordTypes: [], origin: change.origin, noticeID: NotificationID.text(partition, carried.version))
+                var sharedUpdate = SharedZoneNotification(
+                    recordTypes: [], origin: change.origin,
+                    notificationIdentifier: NotificationID.text(partition, carried.version))
                 for member in members[change.zone] ?? [] {
                     guard let types = change.recordTypes(for: member, at: carried.version) else { continue }
-                    news.recordTypes = types
-                    add(news, for: member.user)
+                    sharedUpdate.recordTypes = types
+                    add(sharedUpdate, for: member.user)
                     notified.insert(member.user)
                 }
-                news.recordTypes = []
-                for user in change.users.subtracting(notified) { add(news, for: user) }
+                sharedUpdate.recordTypes = []
+                for user in change.users.subtracting(notified) { add(sharedUpdate, for: user) }
             }
         }
     }
 
     /// Returns the zones of which the members have to be known.
-    static func zones(of waiting: [CarriedNotification]) -> Set<UInt32> {
+    static func zones(of waiting: [CrossPartitionNotification]) -> Set<UInt32> {
         Set(
             waiting.compactMap { carried in
                 if case .sharedChange(let change) = carried.content, !change.recordTypes.isEmpty {
@@ -43,13 +44,13 @@ struct CrossPartitionDelivery: Sendable {
             })
     }
 
-    private mutating func add(_ news: SharedZoneNotification, for user: UserID) {
+    private mutating func add(_ sharedUpdate: SharedZoneNotification, for user: UserID) {
         var list = items.removeValue(forKey: user) ?? []
         defer { items[user] = list }
-        if case .news(var last)? = list.last, last.merge(news) {
-            list[list.count - 1] = .news(last)
+        if case .sharedUpdate(var last)? = list.last, last.merge(sharedUpdate) {
+            list[list.count - 1] = .sharedUpdate(last)
         } else {
-            list.append(.news(news))
+            list.append(.sharedUpdate(sharedUpdate))
         }
     }
 }

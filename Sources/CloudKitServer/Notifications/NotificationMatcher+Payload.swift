@@ -2,11 +2,11 @@ import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 
-extension NotificationMatcher.Notice {
+extension NotificationMatcher.Match {
     /// The notification as it goes into a queue.
     ///
     /// - Throws: `internalError` if a stored field was damaged.
-    func draft(in place: DatabasePlace, zoneName: String) throws -> NotificationDraft {
+    func draft(in place: DatabaseContext, zoneName: String) throws -> NotificationDraft {
         let info = owner.subscription.notificationInfo ?? NotificationInfo()
         let notification = PushNotification(
             id: NotificationID.text(place.partition, version), container: place.address.container, user: owner.user,
@@ -18,7 +18,7 @@ extension NotificationMatcher.Notice {
     }
 
     private func subject(
-        in place: DatabasePlace, _ zoneName: String, _ info: NotificationInfo
+        in place: DatabaseContext, _ zoneName: String, _ info: NotificationInfo
     ) throws -> PushNotification.Subject {
         switch owner.subscription.interest {
         case .zone: return .zone(place.zoneID(zoneName))
@@ -28,7 +28,7 @@ extension NotificationMatcher.Notice {
             return .query(
                 PushNotification.RecordChangeNote(
                     recordName: change.record.name, event: change.event, zoneID: place.zoneID(zoneName),
-                    fields: try change.record.fields(Set(info.additionalFields)).compactMap(\.inNotice)))
+                    fields: try change.record.fields(Set(info.additionalFields)).compactMap(\.notificationValue)))
         }
     }
 
@@ -46,7 +46,7 @@ extension NotificationMatcher.Notice {
     }
 
     /// A waiting notification gives way to a newer one about the same (B-PSH-02), or that says so itself (B-PSH-08).
-    private func collapseKey(in place: DatabasePlace, _ zoneName: String, _ info: NotificationInfo) -> String {
+    private func collapseKey(in place: DatabaseContext, _ zoneName: String, _ info: NotificationInfo) -> String {
         if let key = info.collapseIDKey { return "collapse/" + key }
         let subscription = "\(place.subscribedScope.word)/\(owner.subscription.id)"
         guard let change else { return subscription }
@@ -54,7 +54,7 @@ extension NotificationMatcher.Notice {
     }
 }
 
-extension DatabasePlace {
+extension DatabaseContext {
     /// The database in which subscriptions meet changes made here: a participant's changes are made in the private
     /// database of the zone's owner (B-DB-10).
     var subscribedScope: DatabaseScope { scope == .public ? .public : .private }

@@ -5,7 +5,7 @@ import CloudKitSchema
 /// Matches a commit against subscriptions before anything is written.
 struct NotificationMatcher: Sendable {
     /// A subscription that fires.
-    struct Notice: Hashable, Sendable {
+    struct Match: Hashable, Sendable {
         let owner: OwnedSubscription
         /// The change for which a query subscription fires; nil for subscriptions that only report that something changed.
         let change: ObservedChange?
@@ -13,7 +13,7 @@ struct NotificationMatcher: Sendable {
         let version: UInt64
     }
 
-    private(set) var notices: [Notice] = []
+    private(set) var pendingNotifications: [Match] = []
     /// Subscriptions that went because they fire only once (B-SUB-03).
     private(set) var spent: [OwnedSubscription] = []
     /// The reasons why matching subscriptions did not fire.
@@ -32,7 +32,7 @@ struct NotificationMatcher: Sendable {
     }
 
     /// Matches a commit against subscriptions. A zone or database subscription fires once for all of it (B-PSH-10).
-    init(_ commit: Commit, subscriptions: [OwnedSubscription], in place: DatabasePlace, schema: Schema) {
+    init(_ commit: Commit, subscriptions: [OwnedSubscription], in place: DatabaseContext, schema: Schema) {
         for owner in subscriptions {
             switch owner.subscription.interest {
             case .query(let query): evaluate(query, of: owner, commit, place, schema)
@@ -51,11 +51,11 @@ struct NotificationMatcher: Sendable {
         } else if commit.changes.isEmpty, !commit.isZoneChange {
             return
         }
-        notices.append(Notice(owner: owner, change: nil, version: commit.version))
+        pendingNotifications.append(Match(owner: owner, change: nil, version: commit.version))
     }
 
     private mutating func evaluate(
-        _ query: SubscribedQuery, of owner: OwnedSubscription, _ commit: Commit, _ place: DatabasePlace,
+        _ query: SubscribedQuery, of owner: OwnedSubscription, _ commit: Commit, _ place: DatabaseContext,
         _ schema: Schema
     ) {
         if let zoneID = query.zoneID, zoneID.zoneName != commit.zoneName { return }
@@ -77,7 +77,7 @@ struct NotificationMatcher: Sendable {
                 drop(.accessDenied)
                 continue
             }
-            notices.append(Notice(owner: owner, change: change, version: change.version))
+            pendingNotifications.append(Match(owner: owner, change: change, version: change.version))
             if query.firesOnce {
                 spent.append(owner)
                 return
@@ -87,7 +87,7 @@ struct NotificationMatcher: Sendable {
 
     /// Returns whether the receiver may read the record of the notification (B-DB-06).
     private static func mayRead(
-        _ record: StoredRecord, _ user: UserID, _ place: DatabasePlace, _ schema: Schema
+        _ record: StoredRecord, _ user: UserID, _ place: DatabaseContext, _ schema: Schema
     ) -> Bool {
         guard place.scope == .public else { return true }
         let grants = schema[record.recordType]?.grants ?? Grant.defaults

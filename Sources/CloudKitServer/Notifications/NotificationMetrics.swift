@@ -4,7 +4,7 @@ import Synchronization
 /// The decisions of one transaction about notifications.
 package struct NotificationReport: Hashable, Sendable {
     /// The database of the transaction.
-    package var place: DatabasePlace
+    package var place: DatabaseContext
     /// Subscriptions that matched.
     package var decided: Int
     /// Notifications that were not sent, by reason.

@@ -4,7 +4,7 @@ import CloudKitSchema
 
 /// Decides who is notified of a commit and stores the notifications, in the transaction of the commit.
 struct NotificationWriter: Sendable {
-    let place: DatabasePlace
+    let place: DatabaseContext
     let schema: Schema
     let limits: Limits
     /// Milliseconds since 1970.
@@ -23,12 +23,13 @@ struct NotificationWriter: Sendable {
             transaction.clear(owner.subscription, of: owner.user, in: place.subscribedScope)
             database.subscriptionCount -= min(1, database.subscriptionCount)
         }
-        var report = NotificationReport(place: place, decided: decision.notices.count, dropped: decision.dropped)
-        if !decision.notices.isEmpty {
+        var report = NotificationReport(
+            place: place, decided: decision.pendingNotifications.count, dropped: decision.dropped)
+        if !decision.pendingNotifications.isEmpty {
             if place.scope == .public {
-                for notice in decision.notices {
+                for notice in decision.pendingNotifications {
                     transaction.set(
-                        CarriedNotification(
+                        CrossPartitionNotification(
                             version: database.takeVersions(1),
                             content: .draft(
                                 try notice.draft(in: place, zoneName: commit.zoneName), receiver: notice.owner.user)))
@@ -60,9 +61,9 @@ struct NotificationWriter: Sendable {
         _ decision: NotificationMatcher, _ commit: NotificationMatcher.Commit, _ transaction: inout StorageWriter
     ) async throws -> Int? {
         let header = try await transaction.notificationQueueHeader()
-        guard header.hasReceiver(besides: place.caller.deviceID) else { return decision.notices.count }
-        var queue = NotificationEnqueuing(header, limits: limits.notifications, now: now)
-        let drafts = try decision.notices.map { try $0.draft(in: place, zoneName: commit.zoneName) }
+        guard header.hasReceiver(besides: place.caller.deviceID) else { return decision.pendingNotifications.count }
+        var queue = NotificationEnqueuer(header, limits: limits.notifications, now: now)
+        let drafts = try decision.pendingNotifications.map { try $0.draft(in: place, zoneName: commit.zoneName) }
         try await queue.enqueue(drafts, &transaction)
         return nil
     }

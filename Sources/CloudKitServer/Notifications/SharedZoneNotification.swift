@@ -9,13 +9,13 @@ struct SharedZoneNotification: Hashable, Sendable {
     /// The device that made the changes.
     var origin: String?
     /// The identifier that all notifications about the same change have.
-    var noticeID: String
+    var notificationIdentifier: String
 
     /// Merges a later one, if the same device caused it.
     mutating func merge(_ later: SharedZoneNotification) -> Bool {
         guard origin == later.origin else { return false }
         recordTypes.formUnion(later.recordTypes)
-        noticeID = later.noticeID
+        notificationIdentifier = later.notificationIdentifier
         return true
     }
 
@@ -24,7 +24,8 @@ struct SharedZoneNotification: Hashable, Sendable {
         guard case .database(let recordType) = subscription.interest else { return nil }
         if let recordType, !recordTypes.contains(recordType) { return nil }
         let notification = PushNotification(
-            id: noticeID, container: container, user: user, subscriptionID: subscription.id, scope: .shared,
+            id: notificationIdentifier, container: container, user: user, subscriptionID: subscription.id,
+            scope: .shared,
             subject: .database, presentation: subscription.notificationInfo?.withoutArguments ?? NotificationInfo())
         let key = subscription.notificationInfo?.collapseIDKey.map { "collapse/" + $0 }
         return NotificationDraft(
@@ -50,7 +51,7 @@ extension StorageWriter {
     mutating func set(_ change: SharedZoneChange, _ database: inout DatabaseHeader) {
         if change.isEmpty { return }
         for part in change.parts(ofUsers: 500) {
-            set(CarriedNotification(version: database.takeVersions(1), content: .sharedChange(part)))
+            set(CrossPartitionNotification(version: database.takeVersions(1), content: .sharedChange(part)))
         }
     }
 }

@@ -19,10 +19,11 @@ package struct RunFaultOrder: Sendable {
         guard environment == .development else { throw Self.developmentOnly }
         var receipt = FaultOutcome()
         switch order {
-        case .fault(let kind, let person, let seconds, let bytes, let tellsWait):
+        case .fault(let kind, let person, let seconds, let bytes, let sendsRetryAfter):
             if let person { receipt.user = try await target(person, in: container).user }
             receipt.fault = try await cloud.faults.order(
-                kind, in: container, for: receipt.user, seconds: seconds, bytes: bytes, tellsWait: tellsWait)
+                kind, in: container, for: receipt.user, seconds: seconds, bytes: bytes, sendsRetryAfter: sendsRetryAfter
+            )
         case .removeFault(let id):
             let isThere = try await cloud.faults.list().contains { $0.id == id && $0.container == container.name }
             guard isThere, try await cloud.faults.remove(id) else { throw Self.noSuchFault }
@@ -58,7 +59,7 @@ package struct RunFaultOrder: Sendable {
         case .resetKeychain(let person):
             let (user, account) = try await target(person, in: container)
             try await checkIsOnlyInDevelopment(account)
-            try await cloud.accountStore.keychains(ProofGuard())
+            try await cloud.accountStore.keychains(ProofLimiter())
                 .reset(email: account.email)
             try await FinishKeyResets(cloud).run()
             (receipt.user, receipt.account) = (user, account.id)

@@ -22,10 +22,10 @@ package struct RunOutbox: Sendable {
         var mayBeMore = false
         let pending = try await cloud.store.read(.registry) { try await $0.pendingPartitions(limit: 100) }
         for (partition, promised) in pending {
-            let hasCarried = try await DeliverAcrossPartitions(cloud).run(from: partition) != nil
-            if try await runCascade(in: partition) || hasCarried {
+            let hasCrossPartitionNotifications = try await DeliverAcrossPartitions(cloud).run(from: partition) != nil
+            if try await runCascade(in: partition) || hasCrossPartitionNotifications {
                 mayBeMore = true
-            } else if promised + Self.promiseLifetime < now {
+            } else if promised + Self.pendingWorkLifetime < now {
                 // Promised work has been written by now, or never will be.
                 try await cloud.store.write(.registry) { try await $0.clearPending(partition, promised: promised) }
             }
@@ -34,15 +34,15 @@ package struct RunOutbox: Sendable {
     }
 
     /// Milliseconds; far longer than any transaction.
-    private static var promiseLifetime: Int64 { 300_000 }
+    private static var pendingWorkLifetime: Int64 { 300_000 }
     private static var recordsAtOnce: Int { 200 }
 
     /// Takes one step of the oldest job of a partition; false if there is none.
     private func runCascade(in partition: StoragePartition) async throws -> Bool {
-        guard let place = DatabasePlace(partition: partition) else { return false }
+        guard let place = DatabaseContext(partition: partition) else { return false }
         let schema = try await cloud.schemas.current(place.schemaPartition)
         let now = cloud.serverEnvironment.now()
-        return try await cloud.writeNotifying([partition]) { transaction, notices in
+        return try await cloud.writeNotifying([partition]) { transaction, pendingNotifications in
             guard let job = try await transaction.cascadeJobs(limit: 1).first else { return false }
             let headers = try await transaction.headers(zoneNamed: job.zoneName)
             guard let zone = headers.zone, zone.number == job.zone, zone.state == .live else {
@@ -64,7 +64,8 @@ package struct RunOutbox: Sendable {
                 items: [], place: place, zoneName: zone.name, wantsAtomic: false, clientChangeToken: nil,
                 limits: cloud.limits, now: now)
             var writer = ChangeWriter(
-                batch: batch, database: headers.database, zone: zone, schema: schema, notices: notices)
+                batch: batch, database: headers.database, zone: zone, schema: schema,
+                pendingNotifications: pendingNotifications)
             try await writer.deleteOwned(records.compactMap { $0 }, &transaction)
             return true
         }

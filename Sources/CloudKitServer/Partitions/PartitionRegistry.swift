@@ -25,17 +25,17 @@ final class PartitionRegistry: Sendable {
 
     /// Announces that a partition will have work waiting, before it has: a promise without work costs a look, work without
     /// a promise would wait indefinitely.
-    func promiseWork(in partition: StoragePartition, now: Int64) async throws {
+    func registerPendingWork(in partition: StoragePartition, now: Int64) async throws {
         try await store.write(.registry) { $0.setPending(partition, promised: now) }
         promises.withLock { promises in
-            if promises.count >= Self.promisesMax { promises.removeAll(keepingCapacity: true) }
+            if promises.count >= Self.pendingWorkCacheMax { promises.removeAll(keepingCapacity: true) }
             promises[partition] = now
         }
     }
 
     /// Promises work unless that was done lately.
     func renewWorkPromise(in partition: StoragePartition, now: Int64) async throws {
-        if !isWorkPromised(in: partition, now: now) { try await promiseWork(in: partition, now: now) }
+        if !hasPendingWork(in: partition, now: now) { try await registerPendingWork(in: partition, now: now) }
     }
 
     /// Notes that the partition's user registers an address of a push service, before it is stored: after a restart
@@ -46,23 +46,23 @@ final class PartitionRegistry: Sendable {
 
     /// Returns whether a promise of this process is fresh enough to cover another transaction, so that frequent
     /// work is not promised each time.
-    func isWorkPromised(in partition: StoragePartition, now: Int64, within: Int64 = promiseFreshness) -> Bool {
+    func hasPendingWork(in partition: StoragePartition, now: Int64, within: Int64 = pendingWorkFreshness) -> Bool {
         promises.withLock { $0[partition] }.map { $0 <= now && now - $0 < within } ?? false
     }
 
     /// Milliseconds; a small part of a promise's lifetime.
-    static let promiseFreshness: Int64 = 60_000
-    private static let promisesMax = 10_000
+    static let pendingWorkFreshness: Int64 = 60_000
+    private static let pendingWorkCacheMax = 10_000
 
     /// Every container and environment that has data.
-    func containers() async throws -> Set<DataPlace> {
+    func containers() async throws -> Set<ContainerEnvironment> {
         let partitions = try await store.read(.registry) { view in
             try await view.knownPartitions(prefix: "private/") + view.knownPartitions(prefix: "public/")
         }
         return Set(
             partitions.compactMap { partition in
-                DatabasePlace(partition: partition).map {
-                    DataPlace(container: $0.address.container, environment: $0.address.environment)
+                DatabaseContext(partition: partition).map {
+                    ContainerEnvironment(container: $0.address.container, environment: $0.address.environment)
                 }
             })
     }
@@ -78,7 +78,7 @@ final class PartitionRegistry: Sendable {
 }
 
 /// A container and environment, which has a schema of its own (B-DB-01).
-struct DataPlace: Hashable, Sendable {
+struct ContainerEnvironment: Hashable, Sendable {
     var container: ContainerID
     var environment: Environment
 }

@@ -46,7 +46,7 @@ package struct QueryFingerprint: Hashable, Sendable {
     /// The 32 bytes.
     package let bytes: [UInt8]
 
-    init(_ request: QueryRecordsRequest, in place: DatabasePlace) throws(RequestFailure) {
+    init(_ request: QueryRecordsRequest, in place: DatabaseContext) throws(RequestFailure) {
         var digest = SHA256()
         func add(_ text: String?) {
             // Lengths keep neighbours apart.

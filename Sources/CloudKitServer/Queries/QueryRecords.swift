@@ -29,7 +29,7 @@ package struct QueryRecords: Sendable {
         if let marker = request.continuationMarker, !marker.isEmpty { start = try seal.open(marker, for: fingerprint) }
         for _ in 0..<Self.schemaAttemptsMax {
             let schema = try await cloud.schemas.current(place.schemaPartition)
-            let reading = try QueryReading(request, in: place, schema: schema, limits: cloud.limits, after: start)
+            let reading = try QueryReader(request, in: place, schema: schema, limits: cloud.limits, after: start)
             if let found = try await cloud.store.read(place.partition, { view in try await reading.rows(view) }) {
                 let marker = try found.next.map { try seal.seal($0, for: fingerprint) }
                 var records = found.records
@@ -44,9 +44,9 @@ package struct QueryRecords: Sendable {
 }
 
 /// One request, ready to be read inside a transaction.
-private struct QueryReading: Sendable {
+private struct QueryReader: Sendable {
     let request: QueryRecordsRequest
-    let place: DatabasePlace
+    let place: DatabaseContext
     let plan: QueryPlan
     let schemaVersion: UInt64
     let limits: Limits
@@ -63,7 +63,7 @@ private struct QueryReading: Sendable {
     }
 
     init(
-        _ request: QueryRecordsRequest, in place: DatabasePlace, schema: Schema, limits: Limits,
+        _ request: QueryRecordsRequest, in place: DatabaseContext, schema: Schema, limits: Limits,
         after start: QueryPosition?
     ) throws(RequestFailure) {
         self.request = request
@@ -80,7 +80,7 @@ private struct QueryReading: Sendable {
     }
 
     private static func zoneName(
-        _ request: QueryRecordsRequest, in place: DatabasePlace
+        _ request: QueryRecordsRequest, in place: DatabaseContext
     ) throws(RequestFailure) -> String? {
         if let id = request.zoneID { return try ZoneAccess.zoneName(of: id, in: place) }
         if place.scope == .shared { throw .onlySharedZones }
@@ -89,7 +89,7 @@ private struct QueryReading: Sendable {
 
     /// In the public database the grants of the type decide; those of creators let through their own records.
     private static func visibility(
-        of type: RecordTypeDefinition?, in place: DatabasePlace
+        of type: RecordTypeDefinition?, in place: DatabaseContext
     ) throws(RequestFailure) -> RecordVisibility? {
         guard place.scope == .public, let grants = type?.grants else { return nil }
         let user = place.caller.user

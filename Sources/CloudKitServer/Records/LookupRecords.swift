@@ -41,7 +41,7 @@ package struct LookupRecords: Sendable {
         return try await cloud.userDirectory.addingIdentities(to: outcomes)
     }
 
-    private func readRefusal(_ record: StoredRecord, in place: DatabasePlace, _ schema: Schema) -> RequestFailure? {
+    private func readRefusal(_ record: StoredRecord, in place: DatabaseContext, _ schema: Schema) -> RequestFailure? {
         guard place.scope == .public else { return nil }
         return PublicAccess.refusal(
             .read, grants: schema[record.recordType]?.grants ?? Grant.defaults, user: place.caller.user,

@@ -39,7 +39,7 @@ package struct ModifyRecords: Sendable {
     }
 
     /// Refuses non-members before they delay a zone's writers.
-    private func checkAccess(ofZone name: String, in place: DatabasePlace) async throws {
+    private func checkAccess(ofZone name: String, in place: DatabaseContext) async throws {
         guard place.member != nil else { return }
         try await cloud.store.read(place.partition) { view in
             _ = try await CallerAccess(try await view.zone(named: name), in: place, view)
@@ -51,11 +51,11 @@ package struct ModifyRecords: Sendable {
         let place = batch.place
         try await cloud.registry.enter(place.partition)
         var schema = try await cloud.schemas.current(place.schemaPartition)
-        var isWorkPromised = cloud.registry.isWorkPromised(in: place.partition, now: batch.now)
+        var hasPendingWork = cloud.registry.hasPendingWork(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
             let result = try await cloud.writeNotifying(batch.partitions) {
-                [schema, isWorkPromised] transaction, notices in
-                try await batch.run(schema, isWorkPromised: isWorkPromised, notices, &transaction)
+                [schema, hasPendingWork] transaction, pendingNotifications in
+                try await batch.run(schema, hasPendingWork: hasPendingWork, pendingNotifications, &transaction)
             }
             switch result {
             case .outcomes(let outcomes): return outcomes
@@ -63,9 +63,9 @@ package struct ModifyRecords: Sendable {
             case .mustGrow(let growth):
                 let grown = try await cloud.schemas.grow(place.schemaPartition, by: growth)
                 schema = try await IndexOlderRecords(cloud).run(from: schema, to: grown, in: place)
-            case .mustPromiseWork:
-                try await cloud.registry.promiseWork(in: place.partition, now: batch.now)
-                isWorkPromised = true
+            case .mustRegisterWork:
+                try await cloud.registry.registerPendingWork(in: place.partition, now: batch.now)
+                hasPendingWork = true
             }
         }
         throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)

@@ -7,7 +7,7 @@ import CloudKitSchema
 /// Everything in it is a value, so that a store may run it again.
 struct ChangeBatch: Sendable {
     let items: [IncomingChange]
-    let place: DatabasePlace
+    let place: DatabaseContext
     let zoneName: String
     /// A flag for all or nothing, where the zone supports it (B-BAT-01, B-BAT-04).
     let wantsAtomic: Bool
@@ -28,11 +28,12 @@ struct ChangeBatch: Sendable {
         /// The schema must have more types or fields first; nothing was written.
         case mustGrow(SchemaGrowth)
         /// Something will wait in the outbox, which must be announced first; nothing was written.
-        case mustPromiseWork
+        case mustRegisterWork
     }
 
     func run(
-        _ schema: Schema, isWorkPromised: Bool, _ notices: NotificationBuffer, _ transaction: inout StorageWriter
+        _ schema: Schema, hasPendingWork: Bool, _ pendingNotifications: NotificationBuffer,
+        _ transaction: inout StorageWriter
     ) async throws -> Result {
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
@@ -59,11 +60,11 @@ struct ChangeBatch: Sendable {
         // Notifications about what is public or shared wait for delivery to their receivers.
         let mayNotify =
             place.scope == .public ? headers.database.subscriptionCount > 0 : zone.sharing != .none
-        if !verdict.deferred.isEmpty || mayNotify, !isWorkPromised { return .mustPromiseWork }
+        if !verdict.deferred.isEmpty || mayNotify, !hasPendingWork { return .mustRegisterWork }
 
         var writer = ChangeWriter(
             batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil,
-            notices: notices)
+            pendingNotifications: pendingNotifications)
         let outcomes = try await writer.write(plannedChanges, verdict, held, &transaction)
         return .outcomes(try await outcomes.attachingShares(transaction, zone: zone.number, in: place))
     }
@@ -177,14 +178,14 @@ extension ChangeBatch {
             case .alreadyGone: break
             }
         }
-        try await gatherBackReferences(for: &check, in: zone, view)
+        try await collectBackReferences(for: &check, in: zone, view)
         let verdict = check.verdict()
         for (position, failure) in verdict.refused { plannedChanges[position] = .failed(failure) }
         return verdict
     }
 
     /// Looks up who points at each record that goes, and at each that goes with it.
-    private func gatherBackReferences(
+    private func collectBackReferences(
         for check: inout ReferenceCheck, in zone: ZoneHeader, _ view: StorageWriter
     ) async throws {
         let set = check.saves.values.flatMap { $0.set.filter { $0.kind == .deleteSelf } }

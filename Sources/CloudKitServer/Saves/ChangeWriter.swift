@@ -11,7 +11,7 @@ struct ChangeWriter {
     /// The plan for shares; nil where nothing is shared.
     private(set) var shares: SharePlanner?
     /// Collects who will be notified; nil: not collected.
-    private let notices: NotificationBuffer?
+    private let pendingNotifications: NotificationBuffer?
     /// Change of the number of deleteSelf references to each target.
     private var owners: [String: Int] = [:]
     /// Records that got a new parent's child or a new owner's reference, and so get another tag (B-SAV-10).
@@ -27,14 +27,14 @@ struct ChangeWriter {
 
     init(
         batch: ChangeBatch, database: DatabaseHeader, zone: ZoneHeader, schema: Schema, shares: SharePlanner? = nil,
-        notices: NotificationBuffer? = nil
+        pendingNotifications: NotificationBuffer? = nil
     ) {
         self.batch = batch
         self.database = database
         self.zone = zone
         self.schema = schema
         self.shares = shares
-        self.notices = notices
+        self.pendingNotifications = pendingNotifications
         sharedChange = SharedZoneChange(zone: zone.number)
     }
 
@@ -58,7 +58,7 @@ struct ChangeWriter {
 
     /// Decides who will be notified, and stores the counters, if anything was written.
     mutating func finish(_ transaction: inout StorageWriter) async throws {
-        try await writeNotices(&transaction)
+        try await writeNotifications(&transaction)
         if isChanged { writeHeaders(&transaction) }
     }
 
@@ -210,13 +210,13 @@ struct ChangeWriter {
         }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
-        try await writeNotices(&transaction)
+        try await writeNotifications(&transaction)
         if isChanged { writeHeaders(&transaction) }
     }
 
     private mutating func writeAssets(_ transaction: inout StorageWriter) async throws {
         try await assets.write(
-            zone: zone.number, now: batch.now, grace: batch.limits.assetTimes.grace, &transaction)
+            zone: zone.number, now: batch.now, grace: batch.limits.assetLifetimes.grace, &transaction)
     }
 
     // MARK: Notifications
@@ -228,16 +228,16 @@ struct ChangeWriter {
     }
 
     /// Decides in the transaction of the changes who will be notified of them (B-SUB-04).
-    private mutating func writeNotices(_ transaction: inout StorageWriter) async throws {
+    private mutating func writeNotifications(_ transaction: inout StorageWriter) async throws {
         sharedChange.origin = batch.place.caller.deviceID
         transaction.set(sharedChange, &database)
         sharedChange = SharedZoneChange(zone: zone.number)
         if observed.isEmpty { return }
-        let notices = NotificationWriter(
-            place: batch.place, schema: schema, limits: batch.limits, now: batch.now, buffer: self.notices)
+        let pendingNotifications = NotificationWriter(
+            place: batch.place, schema: schema, limits: batch.limits, now: batch.now, buffer: self.pendingNotifications)
         let commit = NotificationMatcher.Commit(
             zoneName: zone.name, isCustomZone: zone.isCustom, changes: observed, version: database.version)
-        try await notices.write(commit, database: &database, &transaction)
+        try await pendingNotifications.write(commit, database: &database, &transaction)
     }
 
     // MARK: Counters

@@ -28,7 +28,7 @@ struct IncomingChange: Sendable {
 
     /// - Parameter desiredKeys: Those of the request, for operations that say nothing of it themselves.
     init(
-        _ operation: RecordOperation, in place: DatabasePlace, zoneName: String, desiredKeys: [String]?,
+        _ operation: RecordOperation, in place: DatabaseContext, zoneName: String, desiredKeys: [String]?,
         serverEnvironment: ServerEnvironment, seal: AssetSeal, limits: Limits
     ) {
         let change = operation.change
@@ -64,7 +64,7 @@ struct IncomingChange: Sendable {
     }
 
     private static func fields(
-        of change: RecordChange, in place: DatabasePlace, _ zoneName: String
+        of change: RecordChange, in place: DatabaseContext, _ zoneName: String
     ) throws(RequestFailure) -> [Field] {
         var fields: [Field] = []
         fields.reserveCapacity(change.fields.count)
@@ -111,7 +111,7 @@ struct IncomingChange: Sendable {
 
     private static func check(
         _ name: String, _ kind: RecordOperation.Kind, _ recordType: String?, _ fields: [Field],
-        in place: DatabasePlace, _ limits: Limits
+        in place: DatabaseContext, _ limits: Limits
     ) throws(RequestFailure) {
         if kind.isDelete { return }
         // Whether the name is one only the system may give is known when the record is found missing.
@@ -123,7 +123,7 @@ struct IncomingChange: Sendable {
 
 extension IncomingChange {
     /// Rules B-ENC-01 and B-ENC-02.
-    static func checkEncrypted(_ fields: [Field], in place: DatabasePlace) throws(RequestFailure) {
+    static func checkEncrypted(_ fields: [Field], in place: DatabaseContext) throws(RequestFailure) {
         for field in fields where field.type.isEncrypted {
             if place.scope == .public { throw .encryptedInPublic }
             guard field.type.isSealable else { throw .notSealable(field.type) }

@@ -19,7 +19,7 @@ struct IndexOlderRecords: Sendable {
     ///   - before: The schema before the save.
     ///   - now: The schema with what the save added.
     /// - Returns: The schema without those marks.
-    func run(from before: Schema, to now: Schema, in place: DatabasePlace) async throws -> Schema {
+    func run(from before: Schema, to now: Schema, in place: DatabaseContext) async throws -> Schema {
         let grown = now.types.values.compactMap { type -> RecordIndexes? in
             guard let old = before[type.name] else { return nil }
             let fields = type.recordIndexes.fields.filter { field in

@@ -34,7 +34,7 @@ package struct AcceptShares: Sendable {
     }
 
     private func accept(
-        _ link: SharePlace, _ request: ShareInvitationRequest, _ user: UserID, _ person: LinkHolder, _ caller: Caller
+        _ link: ShareLocation, _ request: ShareInvitationRequest, _ user: UserID, _ person: LinkHolder, _ caller: Caller
     ) async throws {
         let holder = person.opening(link)
         let freshID = RecordName.random(cloud.serverEnvironment)
@@ -63,7 +63,7 @@ extension StorageWriter {
         var header = try await joinedHeader(in: partition)
         let held = try await joinedZone(owner, zone.name, in: partition)
         var joined = JoinedZone(
-            owner: owner, zoneName: zone.name, zone: zone.number, noted: member.seats.map(\.joined).max() ?? 0)
+            owner: owner, zoneName: zone.name, zone: zone.number, noted: member.slots.map(\.joined).max() ?? 0)
         joined.feedVersion = held?.feedVersion ?? 0
         try move(&joined, &header, in: partition)
     }

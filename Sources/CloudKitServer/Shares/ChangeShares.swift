@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 /// Carries out what was decided of shares, inside a transaction.
-typealias ShareChanging = (inout ChangeWriter, inout StorageWriter) async throws -> Void
+typealias ShareMutation = (inout ChangeWriter, inout StorageWriter) async throws -> Void
 
 /// Changes shares of a zone in other ways than by saving their records.
 struct ChangeShares: Sendable {
@@ -19,8 +19,8 @@ struct ChangeShares: Sendable {
     /// - Throws: What the zone may be for the caller, and what `decide` throws.
     @discardableResult
     func run(
-        inZone name: String, of place: DatabasePlace, with others: [StoragePartition] = [],
-        _ decide: @Sendable (StorageWriter, CallerAccess) async throws -> ([StoredShare], ShareChanging)
+        inZone name: String, of place: DatabaseContext, with others: [StoragePartition] = [],
+        _ decide: @Sendable (StorageWriter, CallerAccess) async throws -> ([StoredShare], ShareMutation)
     ) async throws -> [StoredShare] {
         let batch = ChangeBatch(
             items: [], place: place, zoneName: name, wantsAtomic: true, clientChangeToken: nil, limits: cloud.limits,
@@ -30,7 +30,8 @@ struct ChangeShares: Sendable {
         try await cloud.registry.renewWorkPromise(in: place.partition, now: batch.now)
         for _ in 0..<Self.shareAttemptsMax {
             let schema = try await cloud.schemas.current(place.schemaPartition)
-            let changed = try await cloud.writeNotifying(partitions) { transaction, notices -> [StoredShare]? in
+            let changed = try await cloud.writeNotifying(partitions) {
+                transaction, pendingNotifications -> [StoredShare]? in
                 let headers = try await transaction.headers(zoneNamed: name)
                 guard headers.database.schemaFloor <= schema.version else { return nil }
                 let access = try await CallerAccess(headers.zone, in: place, transaction)
@@ -40,7 +41,7 @@ struct ChangeShares: Sendable {
                 try await sharing.loadShares(shares.map(\.name), transaction)
                 var writer = ChangeWriter(
                     batch: batch, database: headers.database, zone: access.zone, schema: schema, shares: sharing,
-                    notices: notices)
+                    pendingNotifications: pendingNotifications)
                 try await change(&writer, &transaction)
                 try await writer.finish(&transaction)
                 return shares

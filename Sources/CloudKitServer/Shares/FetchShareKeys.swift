@@ -14,7 +14,7 @@ package struct FetchShareKeys: Sendable {
     package func run(
         _ request: ShareKeysRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> ShareKeysAnswer {
-        let place = try DatabaseAccess.sharesPlace(request.zoneID, address, caller, to: .readRecords)
+        let place = try DatabaseAccess.sharesContext(request.zoneID, address, caller, to: .readRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         var answer = try await cloud.store.read(place.partition) { view in
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
@@ -27,7 +27,7 @@ package struct FetchShareKeys: Sendable {
                 of: share, zone: access.zone.number, for: shareView, before: request.before, limit: limit)
             let waiting = shareView.waiting(in: share)
             let keys = ShareKeys(
-                epoch: Int(share.keyEpoch), needsNewEpoch: shareView.isHost(of: share) && share.needsNewEpoch,
+                epoch: Int(share.keyEpoch), needsNewEpoch: shareView.isManager(of: share) && share.needsNewEpoch,
                 waiting: waiting.map(\.id), epochs: epochs)
             return ShareKeysAnswer(keys: keys, waiting: waiting, moreComing: epochs.last.map { $0.epoch > 1 } ?? false)
         }

@@ -10,7 +10,7 @@ package struct LocateShareLink: Sendable {
 
     /// Returns the container and environment of a link, for any holder: the client resolves it there.
     package func run(_ shortGUID: String) async throws -> (ContainerID, Environment)? {
-        let link = try await cloud.store.read(.shareDirectory) { try await $0.sharePlace(shortGUID: shortGUID) }
+        let link = try await cloud.store.read(.shareDirectory) { try await $0.shareLocation(shortGUID: shortGUID) }
         return link.map { ($0.container, $0.environment) }
     }
 }

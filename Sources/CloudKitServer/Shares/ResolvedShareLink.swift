@@ -12,7 +12,7 @@ struct ResolvedShareLink: Sendable {
     /// name is shared later.
     ///
     /// - Parameter shortGUID: The link's own; one-time links are known by their participant.
-    init?(at link: SharePlace, opening shortGUID: String, _ view: some StorageView) async throws {
+    init?(at link: ShareLocation, opening shortGUID: String, _ view: some StorageView) async throws {
         guard let zone = try await view.zone(named: link.zoneName), zone.number == link.zone, zone.state == .live else {
             return nil
         }
@@ -60,13 +60,13 @@ extension StoredShare {
         var share = self
         switch verdict {
         case .owner: return nil
-        case .participant(let id), .seat(let id):
+        case .participant(let id), .slot(let id):
             guard let index = participants.firstIndex(where: { $0.id == id }) else { throw .notInvited }
             if participants[index].acceptance == .accepted { return nil }
             share.participants[index].user = user
             share.participants[index].acceptance = .accepted
             share.participants[index].oneTimeGUID = nil
-            if let email { share.unite(participants[index].id, invitedAs: email) }
+            if let email { share.mergeParticipant(participants[index].id, invitedAs: email) }
         case .join(let permission):
             guard participants.count < ShareDecision.participantsMax else { throw .tooManyParticipants }
             share.participants.append(
@@ -83,7 +83,7 @@ extension StoredShare {
 
     /// Merges the slots to which a participant was invited by address before having an account: no user has
     /// two slots.
-    private mutating func unite(_ id: String, invitedAs email: String) {
+    private mutating func mergeParticipant(_ id: String, invitedAs email: String) {
         let isDouble = { (other: StoredParticipant) in other.user == nil && other.email == email && other.id != id }
         let doubles = participants.filter(isDouble)
         guard !doubles.isEmpty else { return }
@@ -103,7 +103,7 @@ extension StoredShare {
         -> StoredShare?
     {
         switch verdict {
-        case .participant(let id), .seat(let id):
+        case .participant(let id), .slot(let id):
             if participants.contains(where: { $0.id == id && $0.acceptance == .pending }) { throw .alreadyInvited }
             return nil
         case .owner, .signIn: return nil

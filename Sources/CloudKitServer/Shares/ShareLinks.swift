@@ -23,9 +23,9 @@ struct ShareLinks: Sendable {
     }
 
     /// nil: there is no such link.
-    func link(_ shortGUID: String, in address: DatabaseAddress) async throws -> SharePlace? {
+    func link(_ shortGUID: String, in address: DatabaseAddress) async throws -> ShareLocation? {
         guard (1...255).contains(shortGUID.utf8.count) else { return nil }
-        let link = try await cloud.store.read(.shareDirectory) { try await $0.sharePlace(shortGUID: shortGUID) }
+        let link = try await cloud.store.read(.shareDirectory) { try await $0.shareLocation(shortGUID: shortGUID) }
         guard let link, link.environment == address.environment else { return nil }
         guard link.container == address.container else {
             throw RequestFailure(
@@ -35,9 +35,9 @@ struct ShareLinks: Sendable {
     }
 
     /// Returns the place of the owner's partition, with the caller as the acting user.
-    private func place(of link: SharePlace, _ caller: Caller) -> DatabasePlace {
+    private func place(of link: ShareLocation, _ caller: Caller) -> DatabaseContext {
         let scope = caller.user == link.owner ? DatabaseScope.private : .shared
-        return DatabasePlace(
+        return DatabaseContext(
             address: DatabaseAddress(container: link.container, environment: link.environment, scope: scope),
             caller: caller, owner: link.owner,
             partition: .privateDatabase(link.container, link.environment, of: link.owner),
@@ -45,7 +45,7 @@ struct ShareLinks: Sendable {
     }
 
     func resolve(
-        _ request: ShareInvitationRequest, _ link: SharePlace, _ person: LinkHolder, _ caller: Caller
+        _ request: ShareInvitationRequest, _ link: ShareLocation, _ person: LinkHolder, _ caller: Caller
     ) async throws -> ShareInvitation {
         let place = place(of: link, caller)
         let holder = person.opening(link)
@@ -64,7 +64,7 @@ struct ShareLinks: Sendable {
     }
 
     private static func invitation(
-        _ request: ShareInvitationRequest, _ found: ResolvedShareLink, _ holder: LinkHolder, _ place: DatabasePlace,
+        _ request: ShareInvitationRequest, _ found: ResolvedShareLink, _ holder: LinkHolder, _ place: DatabaseContext,
         _ view: StorageReader
     ) async throws -> ShareInvitation {
         var stored = found.stored
@@ -72,7 +72,7 @@ struct ShareLinks: Sendable {
         var acceptance = ParticipantAcceptance.pending
         switch holder.verdict(on: stored, ownedBy: place.owner) {
         case .owner: (role, permission, acceptance) = (.owner, .readWrite, .accepted)
-        case .participant(let id), .seat(let id):
+        case .participant(let id), .slot(let id):
             guard let index = stored.participants.firstIndex(where: { $0.id == id }) else {
                 throw RequestFailure.noSuchShare
             }
@@ -108,7 +108,7 @@ struct ShareLinks: Sendable {
     ///   - decide: The changed share; nil: nothing changes.
     /// - Throws: `itemNotFound` where the link leads nowhere.
     func changeShare(
-        at link: SharePlace, opening shortGUID: String, by caller: Caller, with other: StoragePartition? = nil,
+        at link: ShareLocation, opening shortGUID: String, by caller: Caller, with other: StoragePartition? = nil,
         after: (@Sendable (inout StorageWriter, ZoneHeader) async throws -> Void)? = nil,
         _ decide: @Sendable (StoredShare) throws -> StoredShare?
     ) async throws {
@@ -137,7 +137,7 @@ struct ShareLinks: Sendable {
 }
 
 extension LinkHolder {
-    func opening(_ link: SharePlace) -> LinkHolder {
+    func opening(_ link: ShareLocation) -> LinkHolder {
         LinkHolder(user: user, email: email, participantSlotID: link.participantID)
     }
 }

@@ -49,7 +49,7 @@ extension SubscriptionOperation {
 /// Subscriptions of one request on their way into the store.
 private struct SubscriptionWriter: Sendable {
     let user: UserID
-    let place: DatabasePlace
+    let place: DatabaseContext
     let schema: Schema
     let max: Int
 

@@ -9,7 +9,7 @@ enum SubscriptionCheck {
     /// Checked in this order: identifier and options (B-SUB-03, B-PSH-06), whether the database has subscriptions of the
     /// kind (B-SUB-01), its zone, its condition, as a query's (B-QRY-15).
     static func accepted(
-        _ subscription: Subscription, in place: DatabasePlace, schema: Schema
+        _ subscription: Subscription, in place: DatabaseContext, schema: Schema
     ) throws(RequestFailure) -> Subscription {
         try Validity.subscription(subscription)
         var result = subscription
@@ -31,7 +31,7 @@ enum SubscriptionCheck {
     }
 
     private static func accepted(
-        _ query: SubscribedQuery, in place: DatabasePlace, _ schema: Schema
+        _ query: SubscribedQuery, in place: DatabaseContext, _ schema: Schema
     ) throws(RequestFailure) -> SubscribedQuery {
         guard place.scope != .shared else { throw .unsupported("Query", in: place.scope) }
         var result = query
@@ -44,7 +44,7 @@ enum SubscriptionCheck {
 }
 
 extension SubscribedCondition {
-    init(_ query: Query, schema: Schema, in place: DatabasePlace) throws(RequestFailure) {
+    init(_ query: Query, schema: Schema, in place: DatabaseContext) throws(RequestFailure) {
         try self.init(
             query, indexes: schema[query.recordType]?.recordIndexes,
             settings: QuerySettings(container: place.address.container))

@@ -17,12 +17,12 @@ package struct CreateUserRecords: Sendable {
         for scope in [DatabaseScope.public, .private] {
             let address = DatabaseAddress(container: container, environment: environment, scope: scope)
             let caller = Caller(user: user)
-            try await makeUserRecord(
+            try await createUserRecord(
                 user, in: try DatabaseAccess.place(address, for: caller, to: .writeRecords))
         }
     }
 
-    private func makeUserRecord(_ user: UserID, in place: DatabasePlace) async throws {
+    private func createUserRecord(_ user: UserID, in place: DatabaseContext) async throws {
         let isThere = try await cloud.store.read(place.partition) { try await $0.userRecord(user) != nil }
         if isThere { return }
         try await cloud.registry.enter(place.partition)
@@ -40,7 +40,7 @@ package struct CreateUserRecords: Sendable {
     /// Attempts with concurrent changes of the schema.
     private static var schemaReadsMax: Int { 8 }
 
-    private func userBatch(_ user: UserID, in place: DatabasePlace) -> ChangeBatch {
+    private func userBatch(_ user: UserID, in place: DatabaseContext) -> ChangeBatch {
         let change = RecordChange(recordName: user.recordName, recordType: RecordTypeDefinition.usersName)
         let item = IncomingChange(
             RecordOperation(.create, change), in: place, zoneName: ZoneID.defaultZoneName, desiredKeys: nil,

@@ -26,13 +26,13 @@ package struct RemoveAccountData: Sendable {
     /// Shares of the person end for all participants; records in public databases stay.
     ///
     /// The account should be disabled before and removed after. Whatever happens in between, it can be done again. An upload
-    /// that is under way meanwhile leaves a file that goes with a later sweep (`AssetTimes.orphan`).
+    /// that is under way meanwhile leaves a file that goes with a later sweep (`AssetLifetimes.orphan`).
     package func run(ofAccount id: String) async throws -> RemovedData {
         var removed = RemovedData()
         let names = cloud.accountStore.userNames
         for (container, user) in try await names.all(of: id) {
             for environment in Environment.allCases {
-                removed.shares += try await leaveEverything(of: user, in: container, environment)
+                removed.shares += try await leaveAllShares(of: user, in: container, environment)
                 let partition = StoragePartition.privateDatabase(container, environment, of: user)
                 guard try await cloud.store.read(.registry, { try await $0.isKnown(partition) }) else { continue }
                 removed.files += try await deleteFiles(of: partition)
@@ -43,7 +43,7 @@ package struct RemoveAccountData: Sendable {
         return removed
     }
 
-    private func leaveEverything(
+    private func leaveAllShares(
         of user: UserID, in container: ContainerID, _ environment: Environment
     ) async throws -> Int {
         let address = DatabaseAddress(container: container, environment: environment, scope: .shared)

@@ -30,16 +30,16 @@ package struct EndZone: Sendable {
     ) async throws {
         let now = cloud.serverEnvironment.now()
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
-        guard let place = DatabasePlace(partition: partition) else { throw RequestFailure.zoneNotFound }
+        guard let place = DatabaseContext(partition: partition) else { throw RequestFailure.zoneNotFound }
         try await cloud.registry.renewWorkPromise(in: partition, now: now)
         try await cloud.writeNotifying([partition]) { transaction, buffer in
             var zone = try ZoneAccess.live(try await transaction.zone(named: name))
             guard zone.isCustom else { throw RequestFailure(.badRequest, "The default zone cannot be deleted") }
             var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
             try await writer.end(&zone, as: state, in: &transaction)
-            let notices = NotificationWriter(
+            let pendingNotifications = NotificationWriter(
                 place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
-            try await writer.writeNotices(notices, &transaction)
+            try await writer.writeNotifications(pendingNotifications, &transaction)
             transaction.set(writer.header)
         }
     }

@@ -33,7 +33,7 @@ package struct FinishKeyResets: Sendable {
 }
 
 extension Cloud {
-    /// Returns whether zones are still to be marked for a reset, read in the marking transaction, which names `keyResetBook`.
+    /// Returns whether zones are still to be marked for a reset, read in the marking transaction, which names `keyResetPartition`.
     ///
     /// - Parameter reset: nil: an operator's order, which is executed in any case.
     func isDue(_ reset: KeyReset?, _ transaction: StorageWriter) async throws -> Bool {
@@ -42,5 +42,5 @@ extension Cloud {
     }
 
     /// The partition of unfinished resets.
-    var keyResetBook: StoragePartition { accountStore.partition }
+    var keyResetPartition: StoragePartition { accountStore.partition }
 }

@@ -8,7 +8,7 @@ struct LeaveSharedZones: Sendable {
     init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Leaves everything shared in the deleted zones; creating a zone of another user is refused (B-DB-12, B-ACP-06).
-    func run(_ operations: [ZoneOperation], in place: DatabasePlace) async throws -> [ZoneOutcome] {
+    func run(_ operations: [ZoneOperation], in place: DatabaseContext) async throws -> [ZoneOutcome] {
         let ids = operations.compactMap { if case .delete(let id) = $0 { id } else { nil } }
         guard ids.count == operations.count else { throw RequestFailure.onlySharedZones }
         var outcomes: [ZoneOutcome] = []
@@ -24,10 +24,10 @@ struct LeaveSharedZones: Sendable {
         return outcomes
     }
 
-    private func leaveZone(_ name: String, in place: DatabasePlace) async throws {
+    private func leaveZone(_ name: String, in place: DatabaseContext) async throws {
         guard let user = place.member else { throw RequestFailure.onlySharedZones }
         _ = try await ChangeShares(cloud).run(inZone: name, of: place) { view, access in
-            let names = access.member?.seats.map(\.shareName) ?? []
+            let names = access.member?.slots.map(\.shareName) ?? []
             let shares = try await view.shares(zone: access.zone.number, names: names).compactMap { $0 }
             return (
                 shares,

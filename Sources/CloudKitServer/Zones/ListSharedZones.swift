@@ -8,7 +8,7 @@ struct ListSharedZones: Sendable {
     init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// The zones of others that the caller reaches.
-    func run(in place: DatabasePlace) async throws -> [Zone] {
+    func run(in place: DatabaseContext) async throws -> [Zone] {
         try await SharedDatabase(cloud, in: place).zones().map { $0.zone(sealedBy: cloud.tokens) }
     }
 }

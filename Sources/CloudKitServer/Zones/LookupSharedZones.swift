@@ -8,7 +8,7 @@ struct LookupSharedZones: Sendable {
     init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Some of them, each found or not on its own.
-    func run(_ ids: [ZoneID], in place: DatabasePlace) async throws -> [ZoneOutcome] {
+    func run(_ ids: [ZoneID], in place: DatabaseContext) async throws -> [ZoneOutcome] {
         let shared = try SharedDatabase(cloud, in: place)
         var outcomes: [ZoneOutcome] = []
         for id in ids {

@@ -32,9 +32,9 @@ package struct ModifyZones: Sendable {
                 let outcome = try await writer.apply(operation, in: place, cloud.limits, &transaction)
                 outcomes.append(outcome.sealed(by: cloud.tokens, in: place))
             }
-            let notices = NotificationWriter(
+            let pendingNotifications = NotificationWriter(
                 place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
-            try await writer.writeNotices(notices, &transaction)
+            try await writer.writeNotifications(pendingNotifications, &transaction)
             if writer.isChanged { transaction.set(writer.header) }
             return outcomes
         }

@@ -16,7 +16,7 @@ struct RenewZoneKeys: Sendable {
     ///
     /// - Parameter reset: Of the owner's keychain, after which nothing is done that is not due any more; nil: an operator's order.
     /// - Returns: How many zones it concerned.
-    func run(in place: DatabasePlace, for reset: KeyReset?) async throws -> Int {
+    func run(in place: DatabaseContext, for reset: KeyReset?) async throws -> Int {
         let zones = try await cloud.store.read(place.partition) { try await $0.zones(limit: .max) }
             .filter { $0.state == .live && $0.recordCount > 0 }
         for zone in zones {
@@ -31,9 +31,9 @@ struct RenewZoneKeys: Sendable {
     }
 
     private func beginKeyEpoch(
-        inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
+        inZone zone: ZoneHeader, of place: DatabaseContext, for reset: KeyReset?
     ) async throws {
-        try await cloud.store.write([place.partition, cloud.keyResetBook]) { transaction in
+        try await cloud.store.write([place.partition, cloud.keyResetPartition]) { transaction in
             guard try await cloud.isDue(reset, transaction), var held = try await transaction.zone(named: zone.name),
                 held.number == zone.number
             else { return }
@@ -44,9 +44,10 @@ struct RenewZoneKeys: Sendable {
 
     /// Removes the keys of shares along with the key epoch of the zone, so that nothing is sealed under the old ones.
     private func forgetKeysOfShares(
-        inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
+        inZone zone: ZoneHeader, of place: DatabaseContext, for reset: KeyReset?
     ) async throws {
-        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.keyResetBook]) { view, access in
+        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.keyResetPartition]) {
+            view, access in
             guard try await cloud.isDue(reset, view) else { return ([], { _, _ in }) }
             let shares = try await view.shares(zone: access.zone.number)
             return (
@@ -67,11 +68,12 @@ struct RenewZoneKeys: Sendable {
     /// Takes the protections of earlier epochs from the records of a zone, a part at a time. No feed reports it: their content is
     /// unchanged.
     private func clearProtections(
-        before epoch: UInt32, inZone zone: ZoneHeader, of place: DatabasePlace, for reset: KeyReset?
+        before epoch: UInt32, inZone zone: ZoneHeader, of place: DatabaseContext, for reset: KeyReset?
     ) async throws {
         var last: String?
         repeat {
-            last = try await cloud.store.write([place.partition, cloud.keyResetBook]) { [last] transaction -> String? in
+            last = try await cloud.store.write([place.partition, cloud.keyResetPartition]) {
+                [last] transaction -> String? in
                 guard try await cloud.isDue(reset, transaction),
                     var header = try await transaction.zone(named: zone.name),
                     header.number == zone.number, header.state == .live

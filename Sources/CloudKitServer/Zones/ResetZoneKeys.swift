@@ -20,11 +20,11 @@ struct ResetZoneKeys: Sendable {
     ) async throws -> Int {
         let schema = try await cloud.schemas.current(.schema(container, environment))
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
-        guard let place = DatabasePlace(partition: partition) else { return 0 }
+        guard let place = DatabaseContext(partition: partition) else { return 0 }
         guard schema.hasSealedValues else { return try await RenewZoneKeys(cloud).run(in: place, for: reset) }
         let now = cloud.serverEnvironment.now()
         try await cloud.registry.renewWorkPromise(in: partition, now: now)
-        return try await cloud.writeNotifying([partition, cloud.keyResetBook]) { transaction, buffer in
+        return try await cloud.writeNotifying([partition, cloud.keyResetPartition]) { transaction, buffer in
             guard try await cloud.isDue(reset, transaction) else { return 0 }
             let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
             guard !zones.isEmpty else { return 0 }
@@ -38,9 +38,9 @@ struct ResetZoneKeys: Sendable {
                     transaction.set(zone)
                 }
             }
-            let notices = NotificationWriter(
+            let pendingNotifications = NotificationWriter(
                 place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
-            try await writer.writeNotices(notices, &transaction)
+            try await writer.writeNotifications(pendingNotifications, &transaction)
             if writer.isChanged { transaction.set(writer.header) }
             return zones.count
         }

@@ -7,11 +7,11 @@ import CloudKitRecordLayer
 /// changes. Changes found are noted in the user's own feed before it is read, so that its tokens are those of one feed.
 struct SharedDatabase: Sendable {
     let store: Storage
-    let place: DatabasePlace
+    let place: DatabaseContext
     let user: UserID
     let now: Int64
 
-    init(_ cloud: Cloud, in place: DatabasePlace) throws(RequestFailure) {
+    init(_ cloud: Cloud, in place: DatabaseContext) throws(RequestFailure) {
         guard let user = place.caller.user else { throw .notSignedIn }
         store = cloud.store
         self.place = place
@@ -22,7 +22,7 @@ struct SharedDatabase: Sendable {
     /// A zone that the user can reach now.
     struct Reached: Sendable {
         var joined: JoinedZone
-        var place: DatabasePlace
+        var place: DatabaseContext
         var zone: ZoneHeader
         var member: ShareMember
         /// The newest version of what the user sees there.
@@ -51,12 +51,12 @@ struct SharedDatabase: Sendable {
     }
 
     private static func finding(
-        _ joined: JoinedZone, _ user: UserID, _ place: DatabasePlace, _ view: StorageReader
+        _ joined: JoinedZone, _ user: UserID, _ place: DatabaseContext, _ view: StorageReader
     ) async throws -> Finding {
         let headers = try await view.headers(zoneNamed: joined.zoneName)
         guard let zone = headers.zone, zone.number == joined.zone else { return .gone(.deleted) }
         if let reason = zone.state.deletionReason { return .gone(reason) }
-        guard let member = try await view.shareMember(zone: zone.number, user: user), !member.seats.isEmpty else {
+        guard let member = try await view.shareMember(zone: zone.number, user: user), !member.slots.isEmpty else {
             return .gone(.deleted)
         }
         return .reached(
@@ -77,18 +77,18 @@ struct SharedDatabase: Sendable {
     /// Notes the changes of the joined zones in the user's feed.
     func catchUp() async throws {
         let joined = try await store.read(place.partition) { try await $0.joinedZones() }
-        let news = try await findings(joined.filter { $0.gone == nil }).filter { joined, finding in
+        let sharedUpdate = try await findings(joined.filter { $0.gone == nil }).filter { joined, finding in
             switch finding {
             case .reached(let reached): reached.newest > joined.noted
             case .gone: true
             }
         }
-        if news.isEmpty { return }
+        if sharedUpdate.isEmpty { return }
         let partition = place.partition
         let now = now
         try await store.write(partition) { transaction in
             var header = try await transaction.joinedHeader(in: partition)
-            for (seen, finding) in news {
+            for (seen, finding) in sharedUpdate {
                 // Accepted again meanwhile, or noted by another request: look again next time.
                 guard var zone = try await transaction.joinedZone(seen.owner, seen.zoneName, in: partition),
                     zone.feedVersion == seen.feedVersion

@@ -56,7 +56,7 @@ package enum ZoneDecision: Hashable, Sendable {
     /// of it.
     ///
     /// - Parameter epoch: The epoch after the one the device knows.
-    package init(raisingKeyEpochTo epoch: UInt32, held: ZoneHeader?, surface: Caller.Surface) {
+    package init(raisingKeyEpochTo epoch: UInt32, held: ZoneHeader?, surface: Caller.ClientKind) {
         do throws(RequestFailure) {
             // Who holds no keys has no use for a new one.
             guard surface == .native else { throw .unexpectedInput }

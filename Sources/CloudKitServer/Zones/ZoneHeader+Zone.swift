@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 
 extension ZoneHeader {
     /// The zone as answers carry it.
-    func zone(in place: DatabasePlace, _ tokens: SyncTokenSeal) -> Zone {
+    func zone(in place: DatabaseContext, _ tokens: SyncTokenSeal) -> Zone {
         let id = place.zoneID(name)
         guard isCustom else { return Zone(id: id, capabilities: [], keyEpoch: keyEpoch) }
         let token = SyncToken.zone(number, at: latestVersion)

@@ -23,7 +23,7 @@ struct ZoneWriter {
         case deleted(ZoneID)
         case failed(ZoneID, RequestFailure)
 
-        func sealed(by tokens: SyncTokenSeal, in place: DatabasePlace) -> ZoneOutcome {
+        func sealed(by tokens: SyncTokenSeal, in place: DatabaseContext) -> ZoneOutcome {
             switch self {
             case .zone(let zone): .zone(zone.zone(in: place, tokens))
             case .deleted(let id): .deleted(id)
@@ -33,7 +33,7 @@ struct ZoneWriter {
     }
 
     mutating func apply(
-        _ operation: ZoneOperation, in place: DatabasePlace, _ limits: Limits, _ transaction: inout StorageWriter
+        _ operation: ZoneOperation, in place: DatabaseContext, _ limits: Limits, _ transaction: inout StorageWriter
     ) async throws -> Outcome {
         let name: String
         do throws(RequestFailure) {
@@ -67,7 +67,7 @@ struct ZoneWriter {
     }
 
     private func decision(
-        on operation: ZoneOperation, _ held: ZoneHeader?, in place: DatabasePlace, _ limits: Limits
+        on operation: ZoneOperation, _ held: ZoneHeader?, in place: DatabaseContext, _ limits: Limits
     ) -> ZoneDecision {
         switch operation {
         case .create(let id, let scope):
@@ -125,16 +125,18 @@ struct ZoneWriter {
     }
 
     /// Decides who will be notified of the zones that came or went.
-    mutating func writeNotices(_ notices: NotificationWriter, _ transaction: inout StorageWriter) async throws {
+    mutating func writeNotifications(_ pendingNotifications: NotificationWriter, _ transaction: inout StorageWriter)
+        async throws
+    {
         for var change in sharedChanges {
-            change.origin = notices.place.caller.deviceID
+            change.origin = pendingNotifications.place.caller.deviceID
             transaction.set(change, &header)
         }
         guard header.subscriptionCount > 0 else { return }
         for (name, version) in observed {
             let commit = NotificationMatcher.Commit(
                 zoneName: name, isCustomZone: true, changes: [], isZoneChange: true, version: version)
-            try await notices.write(commit, database: &header, &transaction)
+            try await pendingNotifications.write(commit, database: &header, &transaction)
         }
     }
 }

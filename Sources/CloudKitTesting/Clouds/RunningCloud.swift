@@ -9,7 +9,7 @@ import ServiceLifecycle
 
 /// A running server of a test cloud.
 package struct RunningCloud: Sendable {
-    package let holdings: CloudHoldings
+    package let storage: CloudStorage
     package let cloud: Cloud
     package let endpoint: String
     private let group: ServiceGroup
@@ -20,18 +20,18 @@ package struct RunningCloud: Sendable {
     package static let rounds = 10
 
     /// Starts the server, on its former port if that is still free.
-    package static func start(_ holdings: CloudHoldings) async throws -> RunningCloud {
-        if let port = holdings.address.firstPort, let restarted = try? await start(holdings, port: port) {
+    package static func start(_ storage: CloudStorage) async throws -> RunningCloud {
+        if let port = storage.address.firstPort, let restarted = try? await start(storage, port: port) {
             return restarted
         }
-        return try await start(holdings, port: 0)
+        return try await start(storage, port: 0)
     }
 
-    private static func start(_ holdings: CloudHoldings, port: Int) async throws -> RunningCloud {
-        let cloud = Cloud(store: holdings.store, files: holdings.files, serverEnvironment: holdings.serverEnvironment)
+    private static func start(_ storage: CloudStorage, port: Int) async throws -> RunningCloud {
+        let cloud = Cloud(store: storage.store, files: storage.files, serverEnvironment: storage.serverEnvironment)
         let logger = Logger(label: "welkin.testing") { _ in SwiftLogNoOpLogHandler() }
         let application = CloudApplication(
-            cloud: cloud, configuration: CloudConfiguration(port: port), logger: logger, memoryLifetime: 0,
+            cloud: cloud, configuration: CloudConfiguration(port: port), logger: logger, cacheLifetime: 0,
             rounds: rounds)
         let (numbers, opened) = AsyncStream.makeStream(of: Int.self)
         let listener = try application.service(listening: { opened.yield($0) })
@@ -44,10 +44,10 @@ package struct RunningCloud: Sendable {
             try await service.value
             throw CancellationError()
         }
-        holdings.address.set(number)
-        let commits = holdings.store.commits()
+        storage.address.set(number)
+        let commits = storage.store.commits()
         return RunningCloud(
-            holdings: holdings, cloud: cloud, endpoint: "http://127.0.0.1:\(number)", group: group, service: service,
+            storage: storage, cloud: cloud, endpoint: "http://127.0.0.1:\(number)", group: group, service: service,
             outbox: Task {
                 // A failure recurs with the next commit, and `settle` reports it to the test.
                 for await _ in commits { while (try? await RunOutbox(cloud).run()) == true {} }
@@ -55,14 +55,14 @@ package struct RunningCloud: Sendable {
     }
 
     /// The address in the devices' credentials and links, which does not change with the port.
-    var devicesEndpoint: String { "http://127.0.0.1:\(holdings.address.firstPort ?? 0)" }
+    var devicesEndpoint: String { "http://127.0.0.1:\(storage.address.firstPort ?? 0)" }
 
     /// The folder of the devices' profiles.
-    var profilesFolder: String { DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": holdings.dataHome]) }
+    var profilesFolder: String { DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": storage.dataHome]) }
 
     /// Stops the server after the requests in flight; the storage stays.
     func stopServing() async {
-        holdings.address.set(nil)
+        storage.address.set(nil)
         outbox.cancel()
         await group.triggerGracefulShutdown()
         try? await service.value
@@ -71,7 +71,7 @@ package struct RunningCloud: Sendable {
     /// Stops the server and removes the storage.
     package func stop() async {
         await stopServing()
-        holdings.discard()
+        storage.discard()
     }
 
     /// Accounts, sessions, tokens and keychains of the cloud.

@@ -37,7 +37,7 @@ public final class TestCloud: Sendable {
     /// Starts an empty cloud. Stop it with `stop`, or use `run`.
     public init(clock: TestClock = TestClock()) async throws {
         self.clock = clock
-        state = Mutex(State(running: try await RunningCloud.start(CloudHoldings(clock))))
+        state = Mutex(State(running: try await RunningCloud.start(CloudStorage(clock))))
     }
 
     /// Starts an empty cloud, runs the body with it and stops it, also if the body throws.
@@ -61,7 +61,7 @@ public final class TestCloud: Sendable {
     /// Replaces the cloud by an empty one, without users, data and faults. The clock continues. Devices from before the reset
     /// belong to the removed cloud.
     public func reset() async throws {
-        let new = try await RunningCloud.start(CloudHoldings(clock))
+        let new = try await RunningCloud.start(CloudStorage(clock))
         let old = state.withLock { state in
             defer { state = State(running: new) }
             return state.running
@@ -81,8 +81,8 @@ public final class TestCloud: Sendable {
 
     /// Starts the server again. Devices find it at its new port; tokens and sessions stay valid.
     public func startServer() async throws {
-        guard let holdings = state.withLock({ $0.isServing ? nil : $0.running.holdings }) else { return }
-        let restarted = try await RunningCloud.start(holdings)
+        guard let storage = state.withLock({ $0.isServing ? nil : $0.running.storage }) else { return }
+        let restarted = try await RunningCloud.start(storage)
         state.withLock { state in
             state.running = restarted
             state.isServing = true

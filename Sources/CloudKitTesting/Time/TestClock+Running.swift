@@ -10,7 +10,7 @@ extension TestClock {
     @discardableResult
     package func nextSleep() async throws -> Duration { try await value { $0.shortestSleep } }
 
-    /// Advances the clock to each next wake-up until the body has ended. The clock stands still while a request of `standing` is
+    /// Advances the clock to each next wake-up until the body has ended. The clock stands still while a request of `pausing` is
     /// in flight.
     package func running<Value: Sendable>(
         while body: @escaping @Sendable () async throws -> Value
@@ -30,9 +30,9 @@ extension TestClock {
     ///
     /// Except long polls, since one of them is always in flight and time would never advance. No transport between this one and
     /// the cloud may sleep on this clock, because it would not wake.
-    package func standing(over real: any Transport) -> any Transport { StandingTransport(clock: self, real: real) }
+    package func pausing(over real: any Transport) -> any Transport { PausingTransport(clock: self, real: real) }
 
-    private struct StandingTransport: Transport {
+    private struct PausingTransport: Transport {
         let clock: TestClock
         let real: any Transport
 

@@ -77,7 +77,7 @@ public final class TestClock: Sendable {
     /// The current time in milliseconds since 1970.
     package var milliseconds: Int64 { Int64((now.timeIntervalSince1970 * 1000).rounded()) }
 
-    package var timekeeping: ClientClock {
+    package var clientEnvironment: ClientClock {
         ClientClock(
             now: { self.elapsed }, sleep: { try await self.sleep($0) },
             // Timeouts of operations run on the real clock, as the answers do.

@@ -22,7 +22,7 @@ public final class TestDevice: Sendable {
         self.name = name
         self.cloud = cloud
         profilesFolder = running.profilesFolder
-        address = running.holdings.address
+        address = running.storage.address
         profile = UUID().uuidString
     }
 
@@ -30,7 +30,7 @@ public final class TestDevice: Sendable {
     public func container(_ identifier: String) async throws -> CKContainer {
         CKContainer(
             identifier: identifier, configuration: try await configuration(for: identifier), transport: transport,
-            timekeeping: cloud.clock.timekeeping)
+            clientEnvironment: cloud.clock.clientEnvironment)
     }
 
     /// Makes `CKContainer.default()` return this device's container while the body runs, for code that does not take its
@@ -54,7 +54,7 @@ public final class TestDevice: Sendable {
             "CLOUDKIT_ENVIRONMENT": configuration.environment, "CLOUDKIT_PROFILE": profile,
         ]
         variables["CLOUDKIT_API_TOKEN"] = configuration.apiToken
-        variables["XDG_DATA_HOME"] = cloud.running.holdings.dataHome
+        variables["XDG_DATA_HOME"] = cloud.running.storage.dataHome
         return variables
     }
 

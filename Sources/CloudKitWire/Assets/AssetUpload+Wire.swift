@@ -58,7 +58,7 @@ extension AssetUploadRequest.Item {
     }
 }
 
-extension Array where Element == AssetUploadTicket {
+extension Array where Element == AssetUploadTarget {
     /// Prints the answer of `assets/upload`, in the order of the request.
     package func wireAnswer() -> [UInt8] {
         WireBody.list("tokens", self, capacity: 64 + 512 * count) { ticket, writer in
@@ -74,11 +74,11 @@ extension Array where Element == AssetUploadTicket {
     ///
     /// - Throws: `internalError` if it cannot be read.
     package init(wireAnswer bytes: [UInt8]) throws(RequestFailure) {
-        self = try WireBody.answerList("tokens", bytes) { try AssetUploadTicket(reading: &$0) }
+        self = try WireBody.answerList("tokens", bytes) { try AssetUploadTarget(reading: &$0) }
     }
 }
 
-extension AssetUploadTicket {
+extension AssetUploadTarget {
     fileprivate init(reading reader: inout JSONReader) throws {
         var recordName: String?
         var fieldName: String?

@@ -157,7 +157,7 @@ extension JSONWriter {
     mutating func writeTag(_ type: FieldType) {
         if !type.isGuess {
             splice(#","type":""#)
-            splice(type.wireWord)
+            splice(type.wireName)
             splice(#"""#)
         }
         if type.needsEncryptedMark { splice(#","isEncrypted":true"#) }

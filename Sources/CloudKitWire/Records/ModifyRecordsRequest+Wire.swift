@@ -129,7 +129,7 @@ extension RecordChange {
     /// Reads the record of an operation (docs/web-services.md §3.3); returns the zone that it names.
     fileprivate mutating func read(_ reader: inout JSONReader) throws -> ZoneID? {
         var zone: ZoneID?
-        var sharing = ShareChangeReading()
+        var sharing = ShareChangeReader()
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {

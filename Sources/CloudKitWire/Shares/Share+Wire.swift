@@ -8,7 +8,7 @@ import JSONBytes
 extension Share {
     func writeKeys(to writer: inout JSONWriter, style: WireStyle) {
         writer.key("publicPermission")
-        writer.word(publicPermission.wireWord)
+        writer.word(publicPermission.wireName)
         writer.key("participants")
         writer.beginArray()
         for participant in participants { participant.write(to: &writer, style: style) }
@@ -53,11 +53,11 @@ extension ShareParticipant {
         writer.beginObject()
         writer.pair("participantId", id)
         writer.key("type")
-        writer.word(role.wireWord)
+        writer.word(role.wireName)
         writer.key("permission")
-        writer.word(permission.wireWord)
+        writer.word(permission.wireName)
         writer.key("acceptanceStatus")
-        writer.word(acceptance.wireWord)
+        writer.word(acceptance.wireName)
         writer.key("userIdentity")
         identity.write(to: &writer, style: style)
         if isApprovedRequester { writer.pair("isApprovedRequester", true) }

@@ -5,7 +5,7 @@ import JSONBytes
 ///
 /// The native surface adds `allowsAccessRequests`, `deniedRequesters`, `blockedIdentities`, `unblockedIdentities` (arrays of
 /// user record names), `shareKeys`, and to participants `oneTime`.
-struct ShareChangeReading {
+struct ShareChangeReader {
     private var change = ShareChange()
 
     /// Names in one of the lists of people.
@@ -72,7 +72,7 @@ extension ShareChange {
         }
         if let publicPermission {
             writer.key("publicPermission")
-            writer.word(publicPermission.wireWord)
+            writer.word(publicPermission.wireName)
         }
         if let participants {
             writer.key("participants")
@@ -133,11 +133,11 @@ extension ParticipantChange {
         writer.pair("participantId", id)
         if let role {
             writer.key("type")
-            writer.word(role.wireWord)
+            writer.word(role.wireName)
         }
         if let permission {
             writer.key("permission")
-            writer.word(permission.wireWord)
+            writer.word(permission.wireName)
         }
         if isOneTime { writer.pair("oneTime", true) }
         if user != nil || lookup != nil {

@@ -95,11 +95,11 @@ extension ShareInvitation {
             printer.write(rootRecord, to: &writer)
         }
         writer.key("participantType")
-        writer.word(role.wireWord)
+        writer.word(role.wireName)
         writer.key("participantStatus")
-        writer.word(acceptance.wireWord)
+        writer.word(acceptance.wireName)
         writer.key("participantPermission")
-        writer.word(permission.wireWord)
+        writer.word(permission.wireName)
         writer.key("ownerIdentity")
         owner.write(to: &writer, style: style)
     }

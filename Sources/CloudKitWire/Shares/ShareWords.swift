@@ -2,7 +2,7 @@ import CloudKitModel
 
 /// The words of docs/web-services.md §10.1; both documented sets are read, those of Apple's reference are written.
 extension ParticipantRole {
-    var wireWord: StaticString {
+    var wireName: StaticString {
         switch self {
         case .owner: "OWNER"
         case .administrator: "ADMINISTRATOR"
@@ -25,7 +25,7 @@ extension ParticipantRole {
 }
 
 extension ParticipantPermission {
-    var wireWord: StaticString {
+    var wireName: StaticString {
         switch self {
         case .none: "NONE"
         case .readOnly: "READ_ONLY"
@@ -46,7 +46,7 @@ extension ParticipantPermission {
 }
 
 extension ParticipantAcceptance {
-    var wireWord: StaticString {
+    var wireName: StaticString {
         switch self {
         case .pending: "INVITED"
         case .accepted: "ACCEPTED"

@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 
 extension ZoneEncryptionScope {
-    var wireWord: StaticString {
+    var wireName: StaticString {
         switch self {
         case .perRecord: "PER_RECORD"
         case .perZone: "PER_ZONE"
@@ -23,6 +23,6 @@ extension JSONWriter {
     mutating func encryptionScope(_ scope: ZoneEncryptionScope) {
         guard scope != .perRecord else { return }
         key("encryptionScope")
-        word(scope.wireWord)
+        word(scope.wireName)
     }
 }

@@ -19,7 +19,7 @@ struct LogoutCommand: AsyncParsableCommand {
         do {
             try await SignIn(configuration: configuration, send: WebSend.send).signOut(container: container)
             Output.result("Signed out.")
-        } catch let error as SignInError where error.isAboutFiles {
+        } catch let error as SignInError where error.concernsFiles {
             Output.result("Signed out.")
             Output.remark(error.description)
         } catch {
@@ -30,5 +30,5 @@ struct LogoutCommand: AsyncParsableCommand {
 }
 
 extension SignInError {
-    fileprivate var isAboutFiles: Bool { if case .filesRemain = self { true } else { false } }
+    fileprivate var concernsFiles: Bool { if case .filesRemain = self { true } else { false } }
 }

@@ -64,7 +64,7 @@ struct StatusReport: Encodable {
         case .noAccount: state = .noAccount
         case .restricted:
             state = .restricted
-            trouble = AccountTrouble.disabled.explanation
+            trouble = AccountIssue.disabled.explanation
         case .temporarilyUnavailable(let trouble, _, _):
             state = .temporarilyUnavailable
             self.trouble = trouble.explanation

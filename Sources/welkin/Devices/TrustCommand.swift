@@ -35,7 +35,7 @@ struct TrustCommand: AsyncParsableCommand {
                 ? "Nothing has changed." : "Keys are sealed to the new identity when an app next reads the share.")
     }
 
-    private func compare(_ person: MetIdentity) throws {
+    private func compare(_ person: KnownIdentity) throws {
         if let fingerprint {
             guard person.hasFingerprint(fingerprint) else {
                 throw CommandFailure(

@@ -6,7 +6,7 @@ enum WebSend {
     static let send: DeviceTransport = { request in
         let message = HTTPClient.Request(
             method: request.method, url: request.url, headers: request.headers, body: request.body,
-            patience: .seconds(30))
+            timeLimit: .seconds(30))
         do {
             let answer = try await HTTPClient.shared.send(message)
             return DeviceResponse(status: answer.status, body: answer.body)

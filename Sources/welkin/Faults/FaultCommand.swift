@@ -41,9 +41,9 @@ struct OrderFaultCommand: AsyncParsableCommand {
     func validate() throws { try ContainerOptions.check(container) }
 
     func run() async throws {
-        let receipt = try await folder.carryOut(
+        let receipt = try await folder.execute(
             .fault(
-                kind, for: email.map { .email($0) }, seconds: seconds, bytes: bytes, tellsWait: retryAfter),
+                kind, for: email.map { .email($0) }, seconds: seconds, bytes: bytes, sendsRetryAfter: retryAfter),
             in: container)
         guard let fault = receipt.fault else { return }
         Output.result(fault.id)
@@ -102,7 +102,7 @@ extension Fault.Kind: ExpressibleByArgument {}
 
 extension DataOptions {
     /// Executes an order in development, as the admin API does.
-    func carryOut(_ order: FaultOrder, in container: String) async throws -> FaultOutcome {
+    func execute(_ order: FaultOrder, in container: String) async throws -> FaultOutcome {
         try await DataFolder.with(data) { folder in
             try await RunFaultOrder(folder.cloud).run(order, in: ContainerID(container), .development)
         }

@@ -23,7 +23,7 @@ struct ExpireTokensCommand: AsyncParsableCommand {
     @Option(help: "The zone; the database's change tokens if omitted.") var zone: String?
 
     func run() async throws {
-        _ = try await folder.carryOut(.expireTokens(of: target.person, zone: zone), in: target.container)
+        _ = try await folder.execute(.expireTokens(of: target.person, zone: zone), in: target.container)
         Output.result("Change tokens of \(zone ?? "the database") expired.")
     }
 }
@@ -38,7 +38,7 @@ struct CompactZoneCommand: AsyncParsableCommand {
     @Argument(help: "The zone's name.") var zone: String
 
     func run() async throws {
-        let receipt = try await folder.carryOut(.compactZone(zone, of: target.person), in: target.container)
+        let receipt = try await folder.execute(.compactZone(zone, of: target.person), in: target.container)
         Output.result("\(receipt.forgotten ?? 0) deletions removed from the history of \(zone).")
     }
 }
@@ -52,7 +52,7 @@ struct PurgeDevelopmentZoneCommand: AsyncParsableCommand {
     @Argument(help: "The zone's name.") var zone: String
 
     func run() async throws {
-        _ = try await folder.carryOut(.purgeZone(zone, of: target.person), in: target.container)
+        _ = try await folder.execute(.purgeZone(zone, of: target.person), in: target.container)
         Output.result("Zone \(zone) of \(target.email) purged.")
     }
 }
@@ -78,7 +78,7 @@ struct LoseKeysCommand: AsyncParsableCommand {
     func run() async throws {
         let order: FaultOrder =
             account ? .resetKeychain(of: target.person) : .resetKeys(ofZone: zone, of: target.person)
-        let receipt = try await folder.carryOut(order, in: target.container)
+        let receipt = try await folder.execute(order, in: target.container)
         Output.result(
             account
                 ? "The keychain of \(target.email) is removed; its devices have to sign in again."
@@ -99,7 +99,7 @@ struct SignOutCommand: AsyncParsableCommand {
     @Argument(help: "The device's id, or its first digits.") var device: String
 
     func run() async throws {
-        let receipt = try await folder.carryOut(.signOut(device: device, of: target.person), in: target.container)
+        let receipt = try await folder.execute(.signOut(device: device, of: target.person), in: target.container)
         Output.result("Device \(receipt.device?.name ?? device) of \(target.email) signed out.")
     }
 }

@@ -27,7 +27,7 @@ struct ResetKeysCommand: AsyncParsableCommand {
             throw CommandFailure("Nothing was changed. Pass --yes to skip the confirmation.")
         }
         try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.keychains(ProofGuard()).reset(email: email)
+            try await folder.accountStore.keychains(ProofLimiter()).reset(email: email)
             try await FinishKeyResets(folder.cloud).run()
         }
         Output.result("The keychain of \(email) is removed; its devices have to sign in again.")

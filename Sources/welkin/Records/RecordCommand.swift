@@ -54,7 +54,9 @@ struct ShowRecordCommand: AsyncParsableCommand {
     private func owner(in folder: DataFolder) async throws -> UserID {
         if let user { return UserID(user) }
         guard let email else { throw ValidationError("Give --email or --user.") }
-        guard let account = try await folder.accountStore.accounts.account(email: email) else { throw AccountError.notFound(email) }
+        guard let account = try await folder.accountStore.accounts.account(email: email) else {
+            throw AccountError.notFound(email)
+        }
         return try await folder.accountStore.userNames
             .name(of: account.id, in: containerOptions.containerID)
     }

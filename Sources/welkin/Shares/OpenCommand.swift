@@ -45,7 +45,7 @@ struct OpenCommand: AsyncParsableCommand {
         if accept {
             try await signIn.accept(share)
         } else {
-            try signIn.handOver(share)
+            try signIn.deliver(share)
         }
         if !share.isOwner, isParticipant || accept {
             Output.remark("The share is in the shared database of \(share.container).")

@@ -20,7 +20,7 @@ struct AccountTests {
     }
 
     @Test(arguments: ["", "ada", "@example.com", "ada@", "a@b@c", "a da@example.com", "ada@exam\nple.com"])
-    func `what is no address makes no account`(email: String) async throws {
+    func `an invalid address creates no account`(email: String) async throws {
         await #expect(throws: AccountError.emailInvalid(email)) {
             try await people.accounts.add(
                 email: email, name: "", proof: TestAccounts.proof, derivation: people.accounts.newDerivation(rounds: 1))

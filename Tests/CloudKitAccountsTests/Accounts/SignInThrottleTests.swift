@@ -21,7 +21,7 @@ struct SignInThrottleTests {
         #expect(throttle.wait(email: "new", address: "2", now: 1) == nil)
     }
 
-    @Test mutating func `whoever gets in begins anew`() {
+    @Test mutating func `a successful sign-in resets the count`() {
         for _ in 0..<4 { throttle.failed(email: "a", address: "1", now: 0) }
         throttle.succeeded(email: "a", address: "1")
         throttle.failed(email: "a", address: "1", now: 0)

@@ -27,7 +27,7 @@ struct SignUpTests {
             address: "")
     }
 
-    @Test func `where sign-up is closed nobody does`() async throws {
+    @Test func `closed sign-up creates no account`() async throws {
         await expect(.accessDenied) { _ = try await create(signUp(isOpen: false)) }
         #expect(try await people.accounts.list().isEmpty)
     }

@@ -17,16 +17,16 @@ struct KeychainTests {
     }
 
     private var keychains: Keychains {
-        people.store.keychains(ProofGuard(roundsMin: 1))
+        people.store.keychains(ProofLimiter(roundsMin: 1))
     }
 
     private static let words = [UInt8](repeating: 4, count: 32)
     private static let otherProof = [UInt8](repeating: 2, count: 32)
     private static let derivation = PasswordDerivation(salt: [UInt8](repeating: 9, count: 16), rounds: 1)
 
-    private static func offer(_ mark: UInt8 = 1) -> KeychainOffer {
-        KeychainOffer(
-            passwordWrap: [mark, 1], recovery: RecoveryOffer(wrap: [mark, 2], proof: words), identity: [mark, 3])
+    private static func offer(_ mark: UInt8 = 1) -> KeychainUpload {
+        KeychainUpload(
+            passwordWrap: [mark, 1], recovery: RecoveryUpload(wrap: [mark, 2], proof: words), identity: [mark, 3])
     }
 
     @Test func `the first device makes the keychain and the second gets it with the password alone`() async throws {
@@ -39,7 +39,7 @@ struct KeychainTests {
         #expect(held?.identity == [1, 3])
     }
 
-    @Test func `of two devices that make a keychain at once the second is told so`() async throws {
+    @Test func `the second of two devices that make a keychain at once is refused`() async throws {
         let (first, _) = try await signIn()
         let (second, _) = try await signIn()
         _ = try await keychains.create(Self.offer(1), by: first)
@@ -118,7 +118,8 @@ struct KeychainTests {
         #expect(try await keychains.status(for: device).isOutdated == false)
     }
 
-    @Test func `wrong words, strangers and accounts without a keychain are told the same, and slowed down`()
+    @Test
+    func `wrong words, unknown accounts and accounts without a keychain get the same answer, and are slowed down`()
         async throws
     {
         _ = try await signIn()
@@ -142,11 +143,11 @@ struct KeychainTests {
         }
     }
 
-    @Test func `new recovery words make the old ones worthless`() async throws {
+    @Test func `new recovery words invalidate the old ones`() async throws {
         let (device, _) = try await signIn()
         _ = try await keychains.create(Self.offer(), by: device)
         try await keychains.rewrap(
-            passwordWrap: nil, recovery: RecoveryOffer(wrap: [5], proof: Self.otherProof), generation: 1,
+            passwordWrap: nil, recovery: RecoveryUpload(wrap: [5], proof: Self.otherProof), generation: 1,
             proof: TestAccounts.proof, by: device, address: "")
         await expect(.authenticationFailed) {
             _ = try await keychains.recovery(email: "ada@example.com", proof: Self.words, address: "")

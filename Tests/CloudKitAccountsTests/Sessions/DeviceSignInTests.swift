@@ -20,7 +20,7 @@ struct DeviceSignInTests {
         #expect(first.salt.count == people.accounts.newDerivation(rounds: 1).salt.count)
     }
 
-    @Test func `a wrong password and a stranger are told the same`() async throws {
+    @Test func `a wrong password and an unknown account get the same answer`() async throws {
         try await people.addAda()
         let (place, _) = try await people.place()
         let wrong = await #expect(throws: RequestFailure.self) { try await create(place, proof: [9]) }
@@ -81,7 +81,7 @@ struct DeviceSignInTests {
         }
     }
 
-    @Test func `a disabled account signs nobody in`() async throws {
+    @Test func `a disabled account cannot sign in`() async throws {
         try await people.addAda()
         let (place, _) = try await people.place()
         try await people.accounts.setDisabled(true, email: "ada@example.com")

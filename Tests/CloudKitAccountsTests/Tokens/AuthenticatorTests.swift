@@ -21,18 +21,18 @@ struct AuthenticatorTests {
     private func admit(
         _ api: String?, _ web: String? = nil, container: String = "iCloud.com.example.app",
         environment: Environment = .development, origin: String? = nil, by authenticator: Authenticator? = nil
-    ) async throws -> Admission {
+    ) async throws -> AuthenticatedCaller {
         try await (authenticator ?? people.authenticator()).admit(
             RequestCredentials(apiToken: api, webAuthToken: web, origin: origin), container: .init(container),
             environment: environment, target: "/", body: [])
     }
 
-    private func refuses(_ body: () async throws -> Admission) async {
+    private func refuses(_ body: () async throws -> AuthenticatedCaller) async {
         let failure = await #expect(throws: RequestFailure.self) { try await body() }
         #expect(failure?.code == .authenticationFailed)
     }
 
-    @Test func `an API token alone is nobody`() async throws {
+    @Test func `an API token alone names no user`() async throws {
         let (api, _, _) = try await signedIn()
         let admission = try await admit(api)
         #expect(admission.user == nil)
@@ -91,7 +91,7 @@ struct AuthenticatorTests {
         await refuses { try await admit(production, web, environment: .production) }
     }
 
-    @Test func `a web token works beside the API token of its sign-in only`() async throws {
+    @Test func `a web token is valid with the API token of its sign-in only`() async throws {
         let (_, web, _) = try await signedIn()
         let (_, second) = try await people.place()
         await refuses { try await admit(second, web) }
@@ -108,7 +108,7 @@ struct AuthenticatorTests {
         await refuses { try await admit(api, "147__54__AAAA") }
     }
 
-    @Test func `a revoked API token, an ended session and a disabled account let nobody in`() async throws {
+    @Test func `a revoked API token, an ended session and a disabled account admit no request`() async throws {
         let (api, web, grant) = try await signedIn(lifetime: .device)
         try await people.accounts.setDisabled(true, email: "ada@example.com")
         await expect(.accountRestricted) { _ = try await admit(api, web) }
@@ -119,7 +119,7 @@ struct AuthenticatorTests {
         await refuses { try await admit(api) }
     }
 
-    @Test func `what the store said is remembered for a while, and no longer`() async throws {
+    @Test func `what the store said is cached for a while, and no longer`() async throws {
         let (api, web, grant) = try await signedIn()
         let authenticator = people.authenticator(cacheLifetime: 5000)
         #expect(try await admit(api, web, by: authenticator).user == grant.user)

@@ -56,7 +56,7 @@ struct ServerSignatureTests {
     ])
     func `a date is good for ten minutes either way`(date: String, outcome: Int) {
         let signature = ServerSignature(keyID: "", date: date, signature: "")
-        #expect(signature.isTimely(now: 1_453_760_143_000) == (outcome == 0))
+        #expect(signature.isWithinTolerance(now: 1_453_760_143_000) == (outcome == 0))
     }
 
     @Test func `B-ACC-09 a registered key is one user of its container`() async throws {
@@ -70,7 +70,7 @@ struct ServerSignatureTests {
         let signature = ServerSignature(
             keyID: row.id, date: "2016-01-25T22:15:43Z",
             signature: try key.signature(for: Data(text.utf8)).derRepresentation.base64EncodedString())
-        func admit(_ environment: Environment = .development) async throws -> Admission {
+        func admit(_ environment: Environment = .development) async throws -> AuthenticatedCaller {
             try await people.authenticator().admit(
                 RequestCredentials(signature: signature), container: people.container, environment: environment,
                 target: Self.target, body: Self.body)
@@ -86,7 +86,7 @@ struct ServerSignatureTests {
         await #expect(throws: RequestFailure.self) { try await admit() }
     }
 
-    @Test func `what is no P-256 key is not registered`() async throws {
+    @Test func `a key that is not P-256 is not registered`() async throws {
         let people = TestAccounts()
         await #expect(throws: ServerKeyError.self) {
             try await people.keys.add(

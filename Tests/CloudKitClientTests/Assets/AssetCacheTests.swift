@@ -10,7 +10,7 @@ import Testing
     }
 
     private func name(_ text: String) -> (AssetCacheName, [UInt8]) {
-        var digest = AssetDigesting(isSealed: true)
+        var digest = AssetDigester(isSealed: true)
         digest.update(Array(text.utf8))
         return (AssetCacheName(digest.result, container: "c"), Array(text.utf8))
     }
@@ -85,7 +85,7 @@ import Testing
         #expect(read(file) == "hello" && read(copy) == "hello")
     }
 
-    @Test func `Two who fetch the same file do not write into each other's`() throws {
+    @Test func `Two fetches of the same file do not write into the same copy`() throws {
         let cache = AssetCache()
         let (name, bytes) = name("hello")
         let first = try cache.partial(name)
@@ -96,7 +96,7 @@ import Testing
         #expect(read(try cache.keep(second, as: name)) == "hello")
     }
 
-    @Test func `Limits come from the environment, and a wrong one is told`() throws {
+    @Test func `Limits come from the environment, and a wrong one is reported`() throws {
         let configuration = try DeviceConfiguration.resolve(
             variables: [
                 "CLOUDKIT_ENDPOINT": "http://127.0.0.1:1", "XDG_CACHE_HOME": "/c",

@@ -8,11 +8,11 @@ import Testing
 /// The engine by itself: Model values in and out, no class of Apple's.
 @Suite struct DatabaseRequestsTests {
     private func requests(_ transport: ScriptedTransport, secret: AccountSecret? = nil) -> DatabaseRequests {
-        let place = ContainerPlace(
+        let place = ContainerEndpoint(
             endpoint: "https://cloud.test", container: ContainerID("iCloud.a"), environment: .development)
         let connection = ContainerConnection(
             identifier: "iCloud.a", place: .success(place), account: ScriptedAccount(secret: secret),
-            transport: transport, timekeeping: ScriptedClock().timekeeping)
+            transport: transport, clientEnvironment: ScriptedClock().clientEnvironment)
         return DatabaseRequests(connection: connection, scope: .private, settings: .userInitiated())
     }
 

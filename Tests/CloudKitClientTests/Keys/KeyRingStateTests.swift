@@ -5,8 +5,8 @@ import Testing
 @testable import CloudKitClient
 
 @Suite struct KeyRingStateTests {
-    private let zone = ZonePlace(container: "c", environment: "development", owner: "_me", zone: "Z")
-    private var share: RecordPlace { RecordPlace(zone: zone, name: "S") }
+    private let zone = ZoneAddress(container: "c", environment: "development", owner: "_me", zone: "Z")
+    private var share: RecordAddress { RecordAddress(zone: zone, name: "S") }
 
     private func derive(_ secret: AccountSecret) -> ContainerRoot {
         secret.root(container: "c", environment: "development")

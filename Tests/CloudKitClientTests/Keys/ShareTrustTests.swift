@@ -10,14 +10,14 @@ struct ShareTrustTests {
     private let owner = AccountSecret()
     private let bob = AccountSecret()
     private let mallory = AccountSecret()
-    private let place = ZonePlace(
+    private let place = ZoneAddress(
         container: "iCloud.com.example.app", environment: "development", owner: "_me", zone: "Z")
-    private var share: RecordPlace { RecordPlace(zone: place, name: "S") }
+    private var share: RecordAddress { RecordAddress(zone: place, name: "S") }
     private var root: ContainerRoot { owner.root(container: place.container, environment: place.environment) }
     private var access: ShareKeyAccess { ShareKeyAccess(root: root, secret: owner, user: "_me") }
 
     private func ring(of secret: AccountSecret) -> KeyRing {
-        KeyRing(account: ScriptedAccount(secret: secret), place: nil, epochs: EpochBook())
+        KeyRing(account: ScriptedAccount(secret: secret), place: nil, epochs: EpochStore())
     }
 
     private func record(_ epochs: [ShareKeyEpoch], newest: Int) -> Record {
@@ -116,10 +116,12 @@ struct ShareTrustTests {
     }
 
     @Test(arguments: ["S", Share.zoneWideName])
-    func `B-TM-05 what a member seals under an administrator's key opens for the owner without it`(name: String)
+    func `B-TM-05 values that a participant seals under an administrator's key open for the owner without it`(
+        name: String
+    )
         throws
     {
-        let share = RecordPlace(zone: place, name: name)
+        let share = RecordAddress(zone: place, name: name)
         let bobs = try bob.identity()
         let cat = AccountSecret()
         let toBob = try SealedShareInvitation(
@@ -160,7 +162,7 @@ struct ShareTrustTests {
         #expect(throws: EncryptionError.self) { try others.cipher(opening: note) }
     }
 
-    @Test func `B-TM-05, B-TM-06 who has to do what for a share`() throws {
+    @Test func `B-TM-05, B-TM-06 the key maintenance that a share needs`() throws {
         func maintenance(_ role: ParticipantRole, _ change: (inout Share) -> Void = { _ in }) -> ShareKeyMaintenance? {
             var sharing = Share(root: "R")
             sharing.participants = [
@@ -181,8 +183,8 @@ struct ShareTrustTests {
         }
         for role in [ParticipantRole.owner, .administrator, .privateUser] { #expect(maintenance(role) == nil) }
         let gone: (inout Share) -> Void = { share in share.keys?.needsNewEpoch = true }
-        #expect(maintenance(.owner, gone)?.isNewEpochDue == true)
-        #expect(maintenance(.administrator, gone)?.isNewEpochDue == true)
+        #expect(maintenance(.owner, gone)?.needsKeyRotation == true)
+        #expect(maintenance(.administrator, gone)?.needsKeyRotation == true)
         #expect(maintenance(.privateUser, gone) == nil)
         // The link opens each epoch of a public share, and only the owner makes the wrap for it.
         #expect(
@@ -193,17 +195,17 @@ struct ShareTrustTests {
         let administrators: (inout Share) -> Void = { share in
             share.keys?.epochs = [ShareKeyEpoch(epoch: 3, wrap: [1])]
         }
-        #expect(maintenance(.owner, administrators)?.isNewEpochDue == true)
+        #expect(maintenance(.owner, administrators)?.needsKeyRotation == true)
         #expect(maintenance(.administrator, administrators) == nil)
         let keyless: (inout Share) -> Void = { share in share.keys = nil }
-        #expect(maintenance(.owner, keyless)?.isFirstDue == true)
+        #expect(maintenance(.owner, keyless)?.needsFirstKey == true)
         #expect(maintenance(.administrator, keyless) == nil)
         let newcomer = ShareParticipant(
             id: "n", role: .privateUser, permission: .readOnly, acceptance: .accepted,
             identity: PersonIdentity(user: UserID("_n"), publicIdentity: [1]))
         let wanting: (inout Share) -> Void = { share in share.participants.append(newcomer) }
-        #expect(maintenance(.owner, wanting)?.unserved == [newcomer])
-        #expect(maintenance(.administrator, wanting)?.unserved == [newcomer])
+        #expect(maintenance(.owner, wanting)?.participantsWithoutKey == [newcomer])
+        #expect(maintenance(.administrator, wanting)?.participantsWithoutKey == [newcomer])
         #expect(maintenance(.privateUser, wanting) == nil)
         // A participant with another identity than the one that got the key lacks it, and the key is in wrong hands.
         let bobs = try bob.identity().publicIdentity
@@ -218,16 +220,16 @@ struct ShareTrustTests {
             replaced(&share)
             share.participants[2].keyIdentity = String(repeating: "0", count: 64)
         }
-        #expect(maintenance(.owner, reset)?.unserved.map(\.id) == ["n"])
-        #expect(maintenance(.owner, reset)?.isNewEpochDue == true)
-        #expect(maintenance(.administrator, reset)?.unserved.map(\.id) == ["n"])
+        #expect(maintenance(.owner, reset)?.participantsWithoutKey.map(\.id) == ["n"])
+        #expect(maintenance(.owner, reset)?.needsKeyRotation == true)
+        #expect(maintenance(.administrator, reset)?.participantsWithoutKey.map(\.id) == ["n"])
         // A user whose device got the key from a one-time link needs it for the others.
         let seated: (inout Share) -> Void = { share in
             replaced(&share)
             share.participants[2].keyIdentity = nil
         }
-        #expect(maintenance(.owner, seated)?.unserved.map(\.id) == ["n"])
-        #expect(maintenance(.owner, seated)?.isNewEpochDue == false)
+        #expect(maintenance(.owner, seated)?.participantsWithoutKey.map(\.id) == ["n"])
+        #expect(maintenance(.owner, seated)?.needsKeyRotation == false)
         // The right to invite is the owner's to give.
         let ungranted: (inout Share) -> Void = { share in
             share.participants[1].grantEpoch = 2
@@ -235,7 +237,7 @@ struct ShareTrustTests {
             share.participants[1].identity.publicIdentity = bobs.bytes
             share.participants[1].keyIdentity = bobs.fingerprint.hex
         }
-        #expect(maintenance(.owner, ungranted)?.unserved.map(\.id) == ["a"])
+        #expect(maintenance(.owner, ungranted)?.participantsWithoutKey.map(\.id) == ["a"])
         #expect(maintenance(.administrator, ungranted) == nil)
     }
 }

@@ -12,7 +12,7 @@ struct ZoneKeysTests {
         return try record.fields.map { try cipher.open($0).value() }
     }
 
-    @Test func `B-ENC-01 another device of the account opens what one has sealed`() throws {
+    @Test func `B-ENC-01 another device of the account opens sealed values`() throws {
         let values: [String: FieldValue] = [
             "a": .string("x"), "b": .int64(-1), "c": .double(0.5), "d": .timestamp(3), "e": .bytes([0, 255]),
             "f": .location(LocationValue(latitude: 1, longitude: 2)), "g": .list(.string, [.string("y")]),
@@ -107,8 +107,8 @@ struct ZoneKeysTests {
         #expect(orphan.protection == Protection(epoch: 0))
     }
 
-    @Test func `the owner opens what a member without the zone's key has made below a parent`() throws {
-        let place = RecordPlace(zone: SampleKeys.zone().place, name: "child")
+    @Test func `the owner opens records that a participant without the zone's key made below a parent`() throws {
+        let place = RecordAddress(zone: SampleKeys.zone().place, name: "child")
         let key = RecordKey(madeFor: place, epoch: 0)
         var protection = RecordProtection(of: key)
         let root = SampleKeys.secret.root(container: place.zone.container, environment: place.zone.environment)

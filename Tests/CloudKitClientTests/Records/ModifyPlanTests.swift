@@ -72,7 +72,7 @@ import Testing
         #expect(names(plan) == [["child", "parent"]])
     }
 
-    @Test func `B-BAT-11 the token of the client goes with every zone`() throws {
+    @Test func `B-BAT-11 the client change token is sent with every zone`() throws {
         let plan = try ModifyPlan(
             saves: [save("a", in: zone), save("b", in: .default)], deletes: [], isAtomic: true, scope: .private,
             clientChangeToken: [1, 2])

@@ -59,7 +59,7 @@ import Testing
         #expect(RetryAfter.seconds(body: body, headers: headers) == wait)
     }
 
-    @Test func `B-THR-07 a tag-checked save whose answer was lost is left to the app`() {
+    @Test func `B-THR-07 a tag-checked save whose response was lost is left to the app`() {
         let lost = CallFailure.transport(.connectionLost)
         #expect(RetryPolicy.discretionary.delay(after: lost, attempt: 1, isRepeatable: false, random: 0) == nil)
         #expect(RetryPolicy.discretionary.delay(after: lost, attempt: 1, isRepeatable: true, random: 0) != nil)
@@ -70,7 +70,7 @@ import Testing
             CallFailure.refused(RequestFailure(.conflict, "")), .refused(RequestFailure(.badRequest, "")), .notSignedIn,
             .cancelled, .misconfigured(""), .transport(.notTrusted), .answerMalformed(status: 200),
         ])
-    func `B-ERR-22 what a retry cannot help is not retried`(failure: CallFailure) {
+    func `B-ERR-22 failures that a retry cannot help are not retried`(failure: CallFailure) {
         #expect(RetryPolicy.discretionary.delay(after: failure, attempt: 1, isRepeatable: true, random: 0) == nil)
     }
 

@@ -58,7 +58,7 @@ struct LinkHandlerTests {
         #expect(try associations() == text)
     }
 
-    @Test func `another program that opens the links is told`() throws {
+    @Test func `another program that opens the links is reported`() throws {
         try folder.write("[Default Applications]\nx-scheme-handler/welkin = a.desktop;b.desktop\n", to: "mimeapps.list")
         #expect(try handler.state() == .other("a.desktop"))
         try handler.install(command: ["/bin/welkin"])

@@ -25,7 +25,7 @@ struct ShareAddressTests {
         "https://ada:secret@cloud.example.com/share/a",
         "https://cloud.example.com/share/" + String(repeating: "a", count: 3000),
     ])
-    func `what is no link is refused`(text: String) {
+    func `an invalid link is refused`(text: String) {
         #expect(throws: LinkError.self) { try ShareAddress(text) }
     }
 

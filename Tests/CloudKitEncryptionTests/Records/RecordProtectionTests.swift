@@ -6,7 +6,7 @@ import Testing
     private var zoneKey: ZoneKey { fixtures.zoneKey() }
 
     private func share(_ epoch: UInt32 = 0) -> ShareKey {
-        ShareKey(madeFor: RecordPlace(zone: zoneKey.place, name: "share-1"), epoch: epoch, random: fixtures.random)
+        ShareKey(madeFor: RecordAddress(zone: zoneKey.place, name: "share-1"), epoch: epoch, random: fixtures.random)
     }
 
     private func travelled(_ protection: RecordProtection) throws -> RecordProtection {
@@ -53,7 +53,7 @@ import Testing
     @Test func `B-E2E-01 a key made by a member opens through the share, for the owner too`() throws {
         let share = share()
         let made = RecordKey(
-            madeFor: RecordPlace(zone: zoneKey.place, name: "file-9"), epoch: 0, random: fixtures.random)
+            madeFor: RecordAddress(zone: zoneKey.place, name: "file-9"), epoch: 0, random: fixtures.random)
         var protection = RecordProtection(of: made)
         try protection.wrap(made, under: share)
         let back = try travelled(protection)
@@ -67,7 +67,7 @@ import Testing
         #expect(throws: EncryptionError.noKey(.recordKey(record: "file-9"))) { try cut.key(of: "file-9", share: share) }
     }
 
-    @Test func `B-TM-05 a removed member's share key does not open what is written after`() throws {
+    @Test func `B-TM-05 a removed participant's share key does not open later values`() throws {
         let before = share(0)
         let after = share(1)
         let key = fixtures.zoneKey(epoch: 1).recordKey("file-1")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a key of an earlier epoch stays within reach of whoever has the present one`() throws {
+    @Test func `a holder of the current key can open an earlier epoch's`() throws {
         let old = zoneKey.recordKey("folder-1")
         let new = fixtures.zoneKey(epoch: 4).recordKey("folder-1")
         var protection = RecordProtection(of: new)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be right is refused`() throws {
+    @Test func `invalid values are refused`() throws {
         let key = zoneKey.recordKey("file-1")
         var protection = RecordProtection(of: key)
         #expect(throws: EncryptionError.self) { try protection.wrap(key, under: key) }

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `B-TM-04 even the same key does not open a value in another place`() throws {
-        let place = RecordPlace(zone: fixtures.zoneKey().place, name: "note-1")
+        let place = RecordAddress(zone: fixtures.zoneKey().place, name: "note-1")
         let made = RecordKey(madeFor: place, epoch: 0, random: fixtures.random)
         let sealed = try RecordSealer(made, recordType: "Note").seal(plain, field: "title", type: "ENCRYPTED_STRING")
         #expect(throws: EncryptionError.doesNotOpen(.field("title"))) {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-04 a value of another epoch is told apart`() throws {
+    @Test func `B-TM-04 a value of another epoch is distinguished`() throws {
         let sealed = try fixtures.sealer(epoch: 1).seal(plain, field: "title", type: "ENCRYPTED_STRING")
         #expect(try RecordSealer.epoch(ofSealed: sealed, field: "title") == 1)
         #expect(throws: EncryptionError.wrongEpoch(.field("title"), found: 1, expected: 2)) {

@@ -7,14 +7,14 @@ import Testing
     private let owner: AccountIdentity
     private let bob: AccountIdentity
     private let eve: AccountIdentity
-    private let share: RecordPlace
+    private let share: RecordAddress
     private let key: ShareKey
 
     init() throws {
         owner = try fixtures.secret.identity()
         bob = try AccountSecret(random: fixtures.random).identity()
         eve = try AccountSecret(random: fixtures.random).identity()
-        share = RecordPlace(zone: fixtures.zoneKey().place, name: "share-1")
+        share = RecordAddress(zone: fixtures.zoneKey().place, name: "share-1")
         key = ShareKey(madeFor: share, epoch: 3, random: fixtures.random)
     }
 
@@ -32,7 +32,7 @@ import Testing
         return try invitation.open(as: participant, with: identity ?? bob, pins: &pins, epochs: &epochs)
     }
 
-    @Test func `B-TM-06 a participant opens the invitation that was sealed to them, and nobody else does`() throws {
+    @Test func `B-TM-06 a participant opens the invitation that was sealed to them, and no one else does`() throws {
         let travelled = try SealedShareInvitation(bytes: invite().bytes, share: share)
         #expect(try open(travelled) == key)
         #expect(throws: EncryptionError.doesNotOpen(.invitation(share: "share-1"))) { try open(travelled, with: eve) }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-08 an invitation in the name of somebody known with other keys is refused`() throws {
+    @Test func `B-TM-08 an invitation in the name of a user known with other keys is refused`() throws {
         var pins = IdentityPins()
         try pins.check(owner.publicIdentity, of: IdentityPins.name(of: "_ada", in: share.zone))
         let forged = try SealedShareInvitation(
@@ -76,7 +76,7 @@ import Testing
         #expect(epochs == HighestSeenEpochs())
     }
 
-    @Test func `an administrator whom the owner made one invites others, and nobody else can`() throws {
+    @Test func `an administrator appointed by the owner invites others, and no one else can`() throws {
         let right = try #require(try invite(administrator: true).authority(for: bob.publicIdentity))
         #expect(try invite().authority(for: bob.publicIdentity) == nil)
         #expect(try invite(administrator: true).authority(for: eve.publicIdentity) == nil)
@@ -127,7 +127,7 @@ import Testing
         #expect(try byBob.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs) == later)
     }
 
-    @Test func `B-TM-05 a right that another administrator has ended is worth nothing until the owner gives it anew`()
+    @Test func `B-TM-05 a right that another administrator has ended is invalid until the owner gives it again`()
         throws
     {
         let carl = try AccountSecret(random: fixtures.random).identity()
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 an administrator's device ends the rights of those whom it knew and who are gone`() throws {
+    @Test func `B-TM-05 an administrator's device ends the rights of former administrators that it knew`() throws {
         let (bobs, eves) = (bob.publicIdentity.fingerprint, eve.publicIdentity.fingerprint)
         var epochs = HighestSeenEpochs()
         epochs.endRights(ofShare: share, except: [])

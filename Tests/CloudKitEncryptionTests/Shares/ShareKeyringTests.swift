@@ -3,13 +3,13 @@ import Testing
 
 @Suite struct ShareKeyringTests {
     private let fixtures = Fixtures()
-    private let share: RecordPlace
+    private let share: RecordAddress
 
-    init() { share = RecordPlace(zone: fixtures.zoneKey().place, name: "cloudkit.zoneshare") }
+    init() { share = RecordAddress(zone: fixtures.zoneKey().place, name: "cloudkit.zoneshare") }
 
     private func key(_ epoch: UInt32) -> ShareKey { ShareKey(madeFor: share, epoch: epoch, random: fixtures.random) }
 
-    @Test func `B-TM-05 who joins later reads what was written before, through the ring of each epoch`() throws {
+    @Test func `B-TM-05 a later participant reads earlier values, through the ring of each epoch`() throws {
         let keys = [key(1), key(2), key(3)]
         var rings: [ShareKeyring] = []
         for (earlier, present) in zip(keys, keys.dropFirst()) {

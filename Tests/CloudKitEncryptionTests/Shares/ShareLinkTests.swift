@@ -3,15 +3,15 @@ import Testing
 
 @Suite struct ShareLinkTests {
     private let fixtures = Fixtures()
-    private let share: RecordPlace
+    private let share: RecordAddress
     private let key: ShareKey
 
     init() {
-        share = RecordPlace(zone: fixtures.zoneKey().place, name: "share-1")
+        share = RecordAddress(zone: fixtures.zoneKey().place, name: "share-1")
         key = ShareKey(madeFor: share, epoch: 3, random: fixtures.random)
     }
 
-    @Test func `B-TM-07 whoever has the link's fragment opens the share`() throws {
+    @Test func `B-TM-07 the link's fragment opens the share`() throws {
         let link = fixtures.root.linkSecret(of: share)
         let wrapped = try link.wrap(key)
         #expect(ShareLinkSecret.isLinkWrap(wrapped))
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a one-time link opens its own seat only`() throws {
+    @Test func `a one-time link opens its own wrap only`() throws {
         let slot = fixtures.root.linkSecret(of: share, participant: "p-1")
         #expect(slot != fixtures.root.linkSecret(of: share))
         #expect(slot != fixtures.root.linkSecret(of: share, participant: "p-2"))

@@ -3,10 +3,10 @@ import Testing
 
 @Suite struct TreeKeysTests {
     private let fixtures = Fixtures()
-    private var zone: ZonePlace { fixtures.zoneKey().place }
+    private var zone: ZoneAddress { fixtures.zoneKey().place }
 
     private func share(_ epoch: UInt32 = 1) -> ShareKey {
-        ShareKey(madeFor: RecordPlace(zone: zone, name: "share-1"), epoch: epoch, random: fixtures.random)
+        ShareKey(madeFor: RecordAddress(zone: zone, name: "share-1"), epoch: epoch, random: fixtures.random)
     }
 
     /// The protection of a record of the owner's, below a parent.
@@ -27,7 +27,7 @@ import Testing
         return keys
     }
 
-    @Test func `B-E2E-01 a member climbs from a record to its parents up to what the share opens`() throws {
+    @Test func `B-E2E-01 a participant opens the ancestors of a record up to the shared root`() throws {
         let share = share()
         var keys = member(share)
         #expect(try keys.key(of: "file") == .needs(record: "file"))
@@ -44,9 +44,9 @@ import Testing
         #expect(try RecordSealer(key, recordType: "Note").open(sealed, field: "f", type: "ENCRYPTED_INT64") == [1])
     }
 
-    @Test func `the owner opens what a member added, through the share or the parent`() throws {
+    @Test func `the owner opens records that a participant added, through the share or the parent`() throws {
         let share = share()
-        let made = RecordKey(madeFor: RecordPlace(zone: zone, name: "added"), epoch: 0, random: fixtures.random)
+        let made = RecordKey(madeFor: RecordAddress(zone: zone, name: "added"), epoch: 0, random: fixtures.random)
         var protection = RecordProtection(of: made)
         try protection.wrap(made, under: fixtures.zoneKey().recordKey("folder"))
         var owner = TreeKeys(zone: zone)
@@ -60,7 +60,7 @@ import Testing
         #expect(try other.key(of: "added") == .opened(made))
     }
 
-    @Test func `a stranger, or a member who was removed, is told that no key opens`() throws {
+    @Test func `a non-member, or a removed participant, learns that no key opens`() throws {
         let refusal = EncryptionError.noKey(.recordKey(record: "root"))
         var removed = member(share(1))
         removed.learn(try owned("root", share: share(2), epoch: 1), of: "root")
@@ -104,7 +104,7 @@ import Testing
         #expect(throws: EncryptionError.doesNotOpen(.recordKey(record: "x"))) { try keys.key(of: "x") }
     }
 
-    @Test func `what was found is kept, and forgotten when the record is protected otherwise`() throws {
+    @Test func `found trees are cached, and removed when the record is protected otherwise`() throws {
         let share = share()
         var keys = member(share)
         keys.learn(try owned("root", share: share), of: "root")

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `typing errors are told word by word`() throws {
+    @Test func `typing errors are reported word by word`() throws {
         let words = "abandn abandon abandon abandon abandon abandon abandon abandon abandon abandon zzzzzz aobut"
         let error = #expect(throws: RecoveryKeyError.self) { try RecoveryKey(words: words) }
         guard case .unknownWords(let unknown) = error else {

@@ -68,18 +68,18 @@ extension [UInt8] {
 }
 
 /// Sections of vectors, in the file beside this one.
-typealias VectorBook = [String: [Vector]]
+typealias VectorCollection = [String: [Vector]]
 
 enum VectorFile {
     private static var url: URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("vectors.json")
     }
 
-    static func read() throws -> VectorBook {
-        try JSONDecoder().decode(VectorBook.self, from: Data(contentsOf: url))
+    static func read() throws -> VectorCollection {
+        try JSONDecoder().decode(VectorCollection.self, from: Data(contentsOf: url))
     }
 
-    static func write(_ book: VectorBook) throws {
+    static func write(_ book: VectorCollection) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try (encoder.encode(book) + Data("\n".utf8)).write(to: url)

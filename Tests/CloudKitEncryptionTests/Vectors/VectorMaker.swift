@@ -7,17 +7,17 @@ import SeededChance
 /// Invitations are the exception: the library draws their ephemeral key itself, so that those in the file were made once.
 struct VectorMaker {
     let secret: AccountSecret
-    let zone: ZonePlace
-    let share: RecordPlace
+    let zone: ZoneAddress
+    let share: RecordAddress
 
     init() throws {
         secret = try AccountSecret(bytes: Array(0..<32))
-        zone = ZonePlace(
+        zone = ZoneAddress(
             container: "iCloud.org.example.notes", environment: "production", owner: "_ada", zone: "Notes é")
-        share = RecordPlace(zone: zone, name: "share-1")
+        share = RecordAddress(zone: zone, name: "share-1")
     }
 
-    func book() throws -> VectorBook {
+    func book() throws -> VectorCollection {
         [
             "password": try password(), "recovery": try recovery(), "accountSecret": try accountSecret(),
             "identity": try identity(), "keys": keys(), "field": try field(), "assetKey": try assetKey(),
@@ -136,7 +136,7 @@ struct VectorMaker {
 
     func recordKey(_ byte: UInt8, _ name: String = "note-1", epoch: UInt32 = 2, made: Bool = false) -> RecordKey {
         RecordKey(
-            place: RecordPlace(zone: zone, name: name), epoch: epoch, origin: made ? .made : .derived,
+            place: RecordAddress(zone: zone, name: name), epoch: epoch, origin: made ? .made : .derived,
             material: key(byte))
     }
 

@@ -49,8 +49,8 @@ import Testing
         }
     }
 
-    private func zone(_ vector: Vector) throws -> ZonePlace {
-        ZonePlace(
+    private func zone(_ vector: Vector) throws -> ZoneAddress {
+        ZoneAddress(
             container: try vector.text("container"), environment: try vector.text("environment"),
             owner: try vector.text("owner"), zone: try vector.text("zone"))
     }
@@ -74,7 +74,7 @@ import Testing
 
     private func sealer(_ vector: Vector) throws -> RecordSealer {
         let key = RecordKey(
-            place: RecordPlace(zone: try zone(vector), name: try vector.text("record")),
+            place: RecordAddress(zone: try zone(vector), name: try vector.text("record")),
             epoch: try vector.number("epoch"),
             origin: .derived, material: KeyMaterial(try vector.bytes("recordKey")))
         return RecordSealer(key, recordType: try vector.text("recordType"))
@@ -111,7 +111,7 @@ import Testing
         let epoch = try vector.number("epoch")
         let other = KeyMaterial(try vector.bytes("openerKey"))
         let otherEpoch = try vector.number("openerEpoch")
-        let otherPlace = RecordPlace(zone: zone, name: try vector.text("opener"))
+        let otherPlace = RecordAddress(zone: zone, name: try vector.text("opener"))
         let protection = try RecordProtection(epoch: epoch, keys: vector.bytes("keys"))
         let opened: RecordKey
         switch try vector.text("kind") {
@@ -122,7 +122,7 @@ import Testing
             opened = try protection.key(
                 of: record, share: ShareKey(place: otherPlace, epoch: otherEpoch, material: other))
         default:
-            let place = RecordPlace(zone: zone, name: record)
+            let place = RecordAddress(zone: zone, name: record)
             let present = RecordKey(place: place, epoch: epoch, origin: .derived, material: other)
             opened = try protection.earlierKey(otherEpoch, key: present)
         }
@@ -132,15 +132,15 @@ import Testing
 
     private func ownerWrap(_ vector: Vector) throws -> Bool {
         let protection = try RecordProtection(epoch: vector.number("epoch"), keys: vector.bytes("keys"))
-        let place = RecordPlace(zone: try zone(vector), name: try vector.text("record"))
+        let place = RecordAddress(zone: try zone(vector), name: try vector.text("record"))
         let owner = try AccountSecret(bytes: vector.bytes("ownerSecret")).identity()
         let opened = try protection.key(of: place, owner: owner)
         let origin = try vector.number("origin")
         return try opened.material.bytes == vector.bytes("key") && UInt32(opened.origin.rawValue) == origin
     }
 
-    private func share(_ vector: Vector) throws -> RecordPlace {
-        RecordPlace(zone: try zone(vector), name: try vector.text("share"))
+    private func share(_ vector: Vector) throws -> RecordAddress {
+        RecordAddress(zone: try zone(vector), name: try vector.text("share"))
     }
 
     private func keyring(_ vector: Vector) throws -> Bool {

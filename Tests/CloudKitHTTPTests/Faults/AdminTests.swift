@@ -89,7 +89,7 @@ import Testing
         ("keys/reset", #"{"email":"ada@example.com","zone":"Z","account":true}"#, "exclude"),
         ("devices/revoke", #"{"email":"ada@example.com"}"#, "\"device\""),
     ])
-    func `what is wrong with an order is said, and nothing is done`(
+    func `an invalid fault order is reported, and nothing is done`(
         _ action: String, _ body: String, _ reason: String
     ) async throws {
         try await TestCloud.run { cloud in
@@ -162,7 +162,7 @@ import Testing
 
     @Test func `a device signed out and a keychain taken away are known at once`() async throws {
         // Caches the store's answers for a minute: only an explicit reset makes changes immediate.
-        try await TestCloud.run(memoryLifetime: 60_000) { cloud in
+        try await TestCloud.run(cacheLifetime: 60_000) { cloud in
             let tokens = try await cloud.signIn()
             let (headers, _) = try await make(cloud)
             let list = TestCloud.target("zones/list", "private", tokens)
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `every order stands in the log with who gave it, and without a secret`() async throws {
+    @Test func `every fault order is in the log with its author, and without a secret`() async throws {
         try await TestCloud.run { cloud in
             _ = try await cloud.signIn()
             let (headers, row) = try await make(cloud)

@@ -95,14 +95,14 @@ struct ScriptedCloud {
     /// the store holds its jobs until they are done.
     private func settle() async throws {
         for _ in 0..<10_000 {
-            if try await store.entries().allSatisfy({ $0.key.first != Self.carriedNotification }) { return }
+            if try await store.entries().allSatisfy({ $0.key.first != Self.crossPartitionNotification }) { return }
             try await Task.sleep(for: .milliseconds(1))
         }
         throw ScriptError.noValue("notifications were not carried")
     }
 
     /// The first byte of a notification's key that waits to be carried.
-    private static let carriedNotification: UInt8 = 0x33
+    private static let crossPartitionNotification: UInt8 = 0x33
 
     private static func signature(of target: String, _ body: String, _ date: String) throws -> String {
         let key = try P256.Signing.PrivateKey(rawRepresentation: serverKeyBytes)

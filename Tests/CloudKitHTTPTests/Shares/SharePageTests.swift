@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-02 the page of a private share tells nothing of it, and a wrong link is a page that says so`()
+    @Test func `B-ACP-02 the page of a private share reveals nothing of it, and a wrong link is a page that says so`()
         async throws
     {
         try await TestCloud.run { cloud in

@@ -1,6 +1,7 @@
-@testable import CloudKitHTTP
 import Foundation
 import Testing
+
+@testable import CloudKitHTTP
 
 /// `docs/web-services.md` says what a cloud answers. `script/web-services` writes its answers again.
 struct WebServicesPageTests {

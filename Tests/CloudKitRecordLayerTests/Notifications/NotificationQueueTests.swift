@@ -15,7 +15,7 @@ struct NotificationQueueTests {
         limits: NotificationQueueLimits = NotificationQueueLimits()
     ) async throws {
         try await store.write(partition) { transaction in
-            var queue = NotificationEnqueuing(
+            var queue = NotificationEnqueuer(
                 try await transaction.notificationQueueHeader(), limits: limits, now: now)
             try await queue.enqueue(drafts, &transaction)
         }
@@ -43,7 +43,8 @@ struct NotificationQueueTests {
         #expect(try await Self.keys(Self.page(for: "b", after: 2, in: store)) == [])
     }
 
-    @Test func `B-PSH-02 only the last of several waits, and nobody who had a part in it misses the other's`()
+    @Test
+    func `B-PSH-02 only the last of several notifications waits, and no device that caused one misses the other's`()
         async throws
     {
         let store = MemoryStore()
@@ -56,7 +57,7 @@ struct NotificationQueueTests {
         #expect(try await Self.keys(Self.page(for: "a", after: 1, in: store)) == ["x"])
     }
 
-    @Test func `many devices in one notification are remembered as somebody`() async throws {
+    @Test func `many devices in one notification are stored as a single marker`() async throws {
         let store = MemoryStore()
         for device in ["a", "b", "c", "d", "e", "f"] {
             try await Self.enqueue([Self.draft("x", from: device)], in: store)
@@ -68,7 +69,7 @@ struct NotificationQueueTests {
         #expect(try await Self.keys(Self.page(for: "f", after: 4, in: store)) == ["x"])
     }
 
-    @Test func `a queue keeps so many, so long, and says what it lost`() async throws {
+    @Test func `a queue keeps a limited number for a limited time, and reports what it lost`() async throws {
         let store = MemoryStore()
         let limits = NotificationQueueLimits(countMax: 3, lifetime: 1000)
         try await Self.enqueue((1...5).map { Self.draft("\($0)", from: nil) }, in: store, limits: limits)

@@ -78,7 +78,7 @@ final class ReadCounter: Snapshot {
         return (found, pages)
     }
 
-    @Test func `the last page of a query costs what the first does`() async throws {
+    @Test func `the last page of a query costs the same as the first`() async throws {
         let library = try await library()
         for sorts in [[], [QuerySort(key: .field("plays"))], [QuerySort(key: .field("plays"), ascending: false)]] {
             let (found, pages) = try await costs(library, [filter("plays", .greaterThanOrEquals, .int64(0))], sorts)
@@ -88,14 +88,14 @@ final class ReadCounter: Snapshot {
         }
     }
 
-    @Test func `a prefix reads only what it finds`() async throws {
+    @Test func `a prefix reads only the matching entries`() async throws {
         let library = try await library()
         let (found, pages) = try await costs(library, [filter("title", .beginsWith, .string("Rare"))], limit: 100)
         #expect(found == 30)
         #expect(pages == [ReadCounter.Count(entries: 30, records: 30)])
     }
 
-    @Test func `a circle reads about what it finds`() async throws {
+    @Test func `a circle reads about as many entries as it finds records`() async throws {
         let library = try await library()
         let (found, pages) = try await costs(
             library, [filter("studio", .near, place(10, 20), distance: 1_000_000)], limit: 200)

@@ -29,7 +29,7 @@ import Testing
         #expect(try await library.names(filter("title", .notEquals, .string("blue")), ignoresCase: false) == ["s0"])
     }
 
-    @Test func `texts longer than an index entry are told apart`() async throws {
+    @Test func `texts longer than an index entry are distinguished`() async throws {
         let long = String(repeating: "x", count: 300)
         let library = try await library(songs(long + "a", long + "b", long))
         #expect(try await library.names(filter("title", .equals, .string(long + "b"))) == ["s1"])
@@ -58,7 +58,7 @@ import Testing
         #expect(try await library.names(filter("title", .containsAllTokens, .string("of the river"))) == ["s1"])
     }
 
-    @Test func `B-QRY-10 NEAR finds what lies inside the circle, across the date line too`() async throws {
+    @Test func `B-QRY-10 NEAR finds records inside the circle, across the date line too`() async throws {
         let library = try await library([
             Song(name: "west", values: ["studio": place(0, -179.99)]),
             Song(name: "east", values: ["studio": place(0, 179.99)]),

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `B-AST-03 what was read and is sent back keeps the asset, known by its checksum`() async throws {
+    @Test func `B-AST-03 a fetched asset that is sent back is kept, identified by its checksum`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             var value = try await test.upload([1, 2, 3])
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt is good for a day, and again for a save whose answer was lost`() async throws {
+    @Test func `a receipt is valid for a day, and again for a save whose response was lost`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             let late = try await test.upload([1], for: "late")
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `B-AST-06 a zone that goes gives its room back`() async throws {
+    @Test func `B-AST-06 a deleted zone frees its storage`() async throws {
         var limits = Limits()
         limits.quotaBytes = 10_000
         try await withCloud(limits: limits) { test in

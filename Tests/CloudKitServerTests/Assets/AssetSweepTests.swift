@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct AssetSweepTests {
     @Test(arguments: Engine.allCases)
-    func `B-AST-02 what no record refers to goes after its time of grace, and nothing before`(
+    func `B-AST-02 unreferenced files are deleted after their grace period, and none before`(
         _ engine: Engine
     ) async throws {
         try await withCloud(engine) { test in
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `uploads that nobody goes on with and files that a crash left are swept`() async throws {
+    @Test func `abandoned uploads and files left by a crash are swept`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             let token = try await test.ticket().url
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
-    func `a file whose database forgot it and then died goes later`(seed: UInt64) async throws {
+    func `a file whose database forgot it before a crash is deleted later`(seed: UInt64) async throws {
         let time = TestServerEnvironment()
         let store = MemoryStore(epoch: 7)
         let files = DyingFiles(MemoryFileStore(now: { time.now }))
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(11), 12, 13, 14])
-    func `a sweep beside saves never takes a file that is saved`(seed: UInt64) async throws {
+    func `a sweep during saves never deletes a file that is saved`(seed: UInt64) async throws {
         try await withCloud { test in
             var chance = SplitMix64(seed: seed)
             try await test.makeZone()

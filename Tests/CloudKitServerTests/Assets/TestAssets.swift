@@ -8,7 +8,7 @@ extension TestCloud {
     func ticket(
         _ recordName: String? = "R", _ fieldName: String = "photo", type: String = "Note", zone: String = "Z",
         in scope: DatabaseScope = .private, by caller: Caller = Caller(user: ada)
-    ) async throws -> AssetUploadTicket {
+    ) async throws -> AssetUploadTarget {
         try await PermitAssetUploads(cloud).run(
             AssetUploadRequest(
                 items: [.init(recordType: type, recordName: recordName, fieldName: fieldName)],

@@ -54,7 +54,7 @@ struct FeedCompactionTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-BKD-12 B-SHF-06 a member's token expires with what left the tree, the owner's does not`(
+    func `B-BKD-12 B-SHF-06 a participant's token expires when a record leaves the tree, the owner's does not`(
         _ engine: Engine
     ) async throws {
         try await withCloud(engine) { test in
@@ -89,7 +89,7 @@ struct FeedCompactionTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-BKD-12 B-SHF-05 what was lost with one of several places is forgotten`(_ engine: Engine) async throws {
+    func `B-BKD-12 B-SHF-05 the loss of one of several participations is forgotten`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             let bob = TestCloud.bob
             try await test.shareTwoTrees(with: bob)
@@ -107,7 +107,7 @@ struct FeedCompactionTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-BKD-12 B-SHF-06 whoever was away while something left their tree and was forgotten hears of the zone`(
+    func `B-BKD-12 B-SHF-06 a device that was offline when a record left its tree and was forgotten learns of the zone`(
         _ engine: Engine
     ) async throws {
         try await withCloud(engine) { test in
@@ -133,7 +133,7 @@ struct FeedCompactionTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-BKD-12 B-SHF-05 whoever was away while they lost one of several places hears of the zone`(
+    func `B-BKD-12 B-SHF-05 a device that was offline for the loss of one of several participations learns of the zone`(
         _ engine: Engine
     ) async throws {
         try await withCloud(engine) { test in

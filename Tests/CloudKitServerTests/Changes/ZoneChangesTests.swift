@@ -39,7 +39,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-CHG-05 a deletion names its type, B-CHG-06 also of what came and went`(_ engine: Engine) async throws {
+    func `B-CHG-05 a deletion names its type, B-CHG-06 also of a record that was created and deleted since`(
+        _ engine: Engine
+    ) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             let token = try await test.changes().syncToken
@@ -61,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-CHG-08 without a token only deletions during the paging are told`(_ engine: Engine) async throws {
+    func `B-CHG-08 without a token only deletions during the paging are reported`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             try await test.modify((0..<6).map { create("R\($0)") })
@@ -76,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-CHG-11 pages of any size tell the same`(_ engine: Engine) async throws {
+    func `B-CHG-11 pages of any size contain the same changes`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             try await test.modify((0..<9).map { create("R\($0)") })
@@ -266,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-CHG-08 without a token only zones deleted during the paging are told`(_ engine: Engine) async throws {
+    func `B-CHG-08 without a token only zones deleted during the paging are reported`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             for name in ["A", "B", "C", "D"] { try await test.makeZone(name) }
             func drop(_ name: String) async throws {

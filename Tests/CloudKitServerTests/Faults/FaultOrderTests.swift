@@ -67,7 +67,7 @@ import Testing
         try await withCloud { test in
             _ = try await ada(test)
             let orders: [FaultOrder] = [
-                .fault(.throttle, for: nil, seconds: 1, bytes: nil, tellsWait: true), .removeAllFaults,
+                .fault(.throttle, for: nil, seconds: 1, bytes: nil, sendsRetryAfter: true), .removeAllFaults,
                 .purgeZone("Z", of: .email("ada@example.com")), .resetKeychain(of: .email("ada@example.com")),
             ]
             for order in orders {
@@ -82,7 +82,7 @@ import Testing
     @Test func `a container's orders are its own to take back`() async throws {
         try await withCloud { test in
             let other = ContainerID("iCloud.other")
-            let order = FaultOrder.fault(.throttle, for: nil, seconds: nil, bytes: nil, tellsWait: false)
+            let order = FaultOrder.fault(.throttle, for: nil, seconds: nil, bytes: nil, sendsRetryAfter: false)
             let here = try await RunFaultOrder(test.cloud).run(order, in: TestCloud.container, .development)
             let there = try await RunFaultOrder(test.cloud).run(order, in: other, .development)
             let id = try #require(there.fault?.id)

@@ -9,7 +9,7 @@ struct StoredFaultTests {
     @Test func `a fault lies as JSON under its id`() async throws {
         try await withCloud { test in
             let fault = try await test.cloud.faults.order(
-                .quota, in: TestCloud.container, for: TestCloud.ada, seconds: 60, bytes: 5, tellsWait: false)
+                .quota, in: TestCloud.container, for: TestCloud.ada, seconds: 60, bytes: 5, sendsRetryAfter: false)
             let entries = try await test.store.read(test.cloud.accountStore.partition) { transaction in
                 try await transaction.scan(KeyRange(prefix: Array("fault/".utf8)), limit: .max)
             }

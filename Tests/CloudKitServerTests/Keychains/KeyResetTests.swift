@@ -28,12 +28,12 @@ struct KeyResetTests {
                 address: "")
             device = DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret))
             user = grant.user
-            keychains = store.keychains(ProofGuard(roundsMin: 1))
+            keychains = store.keychains(ProofLimiter(roundsMin: 1))
             _ = try await keychains.create(Self.offer, by: device)
         }
 
-        static let offer = KeychainOffer(
-            passwordWrap: [1], recovery: RecoveryOffer(wrap: [1], proof: proof), identity: [1])
+        static let offer = KeychainUpload(
+            passwordWrap: [1], recovery: RecoveryUpload(wrap: [1], proof: proof), identity: [1])
 
         func reset() async throws {
             _ = try await keychains.reset(
@@ -52,7 +52,7 @@ struct KeyResetTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-ZN-12 zones that hold something tell of the reset, and the feed says why they went`(engine: Engine)
+    func `B-ZN-12 zones with records report the reset, and the feed says why they were deleted`(engine: Engine)
         async throws
     {
         try await withCloud(engine) { cloud in
@@ -113,7 +113,7 @@ struct KeyResetTests {
                 operation.change.protection = Protection(epoch: 0, keys: keys)
                 return operation
             }
-            let seat = ParticipantChange(id: "p-bob", role: .administrator, permission: .readWrite, user: TestCloud.bob)
+            let slot = ParticipantChange(id: "p-bob", role: .administrator, permission: .readWrite, user: TestCloud.bob)
             let keys = ShareKeyChange(
                 epoch: 1, blob: [9],
                 wraps: [.init(participantID: "p-bob", bytes: [1], identity: String(repeating: "a", count: 64))])
@@ -122,7 +122,7 @@ struct KeyResetTests {
                 [
                     protected("Root", below: nil, keys: [7, 7]), protected("Leaf", below: "Root", keys: [8, 8, 8]),
                     createShare(
-                        "S", ShareChange(root: .init(recordName: "Root"), participants: [seat], keys: keys)),
+                        "S", ShareChange(root: .init(recordName: "Root"), participants: [slot], keys: keys)),
                 ], by: caller)
             #expect(outcomes.allSatisfy { $0.failure == nil })
             try await cloud.modify([protected("a", below: nil, keys: [7])], zone: "Plain", by: caller)
@@ -159,7 +159,9 @@ struct KeyResetTests {
         }
     }
 
-    @Test func `a reset that a crash interrupted is finished by the outbox, and nobody gets in before`() async throws {
+    @Test func `a reset that a crash interrupted is finished by the outbox, and no request is admitted before`()
+        async throws
+    {
         try await withCloud { cloud in
             let ada = try await Ada(cloud)
             let caller = Caller(user: ada.user, surface: .native)
@@ -221,7 +223,9 @@ struct KeyResetTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-ZN-12 of two who finish a reset at once none ends what its owner makes afterwards`(engine: Engine)
+    func `B-ZN-12 of two devices that finish a reset at once neither deletes the zones that its owner makes afterwards`(
+        engine: Engine
+    )
         async throws
     {
         try await finishTwice(engine) { cloud, caller in
@@ -240,7 +244,9 @@ struct KeyResetTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-TM-12 of two who finish a reset at once none takes the keys that its owner gives afterwards`(engine: Engine)
+    func `B-TM-12 of two devices that finish a reset at once neither removes the keys that its owner makes afterwards`(
+        engine: Engine
+    )
         async throws
     {
         @Sendable func protected(_ kind: RecordOperation.Kind, _ name: String, epoch: UInt32) -> RecordOperation {

@@ -92,10 +92,10 @@ import Testing
         }
     }
 
-    @Test func `B-QRY-19 the server decides how many, up to what a caller may have`() async throws {
+    @Test func `B-QRY-19 the server decides the page size, up to the caller's maximum`() async throws {
         try await withCloud { test in
             try await fill(test, count: 450)
-            func count(_ limit: Int?, _ surface: Caller.Surface) async throws -> Int {
+            func count(_ limit: Int?, _ surface: Caller.ClientKind) async throws -> Int {
                 try await QueryRecords(test.cloud).run(
                     request([plays(.greaterThanOrEquals, 0)], limit: limit), in: address,
                     by: Caller(user: TestCloud.ada, surface: surface)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `B-QRY-13 records are found by who created them, the caller as itself`() async throws {
+    @Test func `B-QRY-13 records are found by their creator, and the caller by its own name`() async throws {
         try await withCloud { test in
             let open = TestCloud.address(.public)
             try await fillPublic(test)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `B-DB-07 in the public database a query finds what its caller may read`() async throws {
+    @Test func `B-DB-07 in the public database a query finds the records that its caller may read`() async throws {
         try await withCloud { test in
             let open = TestCloud.address(.public)
             try await fillPublic(test)

@@ -108,7 +108,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
         }
     }
 
-    @Test func `a web client cannot believe that what it sent in clear is encrypted`() async throws {
+    @Test func `a web client cannot believe that a value sent in clear is encrypted`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             let clear = Field(name: "s", type: FieldType(.string, isEncrypted: true), json: Array(#""hello""#.utf8))
@@ -201,7 +201,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
         }
     }
 
-    @Test func `B-TM-05 a stale save changes nothing, and goes through when the record is sealed anew`() async throws {
+    @Test func `B-TM-05 a stale save changes nothing, and succeeds when the record is sealed again`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             let first = try await save(

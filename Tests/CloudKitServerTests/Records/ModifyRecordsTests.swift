@@ -403,7 +403,7 @@ import Testing
         }
     }
 
-    @Test func `B-USR-02 nobody creates user records`() async throws {
+    @Test func `B-USR-02 user records cannot be created`() async throws {
         try await withCloud { test in
             for scope in [DatabaseScope.private, .public] {
                 let outcome = try await test.modify([create("U", "Users")], zone: "_defaultZone", in: scope)[0]

@@ -13,7 +13,7 @@ import Testing
             set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
     }
 
-    @Test func `B-TM-11 who overwrites whatever there is does not change for whom the record's key is wrapped`() {
+    @Test func `B-TM-11 an unconditional save does not change for whom the record's key is wrapped`() {
         let (held, rewrapped) = (Protection(epoch: 0, keys: [1]), Protection(epoch: 0, keys: [2]))
         func overwrite(_ sent: Protection, _ held: Protection?) -> ProtectionDecision {
             decide([value("s")], sent: sent, held: held, checksTag: false)
@@ -54,7 +54,7 @@ import Testing
         #expect(decide([value("s", epoch: 0)], sent: Protection(epoch: 1), zoneEpoch: 1) == .refuse(.otherKeyEpoch))
     }
 
-    @Test func `B-TM-05 another key demands that everything is sealed anew`() {
+    @Test func `B-TM-05 another key requires that all values are sealed again`() {
         let held = Protection(epoch: 0)
         let next = Protection(epoch: 1)
         let partial = decide(
@@ -69,7 +69,7 @@ import Testing
         #expect(decide([], sent: rewrapped, held: nil) == .store(rewrapped))
     }
 
-    @Test func `B-TM-05 another key demands that the keys of files are sealed anew`() throws {
+    @Test func `B-TM-05 another key requires that the keys of files are sealed again`() throws {
         func asset(_ name: String, key: String?) throws -> Field {
             try Field(name: name, value: .asset(AssetValue(fileChecksum: "c", size: 1, wrappingKey: key)))
         }

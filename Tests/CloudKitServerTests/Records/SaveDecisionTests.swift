@@ -41,7 +41,7 @@ import Testing
         #expect(decide(.forceUpdate, held: nil) == .create)
     }
 
-    @Test func `B-BAT-12 the verbs that replace drop what was not sent`() {
+    @Test func `B-BAT-12 replacing verbs remove the fields that were not sent`() {
         #expect(decide(.replace, tag: tag, held: held) == .update(replacing: true))
         #expect(decide(.replace, tag: other, held: held).refusal == .conflict)
         #expect(decide(.replace, tag: tag, held: nil).refusal == .itemNotFound)
@@ -55,7 +55,7 @@ import Testing
         #expect(decide(.update, tag: tag, type: nil, held: held) == .update(replacing: false))
     }
 
-    @Test func `B-SAV-11 deleting what is gone succeeds, with a tag it does not`() {
+    @Test func `B-SAV-11 deleting a missing record succeeds, with a tag it does not`() {
         #expect(DeletionDecision(.forceDelete, tag: nil, held: nil) == .alreadyGone)
         #expect(DeletionDecision(.forceDelete, tag: nil, held: tag) == .delete)
         #expect(DeletionDecision(.delete, tag: tag, held: tag) == .delete)
@@ -69,7 +69,7 @@ import Testing
         #expect(missing.code == .itemNotFound)
     }
 
-    @Test func `B-DB-06 everybody reads, anybody with an account creates, the creator writes`() {
+    @Test func `B-DB-06 everyone reads, every user with an account creates, the creator writes`() {
         let ada = UserID("_ada")
         let bob = UserID("_bob")
         func may(_ privilege: Grant.Privilege, _ user: UserID?, _ creator: UserID?) -> Bool {

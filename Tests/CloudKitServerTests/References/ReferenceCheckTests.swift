@@ -47,7 +47,7 @@ import Testing
         #expect(check(stored: stored, deletions: [0: "C", 1: "P"]).refused.isEmpty)
     }
 
-    @Test func `B-REF-05 a child that gets another parent is in nobody's way`() {
+    @Test func `B-REF-05 a child that gets another parent blocks no deletion`() {
         let stored = [reference("C", .parent, "P")]
         let moved = ("C", [reference("C", .parent, "Q")])
         #expect(check(stored: stored, existing: ["Q"], saves: [1: moved], deletions: [0: "P"]).refused.isEmpty)

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-REF-05 a child without its parent blocks nobody`(_ engine: Engine) async throws {
+    func `B-REF-05 a child without its parent blocks no deletion`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             try await test.modify([create("P"), create("C", parent: .set(recordName: "P"))])

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `B-SCH-02 production takes what was deployed, B-SCH-04 and no more`() async throws {
+    @Test func `B-SCH-02 production accepts the deployed schema, B-SCH-04 and no more`() async throws {
         try await withCloud { test in
             func save(_ operation: RecordOperation) async throws -> RecordOutcome {
                 try await test.modify([operation], zone: "_defaultZone", in: .private, .production)[0]

@@ -43,7 +43,9 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-02, B-ERR-21 strangers hear of a private share what they hear of none`() async throws {
+    @Test func `B-ACP-02, B-ERR-21 non-members get the same answer for a private share as for a missing one`()
+        async throws
+    {
         try await withShare(with: [invite(TestCloud.bob)]) { test, share in
             let nowhere = try await test.resolve("nowhere", by: TestCloud.cyd)
             #expect(nowhere == .failed(RequestFailure(.itemNotFound, "Share not found")))
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-02 whether a share that they do not see is there, changing it does not tell`() async throws {
+    @Test func `B-ACP-02 changing an invisible share does not reveal whether it exists`() async throws {
         try await withShare(with: [invite(TestCloud.bob, role: .administrator)]) { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.bob)
             try await test.shareTree("Out")
@@ -78,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-02 whoever has the link of a public share may come in`() async throws {
+    @Test func `B-PRT-02 a user with the link of a public share may join`() async throws {
         try await withShare(permission: .readOnly) { test, share in
             #expect(try await test.resolve(share.shortGUID, by: nil).invitation?.permission == .readOnly)
             let accepted = try await test.accept(share.shortGUID, by: TestCloud.cyd).invitation
@@ -92,7 +94,9 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-03, B-PRT-04 opening a share drops who is pending, closing it who came by the link`() async throws
+    @Test
+    func `B-PRT-03, B-PRT-04 opening a share removes pending participants, closing it those who joined by the link`()
+        async throws
     {
         try await withShare(with: [invite(TestCloud.bob), invite(TestCloud.cyd)]) { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.bob)
@@ -126,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-05, B-ACC-05 people are looked up by address or name, with or without an account`() async throws {
+    @Test func `B-PRT-05, B-ACC-05 users are looked up by address or name, with or without an account`() async throws {
         try await withCloud { test in
             let bea = try await account("bea@example.com", "Bea", test)
             let infos = [
@@ -143,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-06, B-LIM-08 adding somebody again changes them, and there is room for 100`() async throws {
+    @Test func `B-PRT-06, B-LIM-08 adding a participant again changes them, and a share holds 100`() async throws {
         try await withShare(with: [invite(TestCloud.bob, .readOnly)]) { test, share in
             let id = share.sharing?.participants.last?.id
             let changed = try await test.changeShare(
@@ -160,7 +164,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-PRT-07, B-PRT-08 hosts edit and see everybody, others do neither`(_ engine: Engine) async throws {
+    func `B-PRT-07, B-PRT-08 administrators edit and see all participants, others do neither`(_ engine: Engine)
+        async throws
+    {
         let people = [invite(TestCloud.bob, role: .administrator), invite(TestCloud.cyd), invite(TestCloud.dan)]
         try await withShare(engine, with: people) { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.bob)
@@ -183,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHN-01 a one-time link seats whoever opens it first`() async throws {
+    @Test func `B-SHN-01 the first user of a one-time link becomes the participant`() async throws {
         try await withShare(with: [ParticipantChange(permission: .readWrite, isOneTime: true)]) { test, share in
             let guid = try #require(share.sharing?.participants.last?.oneTimeGUID)
             #expect(guid != share.shortGUID)
@@ -198,7 +204,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SHN-01, B-PRT-06 who is invited by address and comes by a one-time link has one seat`(_ engine: Engine)
+    func `B-SHN-01, B-PRT-06 a user invited by address who opens a one-time link is one participant`(_ engine: Engine)
         async throws
     {
         let people = [
@@ -207,12 +213,12 @@ import Testing
             ParticipantChange(permission: .readWrite, lookup: LookupInfo(emailAddress: "cyd@example.com")),
         ]
         try await withShare(engine, with: people) { test, share in
-            let seat = try #require(share.sharing?.participants.first { $0.oneTimeGUID != nil })
+            let slot = try #require(share.sharing?.participants.first { $0.oneTimeGUID != nil })
             let bea = try await account("bea@example.com", "Bea", test)
-            let accepted = try await test.accept(seat.oneTimeGUID, by: bea).invitation
+            let accepted = try await test.accept(slot.oneTimeGUID, by: bea).invitation
             #expect(accepted?.acceptance == .accepted && accepted?.permission == .readWrite)
             let left = try #require(try await test.share("Share-Root")).participants.dropFirst()
-            #expect(left.map(\.id).contains(seat.id) && left.map(\.identity.user) == [bea, nil])
+            #expect(left.map(\.id).contains(slot.id) && left.map(\.identity.user) == [bea, nil])
             // A new invitation for the address finds the participant.
             let again = try await test.changeShare(
                 "Share-Root", ShareChange(participants: Array(people.dropFirst())))
@@ -279,7 +285,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-ACP-06 whoever leaves and deletes in one request takes nothing along`(_ engine: Engine) async throws {
+    func `B-ACP-06 leaving a share and deleting in one request deletes nothing of the owner's`(_ engine: Engine)
+        async throws
+    {
         for isZoneWide in [false, true] {
             try await withCloud(engine) { test in
                 try await test.makeZone()

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `B-ZN-15, B-ZN-04 a zone tells of its zone-wide share`() async throws {
+    @Test func `B-ZN-15, B-ZN-04 a zone names its zone-wide share`() async throws {
         try await withCloud { test in
             #expect(try await test.makeZone().share == nil)
             try await test.shareZone()
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-09 the share goes with its root, and everything with the zone`() async throws {
+    @Test func `B-ACP-09 the share is deleted with its root, and everything with the zone`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             try await test.modify([create("Root")])

@@ -45,7 +45,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-TM-06 everybody gets their own wrap, and hosts learn who waits for one`(_ engine: Engine) async throws {
+    func `B-TM-06 each participant gets their own wrap, and administrators learn who waits for one`(_ engine: Engine)
+        async throws
+    {
         try await withKeys(engine) { test, share in
             #expect(share.sharing?.keys?.epoch == 1)
             let waiting = share.sharing?.keys?.waiting ?? []
@@ -69,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-TM-05 the end of a share whose keys somebody had begins a key epoch of its zone`(_ engine: Engine)
+    func `B-TM-05 the end of a share that has keys begins a key epoch of its zone`(_ engine: Engine)
         async throws
     {
         for deleted in ["S", "Root"] {
@@ -97,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 who is gone makes a new epoch due, and epochs are compared and set`() async throws {
+    @Test func `B-TM-05 a removal makes a new epoch due, and epochs are compared and set`() async throws {
         try await withKeys { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.cyd)
             try await test.accept(share.shortGUID, by: TestCloud.bob)
@@ -192,7 +194,7 @@ import Testing
             func wrap(_ identity: String) -> ShareKeyChange.Wrap {
                 .init(participantID: id, bytes: [1], identity: identity)
             }
-            func seat() async throws -> ShareParticipant? {
+            func slot() async throws -> ShareParticipant? {
                 try await test.share("S")?.participants.first { $0.id == id }
             }
             try await test.accept(share.shortGUID, by: TestCloud.bob)
@@ -201,16 +203,16 @@ import Testing
                 "S", ShareChange(participants: [ParticipantChange(id: id, role: .administrator)]))
             try await store(ShareKeyChange(epoch: 1, wraps: [wrap("first")]), test)
             try await store(ShareKeyChange(epoch: 1, wraps: [wrap("first")]), test)
-            #expect(try await seat()?.keyIdentity == "first")
-            #expect(try await seat()?.grantEpoch == 1)
+            #expect(try await slot()?.keyIdentity == "first")
+            #expect(try await slot()?.grantEpoch == 1)
             #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch == false)
             #expect(
                 try await test.share("S", by: TestCloud.bob)?.participants.first { $0.id == id }?.keyIdentity
                     == "first")
             // An administrator has no right to hand on, and their old one is of no use to them.
             try await store(ShareKeyChange(epoch: 1, wraps: [wrap("second")]), test, by: TestCloud.bob)
-            #expect(try await seat()?.keyIdentity == "second")
-            #expect(try await seat()?.grantEpoch == nil)
+            #expect(try await slot()?.keyIdentity == "second")
+            #expect(try await slot()?.grantEpoch == nil)
             #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch)
             // In a new epoch no participant has a key yet.
             try await store(ShareKeyChange(epoch: 2, wraps: [wrap("third")]), test)

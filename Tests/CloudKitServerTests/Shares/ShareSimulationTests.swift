@@ -9,7 +9,7 @@ import Testing
 /// from any earlier token onto the state known then, gives the visible records.
 @Suite struct ShareSimulationTests {
     @Test(arguments: Engine.allCases, [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
-    func `B-SHF-06, B-SHR-05, B-PRT-12 members see exactly what is shared, and their feeds miss nothing`(
+    func `B-SHF-06, B-SHR-05, B-PRT-12 participants see exactly the shared records, and their feeds miss nothing`(
         _ engine: Engine, seed: UInt64
     ) async throws {
         try await withCloud(engine) { test in

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SHF-05 losing one of several shares deletes what it held`(_ engine: Engine) async throws {
+    func `B-SHF-05 losing one of several shares deletes the records it held`(_ engine: Engine) async throws {
         try await withTree(engine) { test, share in
             let bob = TestCloud.bob
             let second = try await test.shareTree("Outside", with: [invite(bob, .readOnly)])
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `B-CHG-17 a share is told again when its participants change`() async throws {
+    @Test func `B-CHG-17 a share is reported again when its participants change`() async throws {
         try await withTree { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.bob)
             let (_, token) = try await test.follow(by: TestCloud.bob)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `B-DB-11 what a participant adds counts against the owner`() async throws {
+    @Test func `B-DB-11 records added by a participant count against the owner's quota`() async throws {
         var limits = Limits()
         limits.quotaBytes = 6_000
         try await withCloud(limits: limits) { test in

@@ -72,7 +72,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SUB-01 B-SHF-03 participants hear of what is shared with them, and of nothing else`(
+    func `B-SUB-01 B-SHF-03 participants are notified of shared records only`(
         _ engine: Engine
     ) async throws {
         try await Stage.run(engine) { stage in
@@ -95,7 +95,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-PSH-01 B-SUB-02 what a participant changes, all other devices hear of`(_ engine: Engine) async throws {
+    func `B-PSH-01 B-SUB-02 all other devices are notified of a participant's changes`(_ engine: Engine) async throws {
         try await Stage.run(engine) { stage in
             try await stage.test.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
             try await stage.modify([create("C", parent: .set(recordName: "A"))], by: stage.phone)
@@ -106,7 +106,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SHF-06 records that enter or leave the tree are told`(_ engine: Engine) async throws {
+    func `B-SHF-06 records that enter or leave the tree are reported`(_ engine: Engine) async throws {
         try await Stage.run(engine) { stage in
             try await stage.modify(
                 [save(.forceUpdate, "Outside", parent: .set(recordName: "A"))], by: stage.adas)
@@ -119,7 +119,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SHF-01 whoever accepts hears of it on their other devices, the others see the share change`(
+    func `B-SHF-01 an acceptance is reported to the user's other devices, the others see the share change`(
         _ engine: Engine
     ) async throws {
         try await Stage.run(engine) { stage in
@@ -141,7 +141,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SHF-04 B-SHF-07 who is removed, leaves, or gets another permission, hears of it`(
+    func `B-SHF-04 B-SHF-07 a participant who is removed, leaves, or gets another permission is informed`(
         _ engine: Engine
     ) async throws {
         try await Stage.run(engine) { stage in
@@ -163,7 +163,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-ACP-08 B-ACP-09 the end of a share, its root or its zone is told`(_ engine: Engine) async throws {
+    func `B-ACP-08 B-ACP-09 the end of a share, its root or its zone is reported`(_ engine: Engine) async throws {
         let ends: [@Sendable (TestCloud) async throws -> Void] = [
             { try await $0.modify([delete("Share-Root")]) },
             { try await $0.modify([delete("Root"), delete("A"), delete("B")]) },
@@ -188,7 +188,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SHR-01 in a zone that is shared as a whole every change is told`(_ engine: Engine) async throws {
+    func `B-SHR-01 in a zone that is shared as a whole every change is reported`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             let share = try await test.shareZone(with: [invite(TestCloud.bob)])
@@ -212,7 +212,7 @@ struct SharedNotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-PSH-02 what is written down is carried after a restart, and is not lost before`(
+    func `B-PSH-02 a stored notification is delivered after a restart, and is not lost before`(
         _ engine: Engine
     ) async throws {
         try await Stage.run(engine) { stage in
@@ -227,7 +227,7 @@ struct SharedNotificationTests {
         }
     }
 
-    @Test func `what a writer leaves for participants is one value, however many they are`() async throws {
+    @Test func `a change leaves one value for participants, however many they are`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             let users = (0..<99).map { UserID("_user\($0)00000000000000000000000000") }
@@ -236,7 +236,7 @@ struct SharedNotificationTests {
             while try await RunOutbox(test.cloud).run() {}
             try await test.modify([create("A"), create("B", "Task")])
             let partition = StoragePartition.privateDatabase(TestCloud.container, .development, of: TestCloud.ada)
-            let waiting = try await test.store.read(partition) { try await $0.carriedNotifications(limit: 100) }
+            let waiting = try await test.store.read(partition) { try await $0.crossPartitionNotifications(limit: 100) }
             #expect(waiting.count == 1)
         }
     }

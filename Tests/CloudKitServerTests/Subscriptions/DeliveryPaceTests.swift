@@ -29,7 +29,7 @@ struct DeliveryPaceTests {
         return running
     }
 
-    @Test func `B-PSH-02 the first change is told at once, what is written meanwhile together after a rest`()
+    @Test func `B-PSH-02 the first change is delivered at once, later ones together after a pause`()
         async throws
     {
         try await withCloud { test in

@@ -89,7 +89,7 @@ struct LongPollServiceTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-PSH-02 what was not confirmed comes again after a restart`(engine: Engine) async throws {
+    func `B-PSH-02 an unconfirmed notification is delivered again after a restart`(engine: Engine) async throws {
         try await withCloud(engine) { cloud in
             try await Self.ready(cloud)
             var device = try await TestDevice(cloud, "laptop")

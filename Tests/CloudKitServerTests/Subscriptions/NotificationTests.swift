@@ -47,7 +47,7 @@ struct NotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SUB-07 what changed before a subscription was saved pushes nothing, what comes after does`(
+    func `B-SUB-07 changes before a subscription was saved push nothing, later ones do`(
         engine: Engine
     ) async throws {
         try await withCloud(engine) { cloud in
@@ -94,7 +94,7 @@ struct NotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SUB-03 a subscription that fires once goes with its first push`(engine: Engine) async throws {
+    func `B-SUB-03 a subscription that fires once is deleted with its first push`(engine: Engine) async throws {
         try await withCloud(engine) { cloud in
             try await cloud.makeZone()
             try await cloud.modify([create("R0")])
@@ -111,7 +111,7 @@ struct NotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-ZN-08 B-CHG-03 zones that come and go are told`(engine: Engine) async throws {
+    func `B-ZN-08 B-CHG-03 created and deleted zones are reported`(engine: Engine) async throws {
         try await withCloud(engine) { cloud in
             try await cloud.makeZone()
             var device = try await TestDevice(cloud, "laptop")
@@ -159,7 +159,7 @@ struct NotificationTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-DB-06 public subscribers hear of what they may read`(engine: Engine) async throws {
+    func `B-DB-06 public subscribers are notified of records that they may read`(engine: Engine) async throws {
         try await withCloud(engine) { cloud in
             try await cloud.modify([create("R0")], zone: "_defaultZone", in: .public)
             var ada = try await TestDevice(cloud, "ada", of: TestCloud.ada)
@@ -180,7 +180,7 @@ struct NotificationTests {
         }
     }
 
-    @Test func `cascades are told like deletions`() async throws {
+    @Test func `cascades are reported like deletions`() async throws {
         try await withCloud { cloud in
             try await cloud.makeZone()
             try await cloud.modify([create("P"), create("C", "Note", reference("p", to: "P", .deleteSelf))])
@@ -191,7 +191,7 @@ struct NotificationTests {
         }
     }
 
-    @Test func `what is decided, dropped and sent is counted and told`() async throws {
+    @Test func `matched, dropped and sent notifications are counted and reported`() async throws {
         try await withCloud { cloud in
             try await cloud.makeZone()
             try await cloud.modify([create("R0")])

@@ -16,7 +16,9 @@ struct PushDeliveryServiceTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `what waits is sent in order, once, and not to the device that made the change`(engine: Engine) async throws {
+    func `waiting notifications are sent in order, once, and not to the device that made the change`(engine: Engine)
+        async throws
+    {
         try await withCloud(engine) { cloud in
             try await Self.ready(cloud)
             let service = TestPushService()
@@ -38,7 +40,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `a message says how urgent it is, how long it is good and what it replaces`() async throws {
+    @Test func `a message carries its urgency, lifetime and the message it replaces`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
@@ -56,7 +58,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `B-PSH-03 what shows nothing is not sent to a browser, and counted`() async throws {
+    @Test func `B-PSH-03 a silent notification is not sent to a browser, and counted`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))
@@ -100,7 +102,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `what a crash leaves half sent is sent again`() async throws {
+    @Test func `a notification half sent at a crash is sent again`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             let service = TestPushService()
@@ -122,7 +124,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `what is broken off because the cloud stops is no failure of the service`() async throws {
+    @Test func `a request that is broken off because the cloud stops is not a failure of the service`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             let service = TestPushService()
@@ -145,7 +147,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `what was put off is sent at once when the clock is set back`() async throws {
+    @Test func `postponed notifications are sent at once when the clock is set back`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             let service = TestPushService()
@@ -161,7 +163,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `a message that is refused for good is dropped, and the next one goes`() async throws {
+    @Test func `a message that is refused permanently is dropped, and the next one is sent`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             let service = TestPushService()
@@ -271,7 +273,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `what a push service sends is not to be had from the courier's URL as well`() async throws {
+    @Test func `notifications of a push service are not available from the courier's URL as well`() async throws {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             let device = try await TestDevice(cloud, "laptop")
@@ -314,7 +316,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `lost notifications are told to those who take what shows nothing`() async throws {
+    @Test func `lost notifications are reported to subscribers of silent ones`() async throws {
         var limits = Limits()
         limits.notifications.countMax = 2
         try await withCloud(limits: limits) { cloud in
@@ -351,7 +353,7 @@ struct PushDeliveryServiceTests {
         }
     }
 
-    @Test func `running, it sends what comes and what came before the start, and a slow service delays no save`()
+    @Test func `the running courier sends new and older notifications, and a slow service delays no save`()
         async throws
     {
         try await withCloud { cloud in

@@ -7,7 +7,7 @@ struct PushScheduleTests {
     private let a = StoragePartition("a")
     private let b = StoragePartition("b")
 
-    @Test func `what happens is looked at at once, by one at a time`() {
+    @Test func `new work is done at once, by one worker at a time`() {
         var agenda = PushSchedule()
         agenda.note(a)
         agenda.note(a)
@@ -37,7 +37,7 @@ struct PushScheduleTests {
         #expect(agenda.begin(now: 99_000) == nil)
     }
 
-    @Test func `what failed is looked at again in time, or when something happens`() {
+    @Test func `failed notifications are tried again in time, or when a new one arrives`() {
         var agenda = PushSchedule()
         agenda.note(a)
         agenda.note(b)
@@ -53,7 +53,7 @@ struct PushScheduleTests {
         #expect(agenda.begin(now: 9_000) == b)
     }
 
-    @Test func `a clock that is set back keeps nobody waiting`() {
+    @Test func `a clock that is set back delays nothing`() {
         var agenda = PushSchedule()
         agenda.note(a)
         #expect(agenda.begin(now: 10_000_000) == a)
@@ -79,7 +79,7 @@ struct PushBackoffTests {
         var now: Int64 = 0
         var pauses: [Int64] = []
         for _ in 0..<14 {
-            let next = try #require(PushBackoff.failures(after: failures, wish: nil, now: now, chance: 0))
+            let next = try #require(PushBackoff.failures(after: failures, requestedDelay: nil, now: now, chance: 0))
             pauses.append(next.again - now)
             now = next.again
             failures = next
@@ -87,15 +87,15 @@ struct PushBackoffTests {
         #expect(pauses[..<4] == [1_600, 3_200, 6_400, 12_800])
         #expect(pauses.last == 2_880_000)
         #expect(failures?.since == 0 && failures?.count == 14)
-        let late = try #require(PushBackoff.failures(after: nil, wish: nil, now: 0, chance: 255))
+        let late = try #require(PushBackoff.failures(after: nil, requestedDelay: nil, now: 0, chance: 255))
         #expect(late.again == 2_400)
     }
 
     @Test func `a service's wish counts, within a day`() {
-        #expect(PushBackoff.failures(after: nil, wish: 60, now: 0, chance: 0)?.again == 60_000)
-        #expect(PushBackoff.failures(after: nil, wish: 0, now: 0, chance: 0)?.again == 1_600)
-        #expect(PushBackoff.failures(after: nil, wish: -9, now: 0, chance: 0)?.again == 1_600)
-        #expect(PushBackoff.failures(after: nil, wish: .max, now: 0, chance: 0)?.again == 86_400_000)
+        #expect(PushBackoff.failures(after: nil, requestedDelay: 60, now: 0, chance: 0)?.again == 60_000)
+        #expect(PushBackoff.failures(after: nil, requestedDelay: 0, now: 0, chance: 0)?.again == 1_600)
+        #expect(PushBackoff.failures(after: nil, requestedDelay: -9, now: 0, chance: 0)?.again == 1_600)
+        #expect(PushBackoff.failures(after: nil, requestedDelay: .max, now: 0, chance: 0)?.again == 86_400_000)
     }
 
     @Test func `a pause that was decided before the clock was set back is none`() throws {
@@ -108,13 +108,13 @@ struct PushBackoffTests {
         #expect(isPause(since: 1, again: 86_400_001, now: 1))
         #expect(!isPause(since: 1, again: 86_400_002, now: 1))
         let earlier = PushFailures(since: 9_000_000, count: 3, again: 9_016_000)
-        let next = try #require(PushBackoff.failures(after: earlier, wish: nil, now: 5, chance: 0))
+        let next = try #require(PushBackoff.failures(after: earlier, requestedDelay: nil, now: 5, chance: 0))
         #expect(next.since == 5 && next.count == 4)
     }
 
     @Test func `after three days it is enough`() {
         let failures = PushFailures(since: 0, count: 90, again: 0)
-        #expect(PushBackoff.failures(after: failures, wish: nil, now: 3 * 86_400_000 - 1, chance: 0) != nil)
-        #expect(PushBackoff.failures(after: failures, wish: nil, now: 3 * 86_400_000, chance: 0) == nil)
+        #expect(PushBackoff.failures(after: failures, requestedDelay: nil, now: 3 * 86_400_000 - 1, chance: 0) != nil)
+        #expect(PushBackoff.failures(after: failures, requestedDelay: nil, now: 3 * 86_400_000, chance: 0) == nil)
     }
 }

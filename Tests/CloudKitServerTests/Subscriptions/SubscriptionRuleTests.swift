@@ -36,7 +36,9 @@ struct SubscriptionRuleTests {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-SUB-05 B-SUB-06 saving again replaces, what is missing is an item's error`(engine: Engine) async throws {
+    func `B-SUB-05 B-SUB-06 saving again replaces, a missing subscription is an item's error`(engine: Engine)
+        async throws
+    {
         try await withCloud(engine) { cloud in
             try await cloud.modify([create("R")], zone: "_defaultZone")
             try await cloud.subscribe(TestCloud.query("Q"))

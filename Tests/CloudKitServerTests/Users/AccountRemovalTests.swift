@@ -67,7 +67,7 @@ import Testing
                 return try #require(try outcome.record?.assets().first)
             }
             _ = try await store("Ada's", of: ada.user)
-            let (bobs, everybodys) = (
+            let (bobs, sharedByAll) = (
                 try await store("Bob's", of: bob.user), try await store("everybody's", of: ada.user, in: .public)
             )
             // Uploaded, and not yet in any record.
@@ -76,11 +76,13 @@ import Testing
             #expect(try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id).files == 2)
             #expect(try await test.fileIDs().count == 2)
             #expect(try await test.download(bobs) == Array("Bob's".utf8))
-            #expect(try await test.download(everybodys) == Array("everybody's".utf8))
+            #expect(try await test.download(sharedByAll) == Array("everybody's".utf8))
         }
     }
 
-    @Test func `what the person shared is gone for others, and they leave what was shared with them`() async throws {
+    @Test func `a removed user's shared records are gone for others, and the user leaves the shares of others`()
+        async throws
+    {
         try await withCloud { test in
             let ada = try await person("ada", test)
             let bob = try await person("bob", test)

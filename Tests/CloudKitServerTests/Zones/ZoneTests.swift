@@ -22,7 +22,7 @@ import Testing
         #expect(creating(id, held(.live), count: 1000) == .keep)
     }
 
-    @Test func `B-ZN-11 saving a zone ends what it was before`() {
+    @Test func `B-ZN-11 saving a purged zone clears its state`() {
         for state in [ZoneHeader.State.deleted(.deleted), .purged, .keysReset] {
             #expect(creating(id, held(state)) == .create(.perRecord))
         }
@@ -170,7 +170,7 @@ extension ZoneDecision {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-ZN-12 a zone whose keys were lost is missing, for a reason`(_ engine: Engine) async throws {
+    func `B-ZN-12 a zone whose keys were lost is missing, with a reason`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             let token = try await test.databaseChanges().syncToken
@@ -186,7 +186,7 @@ extension ZoneDecision {
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-LIM-06 zones are counted, and deleting makes room`(_ engine: Engine) async throws {
+    func `B-LIM-06 zones are counted, and deleting frees a place`(_ engine: Engine) async throws {
         var limits = Limits()
         limits.zonesMax = 2
         try await withCloud(engine, limits: limits) { test in

@@ -103,7 +103,7 @@ import Testing
 
     // MARK: Nothing twice
 
-    @Test func `B-AST-03 what is unchanged is neither sent nor fetched again`() async throws {
+    @Test func `B-AST-03 an unchanged file is neither sent nor fetched again`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud)
         let database = device.container.privateCloudDatabase
@@ -208,7 +208,7 @@ import Testing
         #expect(cloud.state.withLock { $0.files.count } == 1)
     }
 
-    @Test func `An upload whose address is not good any more begins anew`() async throws {
+    @Test func `An upload whose URL is no longer valid starts again`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud, pieceBytes: 300_000)
         cloud.trouble(
@@ -233,7 +233,7 @@ import Testing
         #expect(cloud.count(.post, "records/modify") == 0)
     }
 
-    @Test func `B-THR-02 a cloud without room is told with its wish for time`() async throws {
+    @Test func `B-THR-02 a quota failure carries its retry-after`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud)
         cloud.trouble(.patch, .refuses(RequestFailure(.tryAgainLater, "no room", retryAfter: 70)))
@@ -505,7 +505,7 @@ import Testing
         #expect(try contents(try await database.record(for: record.recordID), "photo") == AssetDevice.bytes(10))
     }
 
-    @Test func `An archived record keeps what its assets are`() async throws {
+    @Test func `An archived record keeps its assets`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud)
         let database = device.container.privateCloudDatabase
@@ -523,7 +523,7 @@ import Testing
         #expect(try contents(try await database.record(for: record.recordID), "cover") == AssetDevice.bytes(10))
     }
 
-    @Test func `A record that was deleted and is made anew brings its file along`() async throws {
+    @Test func `A record that was deleted and saved again uploads its file again`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud)
         let database = device.container.privateCloudDatabase
@@ -539,7 +539,7 @@ import Testing
         #expect(try contents(try await database.record(for: old.recordID), "photo") == AssetDevice.bytes(10))
     }
 
-    @Test func `Files go to addresses that nobody on the way can read`() async throws {
+    @Test func `Files are sent only to URLs that are encrypted on the way`() async throws {
         let requests = AssetRequests(
             cloud: CKContainer.scripted(ScriptedTransport()).connection.cloud,
             settings: CallDefaults().settings())

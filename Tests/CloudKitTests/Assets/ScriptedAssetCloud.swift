@@ -91,7 +91,7 @@ final class ScriptedAssetCloud: Transport {
         let asked = try AssetUploadRequest(wire: request.body, limits: .native)
         let tickets = asked.items.map { item in
             state.tickets += 1
-            return AssetUploadTicket(
+            return AssetUploadTarget(
                 recordName: item.recordName ?? "?", fieldName: item.fieldName,
                 url: "https://files.test/upload/\(state.tickets)")
         }
@@ -213,13 +213,13 @@ final class AssetDevice: Sendable {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("assets-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         cache = AssetCache(AssetCacheSettings(folder: folder.path + "/cache"))
-        let place = ContainerPlace(
+        let place = ContainerEndpoint(
             endpoint: "https://cloud.test", container: ContainerID("c"), environment: .development)
         container = CKContainer(
             connection: ContainerConnection(
                 identifier: "c", place: .success(place), account: ScriptedAccount(secret: secret),
                 transport: cloud,
-                timekeeping: ScriptedClock().timekeeping, assets: cache, pieceBytes: pieceBytes))
+                clientEnvironment: ScriptedClock().clientEnvironment, assets: cache, pieceBytes: pieceBytes))
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }

@@ -6,10 +6,10 @@ import ScriptedCloud
 extension CKContainer {
     static func scripted(
         _ transport: ScriptedTransport, account: ScriptedAccount = ScriptedAccount(),
-        clock: ScriptedClock = ScriptedClock(), epochs: EpochBook = EpochBook()
+        clock: ScriptedClock = ScriptedClock(), epochs: EpochStore = EpochStore()
     ) -> CKContainer {
         CKContainer(
             identifier: "iCloud.com.example.app", endpoint: "https://cloud.test", account: account,
-            transport: transport, timekeeping: clock.timekeeping, epochs: epochs)
+            transport: transport, clientEnvironment: clock.clientEnvironment, epochs: epochs)
     }
 }

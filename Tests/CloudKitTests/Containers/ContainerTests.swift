@@ -28,7 +28,7 @@ import Testing
         #expect(container.containerIdentifier == "iCloud.com.example.app")
     }
 
-    @Test func `Without configuration every call says what is missing`() async throws {
+    @Test func `Without configuration every call reports what is missing`() async throws {
         let connection = ContainerConnection(
             identifier: nil, place: .failure(.misconfigured(DeviceConfigurationError.endpointMissing.description)),
             account: ScriptedAccount(), transport: ScriptedTransport())
@@ -96,7 +96,7 @@ import Testing
                 endpoint: "https://cloud.test", container: "iCloud.a", profilesFolder: folder)
             let account = ProfileAccount(
                 configuration: configuration, container: "iCloud.a", transport: ScriptedTransport())
-            let watch = AccountWatch(account, interval: .milliseconds(20), changed: CKContainer.postAccountChanged)
+            let watch = AccountMonitor(account, interval: .milliseconds(20), changed: CKContainer.postAccountChanged)
             let (posts, post) = AsyncStream.makeStream(of: Void.self)
             let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
                 _ in post.yield()
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACC-01 B-ACC-03 trouble that another process met is seen and posted here`() async throws {
+    @Test func `B-ACC-01 B-ACC-03 an account problem met by another process is seen and posted here`() async throws {
         try await withFolder { folder in
             let configuration = DeviceConfiguration(
                 endpoint: "https://cloud.test", container: "iCloud.a", apiToken: "api", profilesFolder: folder)
@@ -123,7 +123,7 @@ import Testing
             let account = ProfileAccount(
                 configuration: configuration, container: "iCloud.a", transport: ScriptedTransport())
             #expect(CKAccountStatus(account.state) == .available)
-            let watch = AccountWatch(account, interval: .milliseconds(20), changed: CKContainer.postAccountChanged)
+            let watch = AccountMonitor(account, interval: .milliseconds(20), changed: CKContainer.postAccountChanged)
             let (posts, post) = AsyncStream.makeStream(of: Void.self)
             let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
                 _ in post.yield()

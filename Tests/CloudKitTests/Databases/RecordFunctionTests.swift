@@ -27,7 +27,7 @@ import Testing
         (CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, RecordOperation.Kind.update),
         (.changedKeys, .forceUpdate), (.allKeys, .forceUpdate),
     ])
-    func `B-SAV a save policy chooses what is weighed`(
+    func `B-SAV a save policy chooses the comparison`(
         policy: CKModifyRecordsOperation.RecordSavePolicy, kind: RecordOperation.Kind
     ) async throws {
         let transport = ScriptedTransport(ScriptedTransport.findsAll, ScriptedTransport.savesAll)
@@ -67,7 +67,7 @@ import Testing
         #expect(record.changedKeys() == ["title"])
     }
 
-    @Test func `OPEN-13 an atomic failure is told item by item`() async throws {
+    @Test func `OPEN-13 an atomic failure is reported for each item`() async throws {
         let transport = ScriptedTransport { _ in
             .records([
                 .failed(recordName: "a", RequestFailure(.atomicFailure, "Atomic failure")),
@@ -85,7 +85,7 @@ import Testing
         #expect(error.code == .serverRecordChanged)
     }
 
-    @Test func `B-BAT-01 what fails in one zone leaves the others alone`() async throws {
+    @Test func `B-BAT-01 a failure in one zone leaves the others unaffected`() async throws {
         let transport = ScriptedTransport(
             { _ in .refusal(RequestFailure(.zoneNotFound, "Zone not found")) }, ScriptedTransport.savesAll)
         let database = CKContainer.scripted(transport).privateCloudDatabase

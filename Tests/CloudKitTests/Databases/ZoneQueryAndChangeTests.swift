@@ -9,7 +9,7 @@ import Testing
     private let zone = ZoneID(zoneName: "Z")
     private var zoneID: CKRecordZone.ID { CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName) }
 
-    @Test func `B-ZN-04 a saved zone shows what it can do`() async throws {
+    @Test func `B-ZN-04 a saved zone has its capabilities`() async throws {
         let saved = Zone(id: zone, capabilities: .custom)
         let database = CKContainer.scripted(ScriptedTransport { _ in .zones([.zone(saved)]) }).privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Z"))

@@ -54,7 +54,7 @@ struct TamperingTests {
             case .noProtection: first.protection = nil
             case .otherType: first.fields[0].type.base = .bytes
             case .mixKeys:
-                let place = RecordPlace(zone: SampleKeys.zone().place, name: "a")
+                let place = RecordAddress(zone: SampleKeys.zone().place, name: "a")
                 first.protection?.keys = RecordProtection(of: RecordKey(madeFor: place, epoch: 0)).keys
             case .garbageKeys: first.protection?.keys = [1, 2, 3]
             }
@@ -67,7 +67,7 @@ struct TamperingTests {
     }
 
     @Test(arguments: Trick.allCases)
-    func `B-TM-04 what a cloud moves, mixes or cuts is an error of that record, and the others are fine`(
+    func `B-TM-04 a value that the cloud moves, mixes or cuts is an error of its record alone`(
         trick: Trick
     ) async throws {
         let served = try trick.play(honest())
@@ -111,8 +111,8 @@ struct TamperingTests {
         #expect((try? other?.get().encryptedValues["x"]) as? String == "three", sourceLocation: location)
     }
 
-    @Test func `B-TM-05 a zone whose epoch went back is refused`() async throws {
-        let epochs = EpochBook()
+    @Test func `B-TM-05 a zone whose epoch decreased is refused`() async throws {
+        let epochs = EpochStore()
         @Sendable func answer(_ epoch: UInt32) -> TransportResponse {
             .zones([.zone(Zone(id: ZoneID(zoneName: "Z"), capabilities: .custom, syncToken: "t", keyEpoch: epoch))])
         }
@@ -128,7 +128,7 @@ struct TamperingTests {
         #expect(try epochs.epoch(of: SampleKeys.zone().place) == 3)
     }
 
-    @Test func `what is saved is sealed before it leaves, under the epoch that opened last`() async throws {
+    @Test func `saved values are sealed before they leave, under the epoch that opened last`() async throws {
         let transport = ScriptedTransport(
             { _ in .records([.record(try SampleKeys.record("a", ["x": .string("canary-1")], epoch: 4))]) },
             ScriptedTransport.savesAll)

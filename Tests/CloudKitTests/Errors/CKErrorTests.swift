@@ -46,7 +46,7 @@ import Testing
         #expect(error != CKError(.zoneBusy))
     }
 
-    @Test func `a code that nobody knows ends no process`() {
+    @Test func `an unknown code does not end the process`() {
         let error: any Error = NSError(domain: CKErrorDomain, code: 999_999)
         #expect((error as? CKError)?.code == .internalError)
         #expect((error as? CKError)?.errorCode == 999_999)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `B-ERR-21 descriptions say what was being done`() throws {
+    @Test func `B-ERR-21 descriptions name the operation`() throws {
         let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "r"))
         let error = CKError(
             RequestFailure(.quotaExceeded, "Quota exceeded", remedy: "Delete something."), saving: record)
@@ -126,7 +126,7 @@ import Testing
         #expect(error.clientRecord == nil)
     }
 
-    @Test func `B-ERR-21 the underlying error tells the server's sub-code and words, too`() throws {
+    @Test func `B-ERR-21 the underlying error has the server's sub-code and text, too`() throws {
         let error = CKError(
             RequestFailure(.itemNotFound, "Record not found"), operation: .fetchingRecord(.init(recordName: "r")))
         #expect(error.userInfo[NSDebugDescriptionErrorKey] as? String == "CKInternalErrorDomain: 2003")
@@ -157,14 +157,14 @@ import Testing
         #expect(error.clientRecord?["a"] as? String == "mine")
     }
 
-    @Test func `B-ERR-11, B-ERR-14 a server in trouble, and a zone that is busy`() {
+    @Test func `B-ERR-11, B-ERR-14 a failing server, and a zone that is busy`() {
         let broken = CKError(RequestFailure(.internalError, "Internal server error"))
         #expect(broken.code == .serverRejectedRequest && broken.subcode == 2000 && broken.retryAfterSeconds == nil)
         let busy = CKError(RequestFailure(.zoneBusy, "busy", retryAfter: 3))
         #expect(busy.code == .zoneBusy && busy.retryAfterSeconds == 3)
     }
 
-    @Test func `B-ZN-12 a reset of keys is told by its key`() {
+    @Test func `B-ZN-12 a reset of keys is reported by its key in userInfo`() {
         let error = CKError(RequestFailure(.zoneKeysReset, "keys were reset"))
         #expect(error.code == .zoneNotFound)
         #expect((error.userInfo[CKErrorUserDidResetEncryptedDataKey] as? NSNumber)?.boolValue == true)

@@ -345,7 +345,7 @@ private actor Library {
         #expect(defaults.data(forKey: "token") == nil)
     }
 
-    @Test func `a record that actors share keeps what each of them sets`() async {
+    @Test func `a record that actors share keeps the values that each of them sets`() async {
         let library = Library()
         let record = CKRecord(recordType: "Note")
         await library.keep(record)

@@ -71,7 +71,7 @@ import Testing
             ])
     }
 
-    @Test func `B-CHG-11 without fetchAllChanges there is one page, and moreComing tells`() async {
+    @Test func `B-CHG-11 without fetchAllChanges there is one page, and moreComing is set`() async {
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneIDs[0]])
         operation.fetchAllChanges = false
         let log = await run(operation, ScriptedTransport(Self.twoPages))
@@ -223,7 +223,7 @@ import Testing
         #expect(log.withLock { $0 } == ["saved A", "deleted B false", "old 1 0 1", "all [\"A\"]"])
     }
 
-    @Test func `B-OPS-07 several requests of one operation carry its identifier, another operation's another`()
+    @Test func `B-OPS-07 all requests of an operation have its identifier, another operation's have another`()
         async throws
     {
         var identifiers: [[String?]] = []

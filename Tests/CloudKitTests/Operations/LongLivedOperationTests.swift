@@ -18,7 +18,7 @@ import Testing
         CKContainer(
             identifier: "iCloud.com.example.app", endpoint: "https://cloud.test", account: account,
             transport: transport,
-            timekeeping: ScriptedClock().timekeeping, operationsFolder: folder)
+            clientEnvironment: ScriptedClock().clientEnvironment, operationsFolder: folder)
     }
 
     private func withFolder(_ body: (String) async throws -> Void) async throws {
@@ -37,7 +37,7 @@ import Testing
     /// Writes an operation down as its process would have, with the answers that it had got.
     private func leaveBehind(
         _ operation: CKDatabaseOperation, in folder: String, account: String = "me@example.com",
-        answers: [(AnswerTicket, TransportResponse)] = [], started: Date? = nil, finished: Date? = nil
+        answers: [(ResponseKey, TransportResponse)] = [], started: Date? = nil, finished: Date? = nil
     ) throws -> String {
         let store = LongLivedStore(folder: folder)
         var kept = LongLivedOperation(
@@ -120,7 +120,7 @@ import Testing
         try await withFolder { (folder: String) async throws in
             let lost = CKModifyRecordsOperation(recordsToSave: [record("a")])
             longLived(lost)
-            let ticket = AnswerTicket(endpoint: CloudEndpoint.modifyRecords.path, number: 0)
+            let ticket = ResponseKey(endpoint: CloudEndpoint.modifyRecords.path, number: 0)
             let answer = TransportResponse.records([.record(.stored("a", tag: "7"))])
             let id = try leaveBehind(lost, in: folder, answers: [(ticket, answer)], finished: Date())
             let transport = ScriptedTransport(ScriptedTransport.isNotThere)
@@ -146,7 +146,7 @@ import Testing
             longLived(lost)
             let first = TransportResponse.changes(
                 .page(.init(zoneID: zone.model, events: [.changed(.stored("a"))], syncToken: "1", moreComing: true)))
-            let ticket = AnswerTicket(endpoint: CloudEndpoint.zoneChanges.path, number: 0)
+            let ticket = ResponseKey(endpoint: CloudEndpoint.zoneChanges.path, number: 0)
             let id = try leaveBehind(lost, in: folder, answers: [(ticket, first)])
             let transport = ScriptedTransport { request in
                 let token = try request.zoneChanges().first?.syncToken
@@ -257,7 +257,7 @@ import Testing
         #expect(store.ids(of: "me@example.com", at: start + 7 * day + 1).isEmpty)
     }
 
-    @Test func `B-OPS-06 an operation whose time is over is not found by its identifier either`() async throws {
+    @Test func `B-OPS-06 an expired operation is not found by its identifier either`() async throws {
         try await withFolder { (folder: String) async throws in
             let id = try leaveBehind(
                 CKFetchRecordsOperation(recordIDs: []), in: folder, finished: Date() - 24 * 3600 - 60)
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func `An operation belongs to its user, and its files to nobody else`() async throws {
+    @Test func `An operation belongs to its user, and its files to no one else`() async throws {
         try await withFolder { (folder: String) async throws in
             let id = try leaveBehind(CKFetchRecordsOperation(recordIDs: []), in: folder)
             let container = Self.container(ScriptedTransport(), folder)

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitClient
 
 @Suite struct SettingsTests {
-    @Test func `B-OPS-05 what the operation sets wins over its group, and that over the systems defaults`() {
+    @Test func `B-OPS-05 an operation's settings take precedence over its group's, and those over the defaults`() {
         let operation = CKFetchRecordsOperation(recordIDs: [])
         #expect(operation.callSettings().requestTimeout == 60)
         #expect(operation.callSettings().resourceTimeout == 7 * 24 * 3600)
@@ -69,7 +69,7 @@ import Testing
         #expect(!operation.callSettings().isDiscretionary)
     }
 
-    @Test func `A group goes with each request of its operations`() async throws {
+    @Test func `A group is sent with each request of its operations`() async throws {
         let transport = ScriptedTransport(ScriptedTransport.findsAll)
         let group = CKOperationGroup()
         group.name = "Löschen, alle"

@@ -134,7 +134,7 @@ import Testing
         #expect(tree("größe = 1") == comparison(.key("größe"), .equal, .constant(.int(1))))
     }
 
-    @Test func `what only Foundation runs is read too`() {
+    @Test func `predicates that only Foundation runs are read too`() {
         #expect(tree("a + 1 > 2") == comparison(.other("a + 1"), .greater, .constant(.int(2))))
         #expect(tree("(a + 1) * 2 > 2") == comparison(.other("a + 1 * 2"), .greater, .constant(.int(2))))
         #expect(tree("a[0] = 1") == comparison(.other("a[0]"), .equal, .constant(.int(1))))
@@ -154,7 +154,7 @@ import Testing
         "TRUEPREDICATE = 1",
         "(a = 1) = 2", "a = '\\u12'", "$", "@", "a ? b", "a = 1 ; b = 2", "\u{0}",
     ])
-    func `B-QRY-17 what cannot be read says why and where`(_ format: String) {
+    func `B-QRY-17 a syntax error has a reason and a position`(_ format: String) {
         guard case .malformed(let reason) = tree(format) else {
             Issue.record("was read: \(format)")
             return
@@ -188,7 +188,7 @@ import Testing
         "a == 1 AND (b == 2 OR c == 3)",
         "a == \"q\\\"\\\\\\n\"", "a BETWEEN {1, 2.5}", "a < now()",
     ])
-    func `the canonical text is what it says and reads back the same`(_ format: String) {
+    func `the canonical text reads back the same`(_ format: String) {
         #expect(tree(format).text == format)
     }
 
@@ -224,7 +224,7 @@ import Testing
         #expect(PredicateTree(withVaList([]) { NSPredicate(format: "a = 'x", arguments: $0) }) == tree("a = 'x"))
     }
 
-    @Test func `T7 compounds and copies keep what they say`() throws {
+    @Test func `T7 compounds and copies keep their content`() throws {
         let a = NSPredicate(format: "a = 1")
         let b = NSPredicate(format: "b = 2")
         let and = NSCompoundPredicate(andPredicateWithSubpredicates: [a, b, NSPredicate(value: true)])

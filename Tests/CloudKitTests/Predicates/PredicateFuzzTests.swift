@@ -36,7 +36,7 @@ import Testing
             let tree = PredicateParser.tree(format, arguments: arguments.shuffled(using: &random))
             // A parsed tree is printed, evaluated, archived and either translated or refused.
             _ = tree.text
-            _ = PredicateEvaluation(object: ["a": 1, "tags": ["x"]]).holds(tree)
+            _ = PredicateEvaluator(object: ["a": 1, "tags": ["x"]]).holds(tree)
             let query = CKQuery(recordType: "T", tree: tree, order: nil)
             do {
                 _ = try query.model(in: zone)

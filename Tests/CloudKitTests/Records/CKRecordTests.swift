@@ -234,7 +234,7 @@ import Testing
         #expect(record.parent?.recordID == parent.recordID)
     }
 
-    @Test func `what Apple's framework raises ends the process`() async {
+    @Test func `misuse for which Apple's framework raises an exception ends the process`() async {
         await #expect(processExitsWith: .failure) { _ = CKRecord.ID(recordName: "") }
         await #expect(processExitsWith: .failure) { _ = CKRecordZone.ID(zoneName: "") }
         await #expect(processExitsWith: .failure) { _ = CKRecord(recordType: "") }
@@ -315,7 +315,7 @@ import Testing
         #expect(record.share?.recordID == title)
     }
 
-    @Test func `A subclass answers for what the server notes`() {
+    @Test func `A subclass returns the server's metadata`() {
         final class Known: CKRecord, @unchecked Sendable {
             override var creationDate: Date? { Date(timeIntervalSince1970: 1) }
             override var modificationDate: Date? { Date(timeIntervalSince1970: 2) }

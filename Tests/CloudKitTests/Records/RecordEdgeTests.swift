@@ -91,7 +91,7 @@ import Testing
             Date(timeIntervalSince1970: 1e300), CLLocation(latitude: .nan, longitude: 0), ["a", 1] as NSArray,
             [["a"]] as NSArray, [URL(fileURLWithPath: "/")] as NSArray,
         ].map(Unsendable.init))
-    private func `what no field can hold is refused when the record is saved`(_ value: Unsendable) throws {
+    private func `values that no field can hold are refused when the record is saved`(_ value: Unsendable) throws {
         let record = fresh()
         record["v"] = value.value
         let error = #expect(throws: CKError.self) { try record.fieldChanges(allKeys: false) }
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: ["99999999999999999999999999.5", "[1.5,1e300.0]", "1.x", "nan.", ".", "[1.5,]"])
-    func `B-TM-12 a sealed date that nobody could have meant is an error`(json: String) throws {
+    func `B-TM-12 an invalid sealed date is an error`(json: String) throws {
         let type = FieldType(.timestamp, isList: json.hasPrefix("["))
         let fields = [Field(name: "d", type: type, json: Array(json.utf8))]
         let error = #expect(throws: CKError.self) {
@@ -229,7 +229,7 @@ import Testing
         #expect(throws: Never.self) { try both.fieldChanges(allKeys: false) }
     }
 
-    @Test func `a sealed record that nobody opened never becomes one with gaps`() {
+    @Test func `a sealed record that did not open never becomes one with gaps`() {
         #expect(throws: CKError.self) { try CKRecord(OpenedRecord(Fixture.sealed(["e"]))) }
     }
 
@@ -268,7 +268,7 @@ import Testing
         #expect(record.ancestor["a"] as? Int == 1)
     }
 
-    @Test func `what the app changes while a save is under way stays changed`() throws {
+    @Test func `changes that the app makes while a save is under way are kept`() throws {
         let record = try CKRecord(Fixture.record(fields: [("a", .int64(1)), ("b", .int64(1))]))
         record["a"] = 2
         let sent = record.state

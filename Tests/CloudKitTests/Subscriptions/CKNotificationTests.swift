@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 @Suite struct CKNotificationTests {
-    @Test func `descriptions hold names, and nothing that people see`() throws {
+    @Test func `descriptions contain names, but no texts for users`() throws {
         let notification = try #require(
             CKNotification(fromRemoteNotificationDictionary: [
                 "aps": ["alert": "hidden"],
@@ -34,12 +34,12 @@ import Testing
         ]
     }
 
-    @Test func `B-NTF-05 somebody else's notification is none of ours`() {
+    @Test func `B-NTF-05 a notification of another service is not read`() {
         #expect(CKNotification(fromRemoteNotificationDictionary: ["aps": ["alert": "x"]]) == nil)
         #expect(CKNotification(fromRemoteNotificationDictionary: [:]) == nil)
     }
 
-    @Test func `B-NTF-02 a query notification tells record, reason and fields`() throws {
+    @Test func `B-NTF-02 a query notification contains record, reason and fields`() throws {
         var inside: [String: Any] = Self.zone
         inside["rid"] = "R"
         inside["fo"] = 3
@@ -88,7 +88,7 @@ import Testing
         #expect(notification.isPruned && notification.recordID == nil && notification.recordFields == nil)
     }
 
-    @Test func `B-NTF-01 what the server writes is what is read`() throws {
+    @Test func `B-NTF-01 the notification that the server writes is the one that is read`() throws {
         var info = NotificationInfo()
         info.alertBody = "hello"
         let sent = PushNotification(

@@ -81,7 +81,7 @@ private final class ScriptedCourier: Transport {
             now: ClientClock.system.now, sleep: { _ in await Task.yield() }, random: { 0 })
         return CKContainer(
             identifier: "iCloud.a", endpoint: "http://x", account: ScriptedAccount(), transport: courier,
-            timekeeping: time)
+            clientEnvironment: time)
     }
 
     @Test func `notifications arrive in order and are confirmed by the next question`() async throws {
@@ -97,7 +97,7 @@ private final class ScriptedCourier: Transport {
         #expect(courier.registrations == 1)
     }
 
-    @Test func `all who listen share one connection and each gets everything`() async throws {
+    @Test func `all listeners share one connection and each receives everything`() async throws {
         let courier = ScriptedCourier()
         let container = Self.container(courier)
         var first = container.remoteNotifications.makeAsyncIterator()
@@ -108,7 +108,7 @@ private final class ScriptedCourier: Transport {
         #expect(courier.registrations == 1)
     }
 
-    @Test func `a position is kept when everybody has asked for the next notification`() async throws {
+    @Test func `a position is stored when all listeners have asked for the next notification`() async throws {
         let courier = ScriptedCourier()
         let container = Self.container(courier)
         let hub = container.connection.notifications
@@ -127,7 +127,7 @@ private final class ScriptedCourier: Transport {
         #expect(hub.registrations.load()?.position == "p1")
     }
 
-    @Test func `a registration that is gone is made anew, and failures pass`() async throws {
+    @Test func `a registration that is gone is made again, and failures pass`() async throws {
         let courier = ScriptedCourier()
         courier.answer(TransportResponse(status: 503))
         courier.answer(TransportResponse(status: 404))

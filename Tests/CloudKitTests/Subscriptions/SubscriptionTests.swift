@@ -45,7 +45,7 @@ import Testing
         #expect(back.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
     }
 
-    @Test func `B-QRY-10 B-QRY-13 places, people and dates come back too`() throws {
+    @Test func `B-QRY-10 B-QRY-13 locations, users and dates are read back too`() throws {
         let place = CLLocation(latitude: 1, longitude: 2)
         let formats: [(String, [Any])] = [
             ("distanceToLocation:fromLocation:(place, %@) < 5", [place]),
@@ -122,7 +122,7 @@ import Testing
         #expect(throws: CKError.self) { try results.deleteResults["S"]?.get() }
     }
 
-    @Test func `what CloudKit cannot run is refused on the device, beside others that are saved`() async throws {
+    @Test func `conditions that CloudKit cannot run are refused on the device, while others are saved`() async throws {
         let good = CKDatabaseSubscription(subscriptionID: "D")
         let (database, transport) = Self.database([.subscription(try good.model())])
         let bad = Self.query("t LIKE 'a'")
@@ -162,7 +162,7 @@ import Testing
         #expect(fetched == 1)
     }
 
-    @Test func `handlers do what functions do`() async throws {
+    @Test func `completion-handler forms do the same as async forms`() async throws {
         let good = CKDatabaseSubscription(subscriptionID: "D")
         let (database, transport) = Self.database([.subscription(try good.model())])
         let saved = await withCheckedContinuation { continuation in

@@ -36,9 +36,9 @@ import Testing
         schedule.ended(.fetch, .done, hasWork: false, at: .seconds(1), random: 0)
         #expect(schedule.next(at: .seconds(1)) == .wait(SyncSchedule.pollInterval))
         schedule.began(.fetch)
-        schedule.hearsOfChanges = true
+        schedule.receivesNotifications = true
         schedule.ended(.fetch, .done, hasWork: false, at: .seconds(2), random: 0)
-        #expect(schedule.next(at: .seconds(2)) == .wait(SyncSchedule.pollIntervalHearing))
+        #expect(schedule.next(at: .seconds(2)) == .wait(SyncSchedule.pollIntervalListening))
     }
 
     @Test func `B-SYN-08 B-THR-04 failures in a row wait longer and longer, up to ten minutes`() {
@@ -98,7 +98,7 @@ import Testing
         #expect(schedule.next(at: .seconds(2)) == .work(.send))
     }
 
-    @Test func `An app that mends nothing does not keep the network busy`() {
+    @Test func `An app that corrects nothing does not keep the network busy`() {
         var schedule = SyncSchedule()
         schedule.ended(.send, .refused, hasWork: true, at: .zero, random: 1)
         #expect(schedule.next(at: .zero) == .wait(SyncSchedule.sendDelay))
@@ -121,8 +121,8 @@ import Testing
             .requestRateLimited,
             .serviceUnavailable, .zoneBusy,
         ] as [CKError.Code])
-    func `B-SYN-08 what the engine retries by itself stays pending`(code: CKError.Code) {
-        #expect(SendFate(code) == .retry)
+    func `B-SYN-08 changes that the engine retries stay pending`(code: CKError.Code) {
+        #expect(SendFailureHandling(code) == .retry)
         #expect(SyncOutcome(CKError(code)) == .failed(after: nil))
     }
 
@@ -132,8 +132,8 @@ import Testing
             .permissionFailure, .userDeletedZone, .referenceViolation, .quotaExceeded, .serverRejectedRequest,
             .assetFileNotFound, .internalError,
         ] as [CKError.Code])
-    func `B-SYN-09 what the app has to mend is no longer pending`(code: CKError.Code) {
-        #expect(SendFate(code) == .leaveToApp)
+    func `B-SYN-09 a change that the app has to correct is no longer pending`(code: CKError.Code) {
+        #expect(SendFailureHandling(code) == .leaveToApp)
     }
 
     @Test func `The longest pause that any item asks for counts`() {

@@ -63,7 +63,7 @@ import Testing
         #expect(state.hasUntrackedChanges == false)
     }
 
-    @Test func `Only what is new is worth a state update`() {
+    @Test func `Only new state causes a state update`() {
         let state = CKSyncEngine.State(SyncState())
         #expect(state.takeUnreported() == nil)
         state.add(pendingRecordZoneChanges: [.saveRecord(id("a"))])
@@ -98,7 +98,7 @@ import Testing
             try PropertyListDecoder().decode(CKSyncEngine.State.Serialization.self, from: plist).state.user == "_ada")
     }
 
-    @Test func `B-CHG-08 what was saved before a zone was ever read is remembered until it is`() {
+    @Test func `B-CHG-08 records saved before a zone was ever read are remembered until it is`() {
         var state = SyncState()
         _ = state.noteSent([(id("a"), "T"), (id("b"), "T"), (id("c"), "T")], [])
         _ = state.noteSent([], [id("c")])
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-12 what an account's change comes to`() {
+    @Test func `B-SYN-12 the effects of account changes`() {
         #expect(AccountTransition(previous: nil, current: nil) == .none)
         #expect(AccountTransition(previous: nil, current: "a") == .signIn("a"))
         #expect(AccountTransition(previous: "a", current: nil) == .signOut("a"))
@@ -144,7 +144,7 @@ import Testing
         #expect(AccountTransition(previous: "a", current: "b") == .switchAccounts("a", "b"))
     }
 
-    @Test func `B-SYN-12 an account's change forgets everything, but not what was added before the first start`() {
+    @Test func `B-SYN-12 an account change discards everything, but not changes added before the first start`() {
         var state = SyncState()
         _ = state.add([.saveRecord(id("a"))])
         _ = state.follow(.signIn("_ada"))
@@ -197,7 +197,7 @@ import Testing
         #expect(ZonePart(saves: [root, child], isAtomic: true).halves == nil)
     }
 
-    @Test func `Scopes hold what they name`() {
+    @Test func `Scopes contain the items that they name`() {
         let other = CKRecordZone.ID(zoneName: "Other")
         let mine = id("a")
         #expect(CKSyncEngine.SendChangesOptions.Scope.all.contains(mine))

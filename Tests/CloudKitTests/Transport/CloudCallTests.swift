@@ -104,7 +104,7 @@ import Testing
         (TransportFailure.unreachable, CKError.Code.networkUnavailable), (.connectionLost, .networkFailure),
         (.timedOut, .networkFailure), (.notTrusted, .networkFailure), (.answerLost, .serverResponseLost),
     ])
-    func `A missing answer is told by its cause`(failure: TransportFailure, code: CKError.Code) async throws {
+    func `A missing response is reported by its cause`(failure: TransportFailure, code: CKError.Code) async throws {
         let transport = ScriptedTransport { _ in throw failure }
         let database = CKContainer.scripted(transport).privateCloudDatabase
         let error = await #expect(throws: CKError.self) { _ = try await database.save(CKRecord(recordType: "Note")) }
@@ -146,12 +146,12 @@ import Testing
     }
 
     @Test func `B-OPS-04 whatever an app sets as its timeout is a time`() {
-        let patience = [30, 0, -1, .nan, .infinity, 1e300, 0.5].map(HTTPTransport.patience(seconds:))
+        let timeLimit = [30, 0, -1, .nan, .infinity, 1e300, 0.5].map(HTTPTransport.timeLimit(seconds:))
         let week = Duration.seconds(7 * 86_400)
-        #expect(patience == [.seconds(30), .seconds(60), .seconds(60), .seconds(60), week, week, .milliseconds(500)])
+        #expect(timeLimit == [.seconds(30), .seconds(60), .seconds(60), .seconds(60), week, week, .milliseconds(500)])
     }
 
-    @Test func `With nobody listening, a request fails with a network error`() async throws {
+    @Test func `With a closed port, a request fails with a network error`() async throws {
         let container = CKContainer(
             identifier: "iCloud.com.example.app", endpoint: "http://127.0.0.1:9", account: ScriptedAccount(),
             transport: HTTPTransport.shared)

@@ -17,8 +17,8 @@ import Testing
         ] {
             #expect(throws: RequestFailure.self) { try AssetUploadRequest(wire: Array(wrong.utf8), limits: .web) }
         }
-        let tickets = [AssetUploadTicket(recordName: "R", fieldName: "photo", url: "https://example.com/u")]
-        #expect(try [AssetUploadTicket](wireAnswer: tickets.wireAnswer()) == tickets)
+        let tickets = [AssetUploadTarget(recordName: "R", fieldName: "photo", url: "https://example.com/u")]
+        #expect(try [AssetUploadTarget](wireAnswer: tickets.wireAnswer()) == tickets)
     }
 
     @Test func `an upload answers with the file's dictionary`() throws {
@@ -42,7 +42,7 @@ import Testing
         #expect(try [RereferenceOutcome](wireAnswer: outcomes.wireAnswer(style: nativeStyle)) == outcomes)
     }
 
-    @Test func `an answer shows where an asset is and not what the server calls it`() throws {
+    @Test func `an answer shows an asset's URL and not its name on the server`() throws {
         let stored = AssetValue(
             fileChecksum: "c", size: 1, wrappingKey: "k", receipt: "never", fileID: "0123456789abcdef")
         var record = try sampleRecord()

@@ -41,7 +41,9 @@ import Testing
         }
     }
 
-    @Test func `B-SHN-02, B-SHN-03 who asks with an operation is seen, let in, and reads what is encrypted`()
+    @Test
+    func
+        `B-SHN-02, B-SHN-03 a user who asks for access with an operation is listed, admitted, and reads encrypted values`()
         async throws
     {
         try await withFolder { home, zone, share in
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHN-03 who is denied may ask again, who is blocked may not, until they are unblocked`() async throws {
+    @Test func `B-SHN-03 a denied user may ask again, a blocked one may not, until unblocked`() async throws {
         try await withFolder { home, _, share in
             try await ask(home.cat, share.url)
             let first = try await current(share, home)
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHN-04 who is invited is told to accept`() async throws {
+    @Test func `B-SHN-04 an invited user is asked to accept`() async throws {
         try await withFolder { home, _, share in
             let error = await #expect(throws: CKError.self) { try await ask(home.ben, share.url) }
             #expect(error?.code == .participantAlreadyInvited)

@@ -34,7 +34,7 @@ import Testing
         return note
     }
 
-    @Test func `B-TM-06 an administrator's device hands the key to who waits for one`() async throws {
+    @Test func `B-TM-06 an administrator's device hands the key to a participant who waits for one`() async throws {
         try await SharingHousehold.run { home in
             let shared = try await share(with: ["dora"], home)
             let dora = try await home.newcomer("dora")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-07, B-TM-06 who becomes an administrator later gets the right to invite from the owner's device`()
+    @Test func `B-PRT-07, B-TM-06 a later administrator gets the right to invite from the owner's device`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `B-TM-05 an administrator who removes somebody begins the next epoch, and one of the owner's follows`(
+    func `B-TM-05 an administrator who removes a participant begins the next epoch, and one of the owner's follows`(
         wholeZone: Bool
     ) async throws {
         try await SharingHousehold.run { home in
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `B-TM-05, B-ACP-08 what was written in an administrator's epoch opens for the owner when the share has ended`(
+    func `B-TM-05, B-ACP-08 values written in an administrator's epoch open for the owner when the share has ended`(
         wholeZone: Bool
     ) async throws {
         try await SharingHousehold.run { home in
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 the administrator who began an epoch is removed like anybody`() async throws {
+    @Test func `B-TM-05 the administrator who began an epoch is removed like any participant`() async throws {
         try await SharingHousehold.run { home in
             let doras = try await home.newcomer("dora")
             let shared = try await share(with: ["dora"], home)
@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test
-    func `B-TM-05, B-PRT-04 an administrator who closes the link begins an epoch that nobody opens who came by it`()
+    func `B-TM-05, B-PRT-04 an administrator who closes the link begins an epoch that users of the link cannot open`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -301,7 +301,7 @@ import Testing
                 at: [theirShare.recordName], in: shared.theirs.model
             ).first?.sharing
             let slot = try #require(sharing?.currentParticipantID)
-            let place = RecordPlace(zone: doraKeys.place, name: theirShare.recordName)
+            let place = RecordAddress(zone: doraKeys.place, name: theirShare.recordName)
             let cats = try await cat.requests().zoneKeys(shared.theirs.model).access
             let invitation = try SealedShareInvitation(
                 ShareKey(madeFor: place, epoch: 3), to: slot, identity: cats.secret.identity().publicIdentity,

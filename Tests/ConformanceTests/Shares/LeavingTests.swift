@@ -59,7 +59,9 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-06 who leaves and deletes in one request takes nothing along`() async throws {
+    @Test func `B-ACP-06 a request that leaves a share and deletes records deletes nothing of the owner's`()
+        async throws
+    {
         try await withGuest { home, zone, theirs, share in
             let ids = [share.recordID.recordName, "One", "Two", "Folder"].map {
                 CKRecord.ID(recordName: $0, zoneID: theirs)
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-09 the owner deletes the root, and the share goes with it; the zone, and everything goes`()
+    @Test func `B-ACP-09 deleting the root deletes the share; deleting the zone deletes everything`()
         async throws
     {
         try await withGuest { home, zone, theirs, share in
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-10, B-SHF-04 who is removed is told by the database's feed alone`() async throws {
+    @Test func `B-ACP-10, B-SHF-04 a removed participant learns of it from the database's feed only`() async throws {
         try await withGuest { home, _, theirs, share in
             let feed = try await home.ben.sharedCloudDatabase.databaseChanges(since: nil)
             let current = try asShare(try await home.ada.privateCloudDatabase.record(for: share.recordID))

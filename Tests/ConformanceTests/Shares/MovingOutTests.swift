@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: Mover.allCases)
-    func `B-TM-05 what is moved out of a tree is written under keys that the tree's members do not have`(
+    func `B-TM-05 records moved out of a tree are sealed under keys that the tree's participants do not have`(
         _ mover: Mover
     ) async throws {
         try await SharingHousehold.run { home in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 a root kept from before its share ended is sealed for nobody who took part, also by force`()
+    @Test func `B-TM-05 a root kept from before its share ended is sealed for none of its participants, also by force`()
         async throws
     {
         try await SharingHousehold.run { home in

@@ -6,25 +6,25 @@ import Testing
 
 /// Links that users open outside of the app.
 @Suite struct OpenedSharesTests {
-    @Test func `B-ACP-01 opening a link tells the app, which accepts`() async throws {
+    @Test func `B-ACP-01 opening a link passes it to the app, which accepts`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])
             let ben = try await home.device(of: "ben")
             let linked = try await ben.signIn.linkedShare(try #require(share.url?.absoluteString))
-            try ben.signIn.handOver(linked)
+            try ben.signIn.deliver(linked)
             let metadata = try #require(await ben.container.takeOpenedShares().first)
             #expect(metadata.participantStatus == .pending)
             #expect(try await ben.container.sharedCloudDatabase.allRecordZones().isEmpty)
             try await ben.container.accept(metadata)
             #expect(try await ben.container.sharedCloudDatabase.allRecordZones().count == 1)
             // A link opened again: the app receives the current state.
-            try ben.signIn.handOver(try await ben.signIn.linkedShare(linked.link))
+            try ben.signIn.deliver(try await ben.signIn.linkedShare(linked.link))
             #expect(await ben.container.takeOpenedShares().map(\.participantStatus) == [.accepted])
         }
     }
 
-    @Test func `B-ACP-01 somebody without an app accepts on the device, and an app that comes later is told`()
+    @Test func `B-ACP-01 a user without an app accepts on the device, and an app installed later receives the link`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-02 a link that leads nowhere, elsewhere or to strangers is told`() async throws {
+    @Test func `B-ACP-02 a link that leads nowhere, elsewhere or is for other users is reported`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Keeper.allCases, [false, true])
-    func `B-TM-12 a record kept from before its owner's keys were reset can be moved, whoever had made its key`(
+    func `B-TM-12 a record kept from before its owner's keys were reset can be moved, whoever made its key`(
         _ keeper: Keeper, isWritten: Bool
     ) async throws {
         try await SharingHousehold.run { home in

@@ -5,7 +5,7 @@ import Testing
 
 /// Seats of a share: how many there are, slots for whoever comes first, and how they are given up.
 @Suite struct ParticipantTests {
-    @Test func `B-LIM-08 a share has room for 100 beside its owner`() async throws {
+    @Test func `B-LIM-08 a share holds 100 participants besides its owner`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = CKShare(rootRecord: folder)

@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `B-ACP-08, B-TM-05 after the end of a share nobody else opens what is written, until it is shared again`(
+    func `B-ACP-08, B-TM-05 after the end of a share no other user opens new values, until it is shared again`(
         wholeZone: Bool
     ) async throws {
         try await SharingHousehold.run { home in
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `B-SHR-01 what was sealed in later epochs than what lies above opens once the tree is shared`(
+    func `B-SHR-01 values sealed in later epochs than their ancestors open once the tree is shared`(
         byWebClient: Bool
     ) async throws {
         try await SharingHousehold.run { home in
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHR-01 what a member added to one share opens in a later one`() async throws {
+    @Test func `B-SHR-01 records that a participant added to one share open in a later one`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let ada = home.ada.privateCloudDatabase

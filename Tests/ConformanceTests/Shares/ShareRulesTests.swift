@@ -43,7 +43,9 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-08 participants of a private share see who takes part, not who is invited, and no addresses`()
+    @Test
+    func
+        `B-PRT-08 participants of a private share see the accepted participants, not the invited ones, and no addresses`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHR-02, B-SHR-05, B-SHR-06 what cannot be shared is refused with its code`() async throws {
+    @Test func `B-SHR-02, B-SHR-05, B-SHR-06 records that cannot be shared are refused with their code`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, notes) = try await home.makeFolder()
             let database = home.ada.privateCloudDatabase

@@ -15,7 +15,9 @@ import Testing
         return note
     }
 
-    @Test func `B-SHR-01 a member opens the tree, adds to it, and everybody opens that, also on other devices`()
+    @Test
+    func
+        `B-SHR-01 a participant opens the tree, adds to it, and all participants open the addition, also on other devices`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -70,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-07 who has the link opens the share, and its address without the secret opens nothing`()
+    @Test func `B-TM-07 a user with the link opens the share, and its URL without the secret opens nothing`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -97,7 +99,7 @@ import Testing
     }
 
     @Test
-    func `B-TM-06, B-PRT-05 who was invited before having an account waits for key until the owner's next device`()
+    func `B-TM-06, B-PRT-05 a user invited before having an account waits for keys until the owner's next device`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -120,7 +122,8 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 who is removed opens nothing that is written afterwards, even with everything the server has`()
+    @Test
+    func `B-TM-05 a removed participant opens no value that is written afterwards, even with all of the server's data`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -168,7 +171,9 @@ import Testing
         }
     }
 
-    @Test func `B-TM-11 what is moved into the tree opens for members, and plain records need no keys`() async throws {
+    @Test func `B-TM-11 records moved into the tree open for participants, and plain records need no keys`()
+        async throws
+    {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let ada = home.ada.privateCloudDatabase
@@ -186,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-11 what lies below a record that is moved into the tree opens as well, if it is of later epochs`()
+    @Test func `B-TM-11 records below one that is moved into the tree open as well, if they are of later epochs`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -214,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHN-01 a one-time link opens the share for who uses it first, and for nobody after`() async throws {
+    @Test func `B-SHN-01 a one-time link opens the share for its first user only`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = CKShare(rootRecord: folder)

@@ -3,7 +3,7 @@ import Testing
 
 /// Uses of records that other users share.
 @Suite struct SharedRecordsTests {
-    @Test func `B-PRT-11 who may write changes, adds and deletes what is included, and not the root`() async throws {
+    @Test func `B-PRT-11 a writer changes, adds and deletes records of the tree, but not the root`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])
@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    @Test func `B-ACC-06 an identity tells who, how they were found, and whether they have an account`() async throws {
+    @Test func `B-ACC-06 an identity contains the user, the look-up, and whether the user has an account`() async throws
+    {
         try await SharingHousehold.run { home in
             let ben = try await home.ada.shareParticipant(forEmailAddress: "ben@example.com").userIdentity
             #expect(ben.userRecordID?.recordName == (try await home.ben.userRecordID().recordName))

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-10, B-ACP-06, B-SHF-04 who may only read cannot write; leaving and removal end access`()
+    @Test func `B-PRT-10, B-ACP-06, B-SHF-04 a reader cannot write; leaving and removal end access`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-02, B-PRT-05 links let everybody in; an address without an account is a placeholder`()
+    @Test func `B-PRT-02, B-PRT-05 links admit every user; an address without an account is a placeholder`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -149,7 +149,8 @@ import Testing
         }
     }
 
-    @Test func `a share survives archiving, with its participants; changes of them are told from what is known`()
+    @Test
+    func `a share survives archiving, with its participants; changes of them are compared with the archived state`()
         async throws
     {
         try await SharingHousehold.run { home in
@@ -170,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `B-PRT-06 removing somebody who is not on the share is told when the share is saved`() async throws {
+    @Test func `B-PRT-06 removing a user who is not a participant is reported when the share is saved`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: [])
@@ -180,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-04 operations fetch, accept and look people up, each item by itself`() async throws {
+    @Test func `B-ACP-04 operations fetch, accept and look up participants, each item separately`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])

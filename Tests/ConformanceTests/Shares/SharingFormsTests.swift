@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-01 the introduction: the app is told what somebody opened, and accepts it`() async throws {
+    @Test func `B-ACP-01 the introduction: the app receives an opened link and accepts it`() async throws {
         try await withContacts { home, ada, _ in
             let device = try await home.device(of: "ben")
             let contact = try await ada.addContact(name: "Grace", phoneNumber: "417-555-9311")
@@ -68,7 +68,7 @@ import Testing
             let (stream, continuation) = AsyncStream.makeStream(of: CKShare.Metadata.self)
             let app = ContactApplication(container: device.container, accepted: continuation)
             let link = try #require(share.url?.absoluteString)
-            try device.signIn.handOver(try await device.signIn.linkedShare(link))
+            try device.signIn.deliver(try await device.signIn.linkedShare(link))
             let watching = device.container.whenShareIsOpened {
                 app.application(app, userDidAcceptCloudKitShareWith: $0)
             }
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-01, B-PRT-05 functions with handlers give what functions with await give`() async throws {
+    @Test func `B-ACP-01, B-PRT-05 completion-handler forms return the results of the async forms`() async throws {
         try await withContacts { home, ada, _ in
             let container = home.ada
             let email = "ben@example.com"
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-04 result blocks tell of each share, and of the whole`() async throws {
+    @Test func `B-ACP-04 result blocks report each share, and the operation`() async throws {
         try await withContacts { home, ada, _ in
             let share = try await ada.createShare(
                 contactRecord: try await ada.addContact(name: "Grace", phoneNumber: "1"))

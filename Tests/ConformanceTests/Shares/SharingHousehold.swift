@@ -36,9 +36,9 @@ struct SharingHousehold: Sendable {
 
     /// Returns another device of a user.
     func device(
-        of name: String, over network: any Transport = HTTPTransport.shared, timekeeping: ClientClock = .system
+        of name: String, over network: any Transport = HTTPTransport.shared, clientEnvironment: ClientClock = .system
     ) async throws -> SigningDevice {
-        let device = SigningDevice(cloud, name + "-2", over: network, timekeeping: timekeeping)
+        let device = SigningDevice(cloud, name + "-2", over: network, clientEnvironment: clientEnvironment)
         try await device.enter(Self.password, as: name + "@example.com")
         return device
     }

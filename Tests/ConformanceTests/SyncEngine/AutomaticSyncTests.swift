@@ -17,8 +17,8 @@ import Testing
         init(_ cloud: ThrowawayCloud, _ user: ThrowawayCloud.User) async throws {
             clock = TestClock(skipsWaits: false)
             network = FaultyTransport(
-                over: clock.standing(over: HTTPTransport.shared), timekeeping: clock.timekeeping)
-            let container = try await cloud.device(of: user, over: network, timekeeping: clock.timekeeping)
+                over: clock.pausing(over: HTTPTransport.shared), clientEnvironment: clock.clientEnvironment)
+            let container = try await cloud.device(of: user, over: network, clientEnvironment: clock.clientEnvironment)
             app = try Notebook(container.privateCloudDatabase, automaticallySync: true)
         }
 
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-11 what one device writes is on the other without anybody asking`() async throws {
+    @Test func `B-SYN-11 a change on one device reaches the other without a call`() async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")
             let a = try await Device(cloud, user)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-15 a conflict ends by itself, with a fetch first`() async throws {
+    @Test func `B-SYN-15 a conflict is resolved automatically, with a fetch first`() async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")
             let a = try await Device(cloud, user)
@@ -151,10 +151,10 @@ import Testing
         }
     }
 
-    @Test func `An engine goes when nobody holds it any more`() async throws {
+    @Test func `An engine is released with its last reference`() async throws {
         try await ThrowawayCloud.run { cloud in
             let clock = TestClock(skipsWaits: false)
-            let container = try await cloud.device(of: cloud.addUser("ada"), timekeeping: clock.timekeeping)
+            let container = try await cloud.device(of: cloud.addUser("ada"), clientEnvironment: clock.clientEnvironment)
             let delegate = Forgetful()
             weak var engine: CKSyncEngine?
             do {

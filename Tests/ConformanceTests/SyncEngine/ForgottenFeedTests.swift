@@ -13,7 +13,8 @@ import Testing
         }
     }
 
-    @Test func `B-CHG-09 B-SYN-13 after compaction an engine fetches anew and loses nothing that is pending`()
+    @Test
+    func `B-CHG-09 B-SYN-13 after compaction an engine fetches from the beginning and loses nothing that is pending`()
         async throws
     {
         try await ThrowawayCloud.run { cloud in
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `B-CHG-09 an engine whose database token expired learns of zones that went`() async throws {
+    @Test func `B-CHG-09 an engine whose database token expired learns of deleted zones`() async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")
             let a = try Notebook(await cloud.device(of: user).privateCloudDatabase)
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-14 B-ZN-10 B-ZN-12 zones that were purged or lost their keys are told with the reason`()
+    @Test func `B-SYN-14 B-ZN-10 B-ZN-12 zones that were purged or lost their keys are reported with the reason`()
         async throws
     {
         let ends:

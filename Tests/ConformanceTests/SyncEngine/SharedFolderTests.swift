@@ -76,7 +76,8 @@ import Testing
         }
     }
 
-    @Test func `B-SHF-04, B-SHF-07, B-TM-05 who is removed loses the zone, the others read what comes in new keys`()
+    @Test
+    func `B-SHF-04, B-SHF-07, B-TM-05 a removed participant loses the zone, the others read values under new keys`()
         async throws
     {
         try await withFolder { home, scene in
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-06 a zone whose key is still to come is fetched whole once it is there`() async throws {
+    @Test func `B-TM-06 a zone whose key is missing is fetched whole once it has arrived`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["dora"])

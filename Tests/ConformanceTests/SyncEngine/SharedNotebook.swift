@@ -99,7 +99,7 @@ actor SharedNotebook: CKSyncEngineDelegate {
                 memory.held[deletion.recordID.recordName] = nil
             }
         case .didFetchRecordZoneChanges(let event) where event.error?.code == .changeTokenExpired:
-            beginAnew(syncEngine)
+            beginAgain(syncEngine)
         case .sentRecordZoneChanges(let event): take(event, syncEngine)
         default: break
         }
@@ -136,7 +136,7 @@ actor SharedNotebook: CKSyncEngineDelegate {
     }
 
     /// The zone is fetched from the beginning: records that do not arrive do not exist, except those still to be sent.
-    private func beginAnew(_ syncEngine: CKSyncEngine) {
+    private func beginAgain(_ syncEngine: CKSyncEngine) {
         let pending = Set(
             syncEngine.state.pendingRecordZoneChanges.compactMap { change in
                 if case .saveRecord(let id) = change { id.recordName } else { nil }

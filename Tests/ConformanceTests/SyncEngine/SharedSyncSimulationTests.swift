@@ -17,9 +17,11 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `B-SYN-01, B-SHF-01, B-SHF-04, B-SHF-07 owner and members agree in the end, and who is out has nothing`(
-        seed: UInt64
-    ) async throws {
+    func
+        `B-SYN-01, B-SHF-01, B-SHF-04, B-SHF-07 owner and participants agree in the end, and removed ones have nothing`(
+            seed: UInt64
+        ) async throws
+    {
         try await SharingHousehold.run { home in
             var simulation = try await SharedSyncSimulation(home, seed: seed)
             do {
@@ -75,7 +77,7 @@ private struct SharedSyncSimulation {
         for (number, person) in ["ada", "ada", "ben", "ben", "cat"].enumerated() {
             let weather = Weather(seed: seed &* 31 &+ UInt64(number))
             let device = try await home.device(
-                of: person, over: weather.network(clock), timekeeping: clock.timekeeping)
+                of: person, over: weather.network(clock), clientEnvironment: clock.clientEnvironment)
             let isOwner = person == "ada"
             let database =
                 isOwner ? device.container.privateCloudDatabase : device.container.sharedCloudDatabase

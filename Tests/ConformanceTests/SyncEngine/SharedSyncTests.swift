@@ -45,7 +45,7 @@ import Testing
         ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
     }
 
-    @Test func `B-SYN-10 an engine on the shared database follows its owner's changes by itself`() async throws {
+    @Test func `B-SYN-10 an engine on the shared database follows its owner's changes automatically`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, notes) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])

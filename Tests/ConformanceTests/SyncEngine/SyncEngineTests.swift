@@ -6,8 +6,7 @@ import Testing
 
 /// Devices that sync with an engine each, on request, against a running cloud.
 @Suite struct SyncEngineTests {
-    @Test func `B-SYN-03 B-SYN-04 B-SYN-12 a first send tells of the account, saves zones, then records`() async throws
-    {
+    @Test func `B-SYN-03 B-SYN-04 B-SYN-12 a first send reports the account, saves zones, then records`() async throws {
         try await ThrowawayCloud.run { cloud in
             let device = try await cloud.device(of: cloud.addUser("ada"))
             let app = try Notebook(device.privateCloudDatabase)
@@ -24,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-01 B-SYN-03 a fetch tells of zones, then of each zone's records, and the state comes last`()
+    @Test func `B-SYN-01 B-SYN-03 a fetch reports zones, then each zone's records, and the state comes last`()
         async throws
     {
         try await ThrowawayCloud.run { cloud in
@@ -51,7 +50,8 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-09 B-SYN-15 a conflict is told, ends the send, and what the app adds goes with the next one`()
+    @Test
+    func `B-SYN-09 B-SYN-15 a conflict is reported, ends the send, and the app's additions belong to the next one`()
         async throws
     {
         try await ThrowawayCloud.run { cloud in
@@ -95,9 +95,9 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-08 what the network kept from happening stays pending and is told`() async throws {
+    @Test func `B-SYN-08 changes that failed because of the network stay pending and are reported`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: .system)
+            let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: .system)
             let device = try await cloud.device(of: cloud.addUser("ada"), over: network)
             let app = try Notebook(device.privateCloudDatabase)
             try await app.syncEngine.sendChanges()
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-14 a zone that is gone is told with its reason, and its token is forgotten`() async throws {
+    @Test func `B-SYN-14 a deleted zone is reported with its reason, and its token is removed`() async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")
             let a = try Notebook(await cloud.device(of: user).privateCloudDatabase)
@@ -256,7 +256,9 @@ import Testing
         }
     }
 
-    @Test func `B-CHG-08 a deletion by others of what was saved before the first fetch is told`() async throws {
+    @Test func `B-CHG-08 a deletion by another device of a record saved before the first fetch is reported`()
+        async throws
+    {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")
             let app = try Notebook(await cloud.device(of: user).privateCloudDatabase)
@@ -285,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-12 without an account an engine sleeps, and keeps what is pending`() async throws {
+    @Test func `B-SYN-12 without an account an engine waits, and keeps its pending changes`() async throws {
         try await ThrowawayCloud.run { cloud in
             let app = try Notebook(cloud.strangersDevice().privateCloudDatabase)
             await app.write("n", "one", edit: 1)
@@ -344,19 +346,20 @@ import Testing
             let device = try await cloud.device(of: cloud.addUser("ada"))
             let mine = try Notebook(device.privateCloudDatabase)
             let others = try Notebook(device.sharedCloudDatabase)
-            let everybodys = try Notebook(device.publicCloudDatabase)
+            let sharedByAll = try Notebook(device.publicCloudDatabase)
             async let first: Void = mine.syncEngine.fetchChanges()
             async let second: Void = others.syncEngine.fetchChanges()
             _ = try await (first, second)
-            await expect(.invalidArguments) { try await everybodys.syncEngine.fetchChanges() }
-            await expect(.invalidArguments) { try await everybodys.syncEngine.sendChanges() }
+            await expect(.invalidArguments) { try await sharedByAll.syncEngine.fetchChanges() }
+            await expect(.invalidArguments) { try await sharedByAll.syncEngine.sendChanges() }
         }
     }
 
     @Test func `B-SYN-05 an edit made while its record is being sent is sent as well`() async throws {
         try await ThrowawayCloud.run { cloud in
             let clock = TestClock(skipsWaits: false)
-            let slow = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { request in
+            let slow = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock.clientEnvironment) {
+                request in
                 request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
             }
             let app = try Notebook(await cloud.device(of: cloud.addUser("ada"), over: slow).privateCloudDatabase)
@@ -374,10 +377,11 @@ import Testing
         }
     }
 
-    @Test func `Cancelling ends what runs and what waits, and loses nothing`() async throws {
+    @Test func `Cancelling ends running and waiting work, and loses nothing`() async throws {
         try await ThrowawayCloud.run { cloud in
             let clock = TestClock(skipsWaits: false)
-            let network = FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { request in
+            let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock.clientEnvironment) {
+                request in
                 request.url.path.hasSuffix("records/modify") ? .delayed(.seconds(1)) : nil
             }
             let app = try Notebook(await cloud.device(of: cloud.addUser("ada"), over: network).privateCloudDatabase)

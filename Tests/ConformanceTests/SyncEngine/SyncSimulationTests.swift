@@ -49,7 +49,7 @@ private struct SyncSimulation {
         for number in 0..<count {
             let weather = Weather(seed: seed &* 31 &+ UInt64(number))
             let container = try await cloud.device(
-                of: user, over: weather.network(clock), timekeeping: clock.timekeeping)
+                of: user, over: weather.network(clock), clientEnvironment: clock.clientEnvironment)
             let database = container.privateCloudDatabase
             devices.append(SimulatedDevice(app: try Notebook(database), database: database, weather: weather))
         }

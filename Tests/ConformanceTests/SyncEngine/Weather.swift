@@ -16,7 +16,7 @@ final class Weather: Sendable {
 
     /// A network on which requests go wrong in all ways there are.
     func network(_ clock: TestClock) -> FaultyTransport {
-        FaultyTransport(over: HTTPTransport.shared, timekeeping: clock.timekeeping) { _ in
+        FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock.clientEnvironment) { _ in
             self.state.withLock { state in
                 guard Double.random(in: 0..<1, using: &state.dice) < state.badness else { return nil }
                 return Self.faults.randomElement(using: &state.dice)

@@ -29,7 +29,7 @@ struct PushAttempt: Sendable {
         position = token.position
     }
 
-    var isWorthWriting: Bool {
+    var needsWrite: Bool {
         switch end {
         case .removed, .postponed(_, _?): true
         default: position > start

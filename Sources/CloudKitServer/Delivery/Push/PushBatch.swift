@@ -22,7 +22,9 @@ struct PushBatch: Sendable {
     private static let entriesAtOnce = 20
 
     func run(in partition: StoragePartition) async throws -> Result {
-        guard let place = DatabasePlace(partition: partition), place.address.scope == .private else { return Result() }
+        guard let place = DatabaseContext(partition: partition), place.address.scope == .private else {
+            return Result()
+        }
         let (header, tokens) = try await cloud.store.read(partition) { view in
             (try await view.notificationQueueHeader(), try await view.pushTokens().filter { $0.destination != nil })
         }
@@ -34,7 +36,7 @@ struct PushBatch: Sendable {
             for try await visit in group { if let visit { visits.append(visit) } }
             return visits
         }
-        if visits.contains(where: \.isWorthWriting) {
+        if visits.contains(where: \.needsWrite) {
             // Also when the cloud stops: what was sent need not be sent again.
             try await Task { try await keep(visits, in: partition, now) }.value
         }
@@ -55,7 +57,7 @@ struct PushBatch: Sendable {
 
     /// nil: the service is switched off, and the address waits for better days.
     private func visit(
-        _ token: PushToken, _ header: NotificationQueueHeader, _ place: DatabasePlace, _ now: Int64
+        _ token: PushToken, _ header: NotificationQueueHeader, _ place: DatabaseContext, _ now: Int64
     ) async throws -> PushAttempt? {
         guard let destination = token.destination, let service = services[destination.service] else { return nil }
         var visit = PushAttempt(token, destination)
@@ -88,8 +90,8 @@ struct PushBatch: Sendable {
                     lifetime: Int(max(left, 0) / 1000)), to: address)
             guard visit.took(outcome, of: notification.sequence) else {
                 // What was broken off because the cloud stops says nothing about the service.
-                if case .tryAgain(let wish, let reason) = outcome, !Task.isCancelled {
-                    postpone(&visit, destination.failures, wish, reason)
+                if case .tryAgain(let requestedDelay, let reason) = outcome, !Task.isCancelled {
+                    postpone(&visit, destination.failures, requestedDelay, reason)
                 }
                 return visit
             }
@@ -99,10 +101,13 @@ struct PushBatch: Sendable {
         return visit
     }
 
-    private func postpone(_ visit: inout PushAttempt, _ earlier: PushFailures?, _ wish: Int64?, _ reason: String) {
+    private func postpone(
+        _ visit: inout PushAttempt, _ earlier: PushFailures?, _ requestedDelay: Int64?, _ reason: String
+    ) {
         // Something got through meanwhile: this is the first failure of a new row.
         let failures = PushBackoff.failures(
-            after: visit.delivered > 0 ? nil : earlier, wish: wish, now: cloud.serverEnvironment.now(),
+            after: visit.delivered > 0 ? nil : earlier, requestedDelay: requestedDelay,
+            now: cloud.serverEnvironment.now(),
             chance: cloud.serverEnvironment.random(1).first ?? 0)
         visit.end = failures.map { .postponed($0, reason) } ?? .removed(reason)
     }
@@ -118,7 +123,7 @@ struct PushBatch: Sendable {
 
     /// The next notifications, and up to where the queue was read for them.
     private func waiting(
-        for token: PushToken, _ header: NotificationQueueHeader, _ place: DatabasePlace, _ now: Int64
+        for token: PushToken, _ header: NotificationQueueHeader, _ place: DatabaseContext, _ now: Int64
     ) async throws -> (list: [Waiting], page: NotificationPage) {
         let page = try await cloud.store.read(place.partition) { [limits = cloud.limits] view in
             try await view.notifications(
@@ -139,7 +144,7 @@ struct PushBatch: Sendable {
 
     private func keep(_ visits: [PushAttempt], in partition: StoragePartition, _ now: Int64) async throws {
         try await cloud.store.write(partition) { transaction in
-            for visit in visits where visit.isWorthWriting {
+            for visit in visits where visit.needsWrite {
                 guard var held = try await transaction.pushToken(visit.hash),
                     // Registered with another address meanwhile: that one knows nothing of this.
                     held.destination?.addressID == visit.addressID

@@ -15,7 +15,7 @@ package final class PushDeliveryService: NotificationTransport {
     /// The interval at which the schedule is checked for due partitions.
     private static let tick = Duration.milliseconds(500)
     /// The pause after a failure of the store.
-    private static let troublePause = Duration.seconds(1)
+    private static let failurePause = Duration.seconds(1)
 
     private var cloud: Cloud { round.cloud }
 
@@ -97,7 +97,7 @@ package final class PushDeliveryService: NotificationTransport {
             }
             guard let known else {
                 // The store is in trouble; it is asked again until it is not.
-                try? await cloud.serverEnvironment.sleep(Self.troublePause)
+                try? await cloud.serverEnvironment.sleep(Self.failurePause)
                 continue
             }
             for partition in known {

@@ -84,8 +84,8 @@ extension ChangeWriter {
         if decision.beginsZoneEpoch { zone.beginKeyEpoch() }
     }
 
-    private func place(of share: StoredShare, _ participantID: String?) -> SharePlace {
-        SharePlace(
+    private func place(of share: StoredShare, _ participantID: String?) -> ShareLocation {
+        ShareLocation(
             container: batch.place.address.container, environment: batch.place.address.environment,
             owner: batch.place.owner, zoneName: zone.name, zone: zone.number, root: share.root,
             participantID: participantID)
@@ -142,8 +142,8 @@ extension ChangeWriter {
     private mutating func writeMembers(
         _ before: StoredShare?, _ after: StoredShare?, _ transaction: inout StorageWriter
     ) async throws {
-        let old = before?.seats ?? [:]
-        let new = after?.seats ?? [:]
+        let old = before?.slots ?? [:]
+        let new = after?.slots ?? [:]
         let users = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }
         if users.isEmpty { return }
         sharedChange.users.formUnion(users)
@@ -156,8 +156,8 @@ extension ChangeWriter {
             if let share = after, let rights = new[user] {
                 member.take(share, rights, version)
             } else if let share = before {
-                member.seats.removeAll { $0.share == share.number }
-                if member.seats.isEmpty {
+                member.slots.removeAll { $0.share == share.number }
+                if member.slots.isEmpty {
                     transaction.clear(member, zone: zone.number)
                     continue
                 }
@@ -190,14 +190,14 @@ struct ParticipantRights: Hashable {
 
 extension StoredShare {
     /// The users who have accepted, with their rights.
-    var seats: [UserID: ParticipantRights] {
-        var seats: [UserID: ParticipantRights] = [:]
+    var slots: [UserID: ParticipantRights] {
+        var slots: [UserID: ParticipantRights] = [:]
         for participant in participants where participant.acceptance == .accepted {
             guard let user = participant.user else { continue }
             let rights = ParticipantRights(role: participant.role, permission: permission(of: participant))
-            if rights.permission.canRead { seats[user] = rights }
+            if rights.permission.canRead { slots[user] = rights }
         }
-        return seats
+        return slots
     }
 
     /// Returns the permission of a participant: for public users the public permission (B-PRT-02).
@@ -208,13 +208,13 @@ extension StoredShare {
 
 extension ShareMember {
     fileprivate mutating func take(_ share: StoredShare, _ rights: ParticipantRights, _ version: UInt64) {
-        if let index = seats.firstIndex(where: { $0.share == share.number }) {
-            seats[index].role = rights.role
-            seats[index].permission = rights.permission
+        if let index = slots.firstIndex(where: { $0.share == share.number }) {
+            slots[index].role = rights.role
+            slots[index].permission = rights.permission
             return
         }
-        seats.append(
-            Seat(
+        slots.append(
+            Slot(
                 share: share.number, shareName: share.name, root: share.root, joined: version, role: rights.role,
                 permission: rights.permission))
     }

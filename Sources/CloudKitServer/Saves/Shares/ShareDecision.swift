@@ -46,7 +46,7 @@ package struct ShareDecision: Sendable {
         apply(denied: change.denied, blocked: change.blocked, unblocked: change.unblocked)
         if let allows = change.allowsAccessRequests { share.allowsAccessRequests = allows }
         if let participants = change.participants { try apply(participants, oneTimeGUIDs) }
-        noticeLostKeys(since: held)
+        detectLostKeys(since: held)
         if let keys = change.keys { try apply(keys) }
     }
 
@@ -181,7 +181,7 @@ package struct ShareDecision: Sendable {
     // MARK: Keys
 
     /// Marks new keys as due when a participant with the newest ones is gone (B-TM-05).
-    private mutating func noticeLostKeys(since held: StoredShare) {
+    private mutating func detectLostKeys(since held: StoredShare) {
         guard share.keyEpoch > 0 else { return }
         let present = Set(share.participants.map(\.id))
         if held.participants.contains(where: { $0.keyEpoch == held.keyEpoch && !present.contains($0.id) }) {

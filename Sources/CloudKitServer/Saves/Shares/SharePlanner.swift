@@ -62,7 +62,7 @@ struct SharePlanner {
         return memberships[name]?.share
     }
 
-    func standing(of record: StoredRecord) -> ShareStanding {
+    func standing(of record: StoredRecord) -> ShareAccessLevel {
         access.standing(in: memberships[record.name]?.share)
     }
 }

@@ -5,7 +5,7 @@ import CloudKitServer
 import Testing
 
 /// Requests that an injected fault applies to: every request of an app.
-@Suite struct StruckRequestsTests {
+@Suite struct InjectedFaultTests {
     private func order(
         _ kind: Fault.Kind, _ cloud: TestCloud, email: String? = nil, environment: String = "development"
     ) async throws {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [(Fault.Kind.throttle, 429), (.unavailable, 503)])
-    func `B-THR-02 whatever an app asks for is struck, and what another service does is not`(
+    func `B-THR-02 an injected fault applies to every request of an app, and not to other services`(
         _ kind: Fault.Kind, _ status: Int
     ) async throws {
         try await TestCloud.run { cloud in
@@ -83,7 +83,8 @@ import Testing
         }
     }
 
-    @Test func `B-THR-02 a fault for one person strikes their files, wherever these lie, and nobody else's`()
+    @Test
+    func `B-THR-02 an injected fault for one user applies to that user's files in any zone, and to no other user's`()
         async throws
     {
         try await TestCloud.run { cloud in

@@ -2,7 +2,7 @@ import CloudKitDevice
 
 /// Checks every two seconds whether a user signed in or out, in this process or another, and every two minutes whether
 /// a disabled account was enabled again, which only the cloud knows.
-package final class AccountWatch: Sendable {
+package final class AccountMonitor: Sendable {
     private let watching: Task<Void, Never>
 
     /// - Parameter changed: Called after each change, on an arbitrary thread.
@@ -15,7 +15,7 @@ package final class AccountWatch: Sendable {
             var looks = 0
             while (try? await Task.sleep(for: interval, tolerance: .milliseconds(500))) != nil {
                 looks += 1
-                if case .restricted = known, looks.isMultiple(of: Self.looksBetweenQuestions) {
+                if case .restricted = known, looks.isMultiple(of: Self.checksPerServerQuery) {
                     await account.verify()
                 }
                 let state = account.state
@@ -26,7 +26,7 @@ package final class AccountWatch: Sendable {
         }
     }
 
-    private static let looksBetweenQuestions = 60
+    private static let checksPerServerQuery = 60
 
     deinit { watching.cancel() }
 }

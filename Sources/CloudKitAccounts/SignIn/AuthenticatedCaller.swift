@@ -1,7 +1,7 @@
 import CloudKitModel
 
 /// The authenticated sender of a request.
-package struct Admission: Hashable, Sendable {
+package struct AuthenticatedCaller: Hashable, Sendable {
     /// The user within the container; nil for an app without one.
     package var user: UserID?
     /// The device as records of this container show it: like the user, another in every container, so that apps cannot
@@ -14,7 +14,7 @@ package struct Admission: Hashable, Sendable {
     /// The web token that goes back with the answer, whatever the answer is; the old one stays valid until it expires.
     package var nextWebAuthToken: String?
     /// The relation of the device's keys to the account's.
-    package var keychain = KeychainStanding.current
+    package var keychain = KeychainStatus.current
     /// The session of the device or browser; what outlives the request ends with it.
     package var sessionID: String?
 }

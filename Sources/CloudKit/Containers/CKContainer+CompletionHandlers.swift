@@ -1,7 +1,7 @@
 /// Shared code of the forms with completion handlers: the async form runs in a task, and its handler is called on an
 /// arbitrary queue.
 extension CKContainer {
-    func hand<Value: Sendable>(
+    func complete<Value: Sendable>(
         to handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
         _ body: @escaping @Sendable (CKContainer) async throws -> Value
     ) {
@@ -14,7 +14,7 @@ extension CKContainer {
         }
     }
 
-    func hand<Value: Sendable>(
+    func complete<Value: Sendable>(
         to handler: @escaping @Sendable (Result<Value, any Error>) -> Void,
         _ body: @escaping @Sendable (CKContainer) async throws -> Value
     ) {

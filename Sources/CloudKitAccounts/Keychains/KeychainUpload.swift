@@ -1,15 +1,15 @@
 import CloudKitModel
 
 /// A keychain as a device makes it.
-package struct KeychainOffer: Hashable, Sendable {
+package struct KeychainUpload: Hashable, Sendable {
     /// The account secret, wrapped by a key from the password.
     package var passwordWrap: [UInt8]
     /// The account secret, wrapped for recovery.
-    package var recovery: RecoveryOffer
+    package var recovery: RecoveryUpload
     /// The public half of the account's keys.
     package var identity: [UInt8]
 
-    package init(passwordWrap: [UInt8], recovery: RecoveryOffer, identity: [UInt8]) {
+    package init(passwordWrap: [UInt8], recovery: RecoveryUpload, identity: [UInt8]) {
         self.passwordWrap = passwordWrap
         self.recovery = recovery
         self.identity = identity
@@ -26,7 +26,7 @@ package struct KeychainOffer: Hashable, Sendable {
 }
 
 /// The part of a keychain that recovery words open: the wrapped secret, and the proof of which the cloud keeps a hash.
-package struct RecoveryOffer: Hashable, Sendable {
+package struct RecoveryUpload: Hashable, Sendable {
     /// The account secret, wrapped by a key from the recovery words.
     package var wrap: [UInt8]
     /// Derived from the recovery words.

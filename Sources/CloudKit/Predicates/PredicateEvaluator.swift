@@ -5,7 +5,7 @@ import Foundation
 ///
 /// It supports more than CloudKit queries (`OR`, `LIKE`, `ENDSWITH`…), as Foundation's predicates do. A condition that
 /// it cannot evaluate is false.
-struct PredicateEvaluation {
+struct PredicateEvaluator {
     let object: Any?
 
     func holds(_ tree: PredicateTree) -> Bool {

@@ -8,7 +8,7 @@ extension CKQuery {
     /// - Parameter zoneID: The zone that is searched; nil: all zones of the database.
     /// - Throws: `CKError.invalidArguments` for what CloudKit cannot run, never silence (B-QRY-17).
     func model(in zoneID: CKRecordZone.ID?) throws(CKError) -> Query {
-        let translation = QueryTranslation(zoneID: zoneID)
+        let translation = QueryTranslator(zoneID: zoneID)
         var sorts: [QuerySort] = []
         for term in sortTerms ?? [] {
             sorts.append(try translation.sort(term))
@@ -18,7 +18,7 @@ extension CKQuery {
 }
 
 /// Turns a predicate and an order into the filters and sorts of a query, or says what CloudKit does not allow.
-struct QueryTranslation {
+struct QueryTranslator {
     let zoneID: CKRecordZone.ID?
 
     // MARK: Conditions
@@ -26,7 +26,7 @@ struct QueryTranslation {
     func filters(_ tree: PredicateTree) throws(CKError) -> [QueryFilter] {
         switch tree {
         case .constant(let flag): return flag ? [] : [Self.never]
-        case .comparison(let comparison): return try ComparisonTranslation(comparison, zoneID).filters()
+        case .comparison(let comparison): return try ComparisonTranslator(comparison, zoneID).filters()
         case .and(let parts):
             var filters: [QueryFilter] = []
             for part in parts { filters += try self.filters(part) }
@@ -47,7 +47,7 @@ struct QueryTranslation {
         case .or(let parts) where parts.count == 1: return try negated(parts[0])
         case .and: throw Self.refused("NOT cannot be applied to AND")
         case .or: return try filters(tree)
-        case .comparison(let comparison): return try ComparisonTranslation(comparison, zoneID).negatedFilters()
+        case .comparison(let comparison): return try ComparisonTranslator(comparison, zoneID).negatedFilters()
         case .opaque, .malformed: return try filters(tree)
         }
     }
@@ -97,12 +97,12 @@ struct QueryTranslation {
         guard let location = term.relativeLocation else { return QuerySort(key: key, ascending: term.ascending) }
         // Distances cannot be sorted in descending order (B-QRY-11).
         return QuerySort(
-            key: key, ascending: true, relativeLocation: try ComparisonTranslation.place(location, key: name))
+            key: key, ascending: true, relativeLocation: try ComparisonTranslator.place(location, key: name))
     }
 }
 
 /// Turns one comparison into filters.
-struct ComparisonTranslation {
+struct ComparisonTranslator {
     private let comparison: PredicateTree.Comparison
     private let zoneID: CKRecordZone.ID?
 
@@ -116,15 +116,15 @@ struct ComparisonTranslation {
         if let search = try textSearch() { return [search] }
         if let near = try distance() { return [near] }
         let (name, comparator, value) = try sides()
-        return try filters(QueryTranslation.key(name), name, comparator, value)
+        return try filters(QueryTranslator.key(name), name, comparator, value)
     }
 
     func negatedFilters() throws(CKError) -> [QueryFilter] {
         try refuseForeignWords()
-        if try textSearch() != nil { throw QueryTranslation.refused("NOT cannot be applied to a tokenized search") }
-        if try distance() != nil { throw QueryTranslation.refused("NOT cannot be applied to a distance") }
+        if try textSearch() != nil { throw QueryTranslator.refused("NOT cannot be applied to a tokenized search") }
+        if try distance() != nil { throw QueryTranslator.refused("NOT cannot be applied to a distance") }
         guard comparison.comparator != .between else {
-            throw QueryTranslation.refused("NOT cannot be applied to BETWEEN")
+            throw QueryTranslator.refused("NOT cannot be applied to BETWEEN")
         }
         let positive = try filters()
         // `IN` of nothing, whose opposite is everything.
@@ -134,7 +134,7 @@ struct ComparisonTranslation {
 
     private static func negated(_ filter: QueryFilter) throws(CKError) -> QueryFilter {
         guard let comparator = opposites[filter.comparator] else {
-            throw QueryTranslation.refused("NOT cannot be applied to this comparison")
+            throw QueryTranslator.refused("NOT cannot be applied to this comparison")
         }
         var filter = filter
         filter.comparator = comparator
@@ -151,23 +151,23 @@ struct ComparisonTranslation {
     private func refuseForeignWords() throws(CKError) {
         switch comparison.comparator {
         case .like, .matches, .endsWith:
-            throw QueryTranslation.refused("\(comparison.comparator.rawValue) is not supported")
+            throw QueryTranslator.refused("\(comparison.comparator.rawValue) is not supported")
         default: break
         }
         switch comparison.modifier {
-        case .all: throw QueryTranslation.refused("ALL is not supported")
-        case .none: throw QueryTranslation.refused("NONE is not supported; write NOT (ANY …)")
+        case .all: throw QueryTranslator.refused("ALL is not supported")
+        case .none: throw QueryTranslator.refused("NONE is not supported; write NOT (ANY …)")
         case .any where comparison.comparator != .in && comparison.comparator != .contains:
-            throw QueryTranslation.refused("ANY and SOME go with IN and CONTAINS only")
+            throw QueryTranslator.refused("ANY and SOME go with IN and CONTAINS only")
         case .any, .direct: break
         }
         for side in [comparison.left, comparison.right] {
-            if case .variable(let name) = side { throw QueryTranslation.refused("the variable $\(name) has no value") }
-            if case .other(let text) = side { throw QueryTranslation.refused("'\(text)' is not supported") }
+            if case .variable(let name) = side { throw QueryTranslator.refused("the variable $\(name) has no value") }
+            if case .other(let text) = side { throw QueryTranslator.refused("'\(text)' is not supported") }
         }
         // Full text ignores case and accents anyway (B-QRY-08).
         guard comparison.options.isEmpty || comparison.left == .itself else {
-            throw QueryTranslation.refused(
+            throw QueryTranslator.refused(
                 "\(comparison.comparator.rawValue)[\(comparison.options)] is not supported; leave the options out")
         }
     }
@@ -187,11 +187,11 @@ struct ComparisonTranslation {
             return QueryFilter(key: .anySearchable, comparator: .containsAllTokens, value: .string(try searchText().0))
         case (.key(let name), .tokenMatches):
             return QueryFilter(
-                key: try QueryTranslation.key(name), comparator: .containsAllTokens, value: .string(try searchText().0))
+                key: try QueryTranslator.key(name), comparator: .containsAllTokens, value: .string(try searchText().0))
         case (_, .tokenMatches):
-            throw QueryTranslation.refused("TOKENMATCHES goes with self, allTokens or the name of a field")
+            throw QueryTranslator.refused("TOKENMATCHES goes with self, allTokens or the name of a field")
         case (.itself, _):
-            throw QueryTranslation.refused("self goes with CONTAINS only")
+            throw QueryTranslator.refused("self goes with CONTAINS only")
         default:
             return nil
         }
@@ -205,7 +205,7 @@ struct ComparisonTranslation {
             return (text, true)
         default: break
         }
-        throw QueryTranslation.refused("a full-text search takes a string")
+        throw QueryTranslator.refused("a full-text search takes a string")
     }
 
     // MARK: Distance
@@ -219,16 +219,16 @@ struct ComparisonTranslation {
         }
         guard case .function(Self.distanceFunction, let arguments)? = function else { return nil }
         guard comparator == .less || comparator == .lessOrEqual else {
-            throw QueryTranslation.refused("a distance can only be tested with <")
+            throw QueryTranslator.refused("a distance can only be tested with <")
         }
         guard case .constant(let constant) = radius, let metres = constant.metres, metres.isFinite, metres >= 0 else {
-            throw QueryTranslation.refused("the radius of a distance must be a constant number of metres")
+            throw QueryTranslator.refused("the radius of a distance must be a constant number of metres")
         }
         guard let (name, location) = Self.placeArguments(arguments) else {
-            throw QueryTranslation.refused("\(Self.distanceFunction) takes the name of a field and a location")
+            throw QueryTranslator.refused("\(Self.distanceFunction) takes the name of a field and a location")
         }
         return QueryFilter(
-            key: try QueryTranslation.key(name), comparator: .near,
+            key: try QueryTranslator.key(name), comparator: .near,
             value: .location(try Self.place(location, key: name)), distance: metres)
     }
 
@@ -270,10 +270,10 @@ struct ComparisonTranslation {
     private func sides() throws(CKError) -> (String, PredicateComparator, PredicateValue) {
         let (side, comparator, other) = oriented { if case .key = $0 { true } else { false } }
         guard case .key(let name)? = side else {
-            throw QueryTranslation.refused("one side of a comparison must be the name of a field")
+            throw QueryTranslator.refused("one side of a comparison must be the name of a field")
         }
         guard let value = try constant(other) else {
-            throw QueryTranslation.refused("the other side of '\(name)' must be a constant")
+            throw QueryTranslator.refused("the other side of '\(name)' must be a constant")
         }
         return (name, comparator, value)
     }
@@ -290,7 +290,7 @@ struct ComparisonTranslation {
             return .list(values)
         case .function(let name, let arguments):
             if name.lowercased() == "now", arguments.isEmpty { return .date(Date()) }
-            throw QueryTranslation.refused("the function '\(name)' is not supported here")
+            throw QueryTranslator.refused("the function '\(name)' is not supported here")
         case .key, .itself, .variable, .other:
             return nil
         }
@@ -304,7 +304,7 @@ struct ComparisonTranslation {
         switch comparator {
         case .between:
             guard case .list(let bounds) = value, bounds.count == 2 else {
-                throw QueryTranslation.refused("BETWEEN takes a list of two values")
+                throw QueryTranslator.refused("BETWEEN takes a list of two values")
             }
             return [
                 QueryFilter(key: key, comparator: .greaterThanOrEquals, value: try single(bounds[0], key, name)),
@@ -315,11 +315,11 @@ struct ComparisonTranslation {
         case .contains:
             return [QueryFilter(key: key, comparator: .listContains, value: try member(value, key, name))]
         case .beginsWith:
-            guard case .string(let text) = value else { throw QueryTranslation.refused("BEGINSWITH takes a string") }
+            guard case .string(let text) = value else { throw QueryTranslator.refused("BEGINSWITH takes a string") }
             return [QueryFilter(key: key, comparator: .beginsWith, value: .string(text))]
         default:
             guard let plain = Self.plain[comparator] else {
-                throw QueryTranslation.refused("\(comparator.rawValue) is not supported")
+                throw QueryTranslator.refused("\(comparator.rawValue) is not supported")
             }
             return [QueryFilter(key: key, comparator: plain, value: try single(value, key, name))]
         }
@@ -332,18 +332,18 @@ struct ComparisonTranslation {
 
     /// `key IN values`, and with `ANY` a list field that holds one of them (B-QRY-04).
     private func membership(_ key: QueryKey, _ name: String, _ value: PredicateValue) throws(CKError) -> QueryFilter {
-        guard case .list(let elements) = value else { throw QueryTranslation.refused("IN takes a list") }
-        guard !elements.isEmpty else { return QueryTranslation.never }
+        guard case .list(let elements) = value else { throw QueryTranslator.refused("IN takes a list") }
+        guard !elements.isEmpty else { return QueryTranslator.never }
         var values: [FieldValue] = []
         for element in elements { values.append(try single(element, key, name)) }
         return QueryFilter(
             key: key, comparator: comparison.modifier == .any ? .listContainsAny : .in,
-            value: try FieldConversion.list(of: values, key: name))
+            value: try FieldConverter.list(of: values, key: name))
     }
 
     private func member(_ value: PredicateValue, _ key: QueryKey, _ name: String) throws(CKError) -> FieldValue {
         if case .list = value {
-            throw QueryTranslation.refused("CONTAINS takes a single value; use ANY \(name) IN for several")
+            throw QueryTranslator.refused("CONTAINS takes a single value; use ANY \(name) IN for several")
         }
         return try single(value, key, name)
     }
@@ -357,9 +357,9 @@ struct ComparisonTranslation {
             return .reference(try reference(value, name))
         case .system(.createdTimestamp), .system(.modifiedTimestamp):
             guard case .date(let date) = value else {
-                throw QueryTranslation.refused("'\(name)' is compared with a date")
+                throw QueryTranslator.refused("'\(name)' is compared with a date")
             }
-            return .timestamp(try FieldConversion.milliseconds(date, key: name))
+            return .timestamp(try FieldConverter.milliseconds(date, key: name))
         case .field, .anySearchable:
             return try fieldValue(value, name)
         }
@@ -378,7 +378,7 @@ struct ComparisonTranslation {
         // The action does not count (B-REF-10).
         case .reference(let reference):
             CKReference(recordID: reference.recordID, action: .none).model(in: zoneID ?? reference.recordID.zoneID)
-        default: throw QueryTranslation.refused("'\(name)' is compared with a record ID or a reference")
+        default: throw QueryTranslator.refused("'\(name)' is compared with a record ID or a reference")
         }
     }
 
@@ -388,19 +388,19 @@ struct ComparisonTranslation {
         case .bool(let flag): return .int64(flag ? 1 : 0)
         case .int(let number): return .int64(number)
         case .double(let number):
-            guard number.isFinite else { throw QueryTranslation.refused("the number for '\(name)' must be finite") }
+            guard number.isFinite else { throw QueryTranslator.refused("the number for '\(name)' must be finite") }
             return .double(number)
         case .unsigned:
-            throw QueryTranslation.refused("the number for '\(name)' does not fit into a signed 64-bit integer")
-        case .date(let date): return .timestamp(try FieldConversion.milliseconds(date, key: name))
+            throw QueryTranslator.refused("the number for '\(name)' does not fit into a signed 64-bit integer")
+        case .date(let date): return .timestamp(try FieldConverter.milliseconds(date, key: name))
         case .recordID, .reference: return .reference(try reference(value, name))
         case .null:
-            throw QueryTranslation.refused("'\(name)' cannot be compared with nil")
-        case .data: throw QueryTranslation.refused("fields of data cannot be searched: '\(name)'")
+            throw QueryTranslator.refused("'\(name)' cannot be compared with nil")
+        case .data: throw QueryTranslator.refused("fields of data cannot be searched: '\(name)'")
         case .location:
-            throw QueryTranslation.refused("'\(name)' can only be searched by distanceToLocation:fromLocation:")
-        case .list: throw QueryTranslation.refused("'\(name)' cannot be compared with a list here; use IN")
-        case .unsupported(let type): throw QueryTranslation.refused("'\(name)' cannot be compared with a \(type)")
+            throw QueryTranslator.refused("'\(name)' can only be searched by distanceToLocation:fromLocation:")
+        case .list: throw QueryTranslator.refused("'\(name)' cannot be compared with a list here; use IN")
+        case .unsupported(let type): throw QueryTranslator.refused("'\(name)' cannot be compared with a \(type)")
         }
     }
 }

@@ -4,7 +4,7 @@ import CoreLocation
 import Foundation
 
 /// Converts the values of a record to fields, and back.
-struct FieldConversion {
+struct FieldConverter {
     /// The zone of the record: references into it are sent without their zone.
     let zoneID: CKRecordZoneID
     /// The object for a received asset.

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 /// A database as one caller reaches it: the partition and the owner of its data.
-package struct DatabasePlace: Hashable, Sendable {
+package struct DatabaseContext: Hashable, Sendable {
     /// The container, environment and scope.
     package let address: DatabaseAddress
     /// The sender of the request.
@@ -25,11 +25,11 @@ package struct DatabasePlace: Hashable, Sendable {
     /// The place of a zone: in the shared database that is its owner's private one, with the caller as a member.
     ///
     /// Rules B-DB-10, B-DB-12. `CallerAccess` decides whether the caller is a member.
-    package func reaching(_ id: ZoneID) throws(RequestFailure) -> DatabasePlace {
+    package func reaching(_ id: ZoneID) throws(RequestFailure) -> DatabaseContext {
         guard scope == .shared else { return self }
         guard let user = caller.user, !id.owner.isCaller, id.owner != user else { throw .onlySharedZones }
         guard UserID.isPlain(id.owner) else { throw .zoneNotFound }
-        return DatabasePlace(
+        return DatabaseContext(
             address: address, caller: caller, owner: id.owner,
             partition: .privateDatabase(address.container, address.environment, of: id.owner),
             schemaPartition: schemaPartition, member: user)

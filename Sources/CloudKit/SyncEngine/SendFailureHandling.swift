@@ -1,7 +1,7 @@
 import CloudKitClient
 
 /// The treatment of a change that was not sent.
-enum SendFate: Hashable, Sendable {
+enum SendFailureHandling: Hashable, Sendable {
     /// The change stays pending; the engine tries again (B-SYN-08).
     case retry
     /// The change is reported and removed; the app corrects it and adds it again (B-SYN-09).
@@ -34,7 +34,7 @@ enum SyncOutcome: Hashable, Sendable {
     init(_ error: CKError) {
         let errors = error.all
         let wait = errors.compactMap(\.retryAfterSeconds).max().map { Duration.seconds(max(0, $0)) }
-        if errors.contains(where: { SendFate($0.code) == .retry }) || wait != nil {
+        if errors.contains(where: { SendFailureHandling($0.code) == .retry }) || wait != nil {
             self = .failed(after: wait)
         } else if errors.contains(where: { $0.code == .serverRecordChanged }) {
             self = .conflicted

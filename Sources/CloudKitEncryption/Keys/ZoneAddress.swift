@@ -1,5 +1,5 @@
 /// The identity of a zone; part of every associated data, so that nothing sealed in one zone opens in another (B-TM-04).
-package struct ZonePlace: Hashable, Codable, Sendable {
+package struct ZoneAddress: Hashable, Codable, Sendable {
     /// The container.
     package var container: String
     /// `development` or `production`.

@@ -5,7 +5,7 @@ import Testing
 @testable import ScriptedCloud
 
 /// The requests that are sent, and sent again, when keys change during a batch.
-struct BatchSealingTests {
+struct BatchSealerTests {
     private let zoneID = ZoneID(zoneName: "Z")
 
     private func secrets(_ values: [String: FieldValue], held: Protection? = nil) throws -> RecordSecrets {
@@ -49,32 +49,32 @@ struct BatchSealingTests {
         request?.operations.map(\.change.recordName) ?? []
     }
 
-    private func sent(_ sealing: inout BatchSealing, _ keys: ZoneKeys) throws -> ModifyRecordsRequest {
+    private func sent(_ sealing: inout BatchSealer, _ keys: ZoneKeys) throws -> ModifyRecordsRequest {
         let request = sealing.request(keys)
         return try #require(request)
     }
 
-    private func first(_ sealing: inout BatchSealing, _ keys: ZoneKeys) throws -> RecordOperation {
+    private func first(_ sealing: inout BatchSealer, _ keys: ZoneKeys) throws -> RecordOperation {
         try #require(try sent(&sealing, keys).operations.first)
     }
 
     @Test func `one go when nothing is stale`() throws {
-        var sealing = BatchSealing(try batch(["s1", "p"]))
+        var sealing = BatchSealer(try batch(["s1", "p"]))
         let request = try sent(&sealing, SampleKeys.zone())
         #expect(request.operations.map(\.change.protection) == [Protection(epoch: 0), nil])
         #expect(sealing.take([saved("s1"), failed("p", .conflict)]).isEmpty)
         #expect(sealing.outcomes == [.success(saved("s1")), .success(failed("p", .conflict))])
     }
 
-    @Test func `B-TM-05 all or nothing is sent again as a whole, one by one only what was stale`() throws {
-        var whole = BatchSealing(try batch(["s1", "p", "s2"]))
+    @Test func `B-TM-05 an atomic batch is sent again as a whole, another one only where it was stale`() throws {
+        var whole = BatchSealer(try batch(["s1", "p", "s2"]))
         _ = whole.request(SampleKeys.zone())
         let refused = [failed("s1", .staleKeyEpoch), failed("p", .atomicFailure), failed("s2", .staleKeyEpoch)]
         #expect(whole.take(refused) == ["s1", "s2"])
         whole.look(at: [])
         #expect(names(whole.request(SampleKeys.zone(epoch: 1))) == ["s1", "p", "s2"])
 
-        var single = BatchSealing(try batch(["s1", "p", "s2"], atomic: false))
+        var single = BatchSealer(try batch(["s1", "p", "s2"], atomic: false))
         _ = single.request(SampleKeys.zone())
         #expect(single.take([saved("s1"), saved("p"), failed("s2", .staleKeyEpoch)]) == ["s2"])
         single.look(at: [])
@@ -85,7 +85,7 @@ struct BatchSealingTests {
     }
 
     @Test func `B-TM-05 under a new key all values of the record come along, the save's own first`() throws {
-        var sealing = BatchSealing(try batch(["s1"]))
+        var sealing = BatchSealer(try batch(["s1"]))
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         sealing.look(at: [try held("s1", ["x": .string("old"), "y": .int64(2)])])
@@ -114,8 +114,8 @@ struct BatchSealingTests {
         #expect(sealing.take([failed("s1", .conflict)]).isEmpty)
     }
 
-    @Test func `B-SAV-02 who checks the tag gets the conflict`() throws {
-        var sealing = BatchSealing(try batch(["s1"], .update))
+    @Test func `B-SAV-02 a save that checks the tag gets the conflict`() throws {
+        var sealing = BatchSealer(try batch(["s1"], .update))
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         sealing.look(at: [try held("s1", ["y": .int64(2)])])
@@ -126,7 +126,7 @@ struct BatchSealingTests {
     }
 
     @Test func `within an epoch the record keeps its key, and other values stay where they are`() throws {
-        var sealing = BatchSealing(try batch(["s1"]))
+        var sealing = BatchSealer(try batch(["s1"]))
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         let current = OpenedRecord(
@@ -138,9 +138,9 @@ struct BatchSealingTests {
         #expect(operation.change.protection == current.record.protection)
     }
 
-    @Test func `B-BAT-02 a record that does not open is not sealed anew, and keeps its batch back`() throws {
+    @Test func `B-BAT-02 a record that does not open is not sealed again, and fails its batch`() throws {
         for isAtomic in [true, false] {
-            var sealing = BatchSealing(try batch(["s1", "p", "s2"], atomic: isAtomic))
+            var sealing = BatchSealer(try batch(["s1", "p", "s2"], atomic: isAtomic))
             _ = sealing.request(SampleKeys.zone())
             _ = sealing.take([failed("s1", .staleKeyEpoch), saved("p"), failed("s2", .staleKeyEpoch)])
             sealing.look(at: [
@@ -161,8 +161,8 @@ struct BatchSealingTests {
         }
     }
 
-    @Test func `in the end the last refusal is told`() throws {
-        var sealing = BatchSealing(try batch(["s1", "p"]))
+    @Test func `in the end the last refusal is reported`() throws {
+        var sealing = BatchSealer(try batch(["s1", "p"]))
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch), failed("p", .atomicFailure)])
         sealing.giveUp()

@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-extension DatabasePlace {
+extension DatabaseContext {
     /// Creates the place of the database in a partition, with the system as the caller.
     init?(partition: StoragePartition) {
         let parts = partition.name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Sums up how much of each record's files has been sent or fetched.
-final class TransferTally: Sendable {
+final class TransferProgressCounter: Sendable {
     private struct Sum {
         var total: Int64 = 0
         var done: [Int: Int64] = [:]

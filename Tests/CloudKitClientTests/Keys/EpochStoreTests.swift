@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitClient
 @testable import ScriptedCloud
 
-struct EpochBookTests {
+struct EpochStoreTests {
     private let zone = SampleKeys.zone().place
 
     private func withFolder(_ body: (String) throws -> Void) throws {
@@ -17,14 +17,14 @@ struct EpochBookTests {
 
     @Test func `B-TM-05 the highest epoch seen is kept, and a lower one is found out after a restart`() throws {
         try withFolder { folder in
-            let book = EpochBook(folder: folder)
+            let book = EpochStore(folder: folder)
             #expect(try book.epoch(of: zone) == 0)
             try book.see(0, of: zone)
             #expect(!FileManager.default.fileExists(atPath: folder + "/key-epochs.json"))
             try book.see(2, of: zone)
             try book.met(1, in: zone)
             try book.met(3, in: zone)
-            let again = EpochBook(folder: folder)
+            let again = EpochStore(folder: folder)
             #expect(try again.epoch(of: zone) == 3)
             #expect(throws: CallFailure.self) { try again.see(2, of: zone) }
             #expect(throws: CallFailure.self) { try again.see(0, of: zone) }
@@ -32,15 +32,15 @@ struct EpochBookTests {
             // Two processes, each with its own zone, do not forget the other's.
             let other = SampleKeys.zone("Y").place
             try book.see(5, of: other)
-            #expect(try EpochBook(folder: folder).epoch(of: zone) == 3)
-            #expect(try EpochBook(folder: folder).epoch(of: other) == 5)
+            #expect(try EpochStore(folder: folder).epoch(of: zone) == 3)
+            #expect(try EpochStore(folder: folder).epoch(of: other) == 5)
         }
     }
 
     @Test func `a damaged file is an error that says so, and is left as it is`() throws {
         try withFolder { folder in
             try Data("{".utf8).write(to: URL(fileURLWithPath: folder + "/key-epochs.json"))
-            let book = EpochBook(folder: folder)
+            let book = EpochStore(folder: folder)
             #expect(throws: CallFailure.self) { try book.epoch(of: zone) }
             #expect(throws: CallFailure.self) { try book.see(1, of: zone) }
             #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/key-epochs.json")) == Data("{".utf8))

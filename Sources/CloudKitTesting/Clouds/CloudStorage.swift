@@ -7,7 +7,7 @@ import OrderedStore
 import Synchronization
 
 /// The state of a test cloud that outlives its server: the store, the secret, the devices' files and the address.
-package struct CloudHoldings: Sendable {
+package struct CloudStorage: Sendable {
     package let store: MemoryStore
     let files: any FileStore
     package let serverEnvironment: ServerEnvironment

@@ -2,7 +2,7 @@ import CloudKitModel
 import Synchronization
 
 /// Counts the wrong proofs of all operations that require one, and makes their senders wait.
-package final class ProofGuard: Sendable {
+package final class ProofLimiter: Sendable {
     /// The fewest rounds of a new password's proof; the answer for addresses without an account names them, too.
     package let roundsMin: Int
     private let throttle = Mutex(SignInThrottle())

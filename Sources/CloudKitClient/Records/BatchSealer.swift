@@ -2,7 +2,7 @@ import CloudKitModel
 
 /// The saves of one zone while they are sealed and sent; where the keys of the zone or of a record turn out to have
 /// changed, they are sealed and sent again.
-struct BatchSealing {
+struct BatchSealer {
     /// The outcome of one operation: the cloud's answer, or the failure that kept it from being sent.
     typealias Outcome = Result<RecordOutcome, CallFailure>
 
@@ -56,7 +56,7 @@ struct BatchSealing {
                 ready[index] = try operation(index, &keys)
             } catch {
                 failures[index] = error
-                if let name = keptName(index) { wanted.append(name) }
+                if let name = keptRecordName(index) { wanted.append(name) }
             }
         }
         guard wanted.isEmpty else { return nil }
@@ -64,7 +64,7 @@ struct BatchSealing {
         var sealed = pending.filter { ready[$0] != nil }
         request.operations = sealed.compactMap { ready[$0] }
         if isAtomic, sealed.count < pending.count {
-            for index in sealed { settled[index] = .success(keptBack(batch.request.operations[index])) }
+            for index in sealed { settled[index] = .success(unsentOutcome(batch.request.operations[index])) }
             sealed = []
         }
         pending = sealed
@@ -80,12 +80,12 @@ struct BatchSealing {
 
     /// Returns the name of a record for which the app has kept a protection that was not compared with the cloud's:
     /// after an owner reset their keys the cloud has another one, without a new version of the record (B-TM-12).
-    private func keptName(_ index: Int) -> String? {
+    private func keptRecordName(_ index: Int) -> String? {
         guard batch.secrets[index]?.held != nil, !looked.contains(index) else { return nil }
         return batch.request.operations[index].change.recordName
     }
 
-    private func keptBack(_ operation: RecordOperation) -> RecordOutcome {
+    private func unsentOutcome(_ operation: RecordOperation) -> RecordOutcome {
         let name = operation.change.recordName ?? ""
         return .failed(
             recordName: name,

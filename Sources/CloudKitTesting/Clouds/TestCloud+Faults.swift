@@ -11,12 +11,13 @@ extension TestCloud {
     ///   - user: The user whose requests are refused; nil for all users.
     ///   - container: The container whose requests are refused.
     ///   - seconds: The duration on the test's clock.
-    ///   - tellsWait: Whether refusals include `Retry-After`.
+    ///   - sendsRetryAfter: Whether refusals include `Retry-After`.
     public func throttle(
-        _ user: TestUser? = nil, in container: String, for seconds: Double, tellsWait: Bool = true
+        _ user: TestUser? = nil, in container: String, for seconds: Double, sendsRetryAfter: Bool = true
     ) async throws {
         try await order(
-            .fault(.throttle, for: user?.person, seconds: seconds, bytes: nil, tellsWait: tellsWait), in: container)
+            .fault(.throttle, for: user?.person, seconds: seconds, bytes: nil, sendsRetryAfter: sendsRetryAfter),
+            in: container)
     }
 
     /// Makes the cloud refuse all requests of all users and containers with `serviceUnavailable` (HTTP 503). Signing in and
@@ -24,19 +25,19 @@ extension TestCloud {
     ///
     /// - Parameters:
     ///   - seconds: The duration on the test's clock.
-    ///   - tellsWait: Whether refusals include `Retry-After`.
-    public func takeDown(for seconds: Double, tellsWait: Bool = true) async throws {
-        _ = try await running.cloud.faults.order(.unavailable, seconds: seconds, tellsWait: tellsWait)
+    ///   - sendsRetryAfter: Whether refusals include `Retry-After`.
+    public func takeDown(for seconds: Double, sendsRetryAfter: Bool = true) async throws {
+        _ = try await running.cloud.faults.order(.unavailable, seconds: seconds, sendsRetryAfter: sendsRetryAfter)
     }
 
     /// Limits the size of a user's private database (B-THR-01); a save beyond it fails with `quotaExceeded`.
     public func setQuota(bytes: UInt64, of user: TestUser, in container: String) async throws {
         try await order(
-            .fault(.quota, for: user.person, seconds: nil, bytes: bytes, tellsWait: true), in: container)
+            .fault(.quota, for: user.person, seconds: nil, bytes: bytes, sendsRetryAfter: true), in: container)
     }
 
     /// Removes all injected faults: throttles, outages, quotas.
-    public func endTrouble() async throws { try await running.cloud.faults.removeAll() }
+    public func removeFaults() async throws { try await running.cloud.faults.removeAll() }
 
     /// Expires the change tokens of a zone: fetches with them fail with `changeTokenExpired` (B-CHG-09).
     public func expireChangeTokens(

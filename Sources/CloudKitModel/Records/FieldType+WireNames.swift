@@ -9,7 +9,7 @@ extension FieldType: CustomStringConvertible {
     /// The tag of a value in an answer (docs/web-services.md §4.2): `STRING`, `ASSETID_LIST`, `UNKNOWN_LIST`.
     ///
     /// Of encrypted types only `ENCRYPTED_BYTES` says so in its tag; the others need `isEncrypted` as well.
-    package var wireWord: StaticString {
+    package var wireName: StaticString {
         guard isList else { return isEncrypted && base == .bytes ? "ENCRYPTED_BYTES" : base.word }
         switch base {
         case .string: return "STRING_LIST"

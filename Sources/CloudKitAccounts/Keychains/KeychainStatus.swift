@@ -1,7 +1,7 @@
 import CloudKitModel
 
 /// The relation of the keys that a caller's device holds to the account's keychain.
-package enum KeychainStanding: Hashable, Sendable {
+package enum KeychainStatus: Hashable, Sendable {
     case current
     /// The keychain was reset since the device signed in (B-TM-12).
     case outdated

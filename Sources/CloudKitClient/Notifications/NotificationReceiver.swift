@@ -5,12 +5,12 @@ import Foundation
 import TextEncodings
 
 /// Keeps asking the courier for notifications, until its task is cancelled.
-struct NotificationReceiving: Sendable {
+struct NotificationReceiver: Sendable {
     let cloud: CloudAccess
     let hub: NotificationHub
 
     /// Seconds without a byte after which a question is given up; longer than any server holds it.
-    private static let patience = 90.0
+    private static let timeLimit = 90.0
     private static let pauseMax = Duration.seconds(60)
     /// An empty answer that came faster than this was not held: the next question waits.
     private static let heldAtLeast = Duration.seconds(1)
@@ -21,7 +21,7 @@ struct NotificationReceiving: Sendable {
         while !Task.isCancelled {
             do {
                 let registration = try await registration(received)
-                let began = cloud.timekeeping.now()
+                let began = cloud.clientEnvironment.now()
                 let answer = try await ask(registration)
                 guard !Task.isCancelled, account == registration.account else { continue }
                 var next = registration
@@ -35,7 +35,7 @@ struct NotificationReceiving: Sendable {
                 }
                 // Nothing to do now: a good time to write.
                 if notifications.isEmpty { hub.registrations.flush() }
-                let wasHeld = cloud.timekeeping.now() - began >= Self.heldAtLeast
+                let wasHeld = cloud.clientEnvironment.now() - began >= Self.heldAtLeast
                 failures = notifications.isEmpty && !wasHeld ? failures + 1 : 0
             } catch CourierFailure.registrationGone {
                 hub.registrations.store(nil)
@@ -52,9 +52,9 @@ struct NotificationReceiving: Sendable {
     /// Grows from half a second to a minute, with chance in it, so that devices do not come back all at once.
     private func pause(after failures: Int) async {
         let growth = Duration.milliseconds(500) * (1 << min(failures - 1, 7))
-        let pause = min(growth, Self.pauseMax) * (0.5 + cloud.timekeeping.random() / 2)
+        let pause = min(growth, Self.pauseMax) * (0.5 + cloud.clientEnvironment.random() / 2)
         // Cancelled: the loop ends.
-        try? await cloud.timekeeping.sleep(pause)
+        try? await cloud.clientEnvironment.sleep(pause)
     }
 
     // MARK: Registration
@@ -93,7 +93,7 @@ struct NotificationReceiving: Sendable {
         else { throw CourierFailure.registrationGone }
         let response = try await cloud.transport.send(
             TransportRequest(
-                method: .get, url: url, headers: ["X-Welkin-Client": "sdk/1"], timeout: Self.patience,
+                method: .get, url: url, headers: ["X-Welkin-Client": "sdk/1"], timeout: Self.timeLimit,
                 isLongPoll: true))
         switch response.status {
         case 200: return try LongPollAnswer(wireAnswer: response.body)

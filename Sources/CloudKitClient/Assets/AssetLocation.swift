@@ -14,7 +14,7 @@ package struct AssetSlot: Hashable, Sendable {
 }
 
 /// The position of an asset in a database.
-package struct AssetPlace: Hashable, Sendable {
+package struct AssetLocation: Hashable, Sendable {
     /// nil: the database in which its record is used, which is all that an archive knows.
     package var address: DatabaseAddress?
     package var record: RecordID
@@ -30,13 +30,13 @@ package struct AssetPlace: Hashable, Sendable {
 }
 
 /// An asset that the server holds, and where.
-package struct KeptAsset: Hashable, Sendable {
+package struct UploadedAsset: Hashable, Sendable {
     package var value: AssetValue
-    package var place: AssetPlace
+    package var place: AssetLocation
     /// The key that seals the file; nil: the file is plain.
     package var secret: AssetSecret?
 
-    package init(value: AssetValue, place: AssetPlace, secret: AssetSecret? = nil) {
+    package init(value: AssetValue, place: AssetLocation, secret: AssetSecret? = nil) {
         self.value = value
         self.place = place
         self.secret = secret

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct QueryTranslationTests {
+@Suite struct QueryTranslatorTests {
     private let zone = CKRecordZone.ID(zoneName: "z")
 
     private func filters(_ format: String, _ arguments: Any?...) throws -> [QueryFilter] {
@@ -61,7 +61,7 @@ import Testing
         #expect(try all.model(in: nil) == Query(recordType: "T"))
     }
 
-    @Test func `B-QRY-04 CONTAINS is membership of a list, ANY goes with IN and CONTAINS`() throws {
+    @Test func `B-QRY-04 CONTAINS is membership of a list, ANY is allowed with IN and CONTAINS`() throws {
         #expect(try filters("tags CONTAINS 'x'") == [field("tags", .listContains, .string("x"))])
         #expect(try filters("ANY tags CONTAINS 'x'") == [field("tags", .listContains, .string("x"))])
         #expect(try filters("ANY tags IN {'x'}") == [field("tags", .listContainsAny, .list(.string, [.string("x")]))])
@@ -165,7 +165,7 @@ import Testing
         ("a BEGINSWITH 5", "BEGINSWITH"), ("a = uppercase('x')", "uppercase"), ("creationDate > 5", "date"),
         ("parent = 5", "reference"), ("a =", "format"), ("a IN {'x', 1}", "one type"), ("a[0] = 1", "a[0]"),
     ])
-    func `B-QRY-03 what CloudKit cannot run is refused by name`(_ format: String, _ word: String) {
+    func `B-QRY-03 conditions that CloudKit cannot run are refused by name`(_ format: String, _ word: String) {
         let error = #expect(throws: CKError.self) { try filters(format) }
         #expect(error?.code == .invalidArguments)
         #expect(error?.localizedDescription.contains(word) == true, "\(error?.localizedDescription ?? "")")

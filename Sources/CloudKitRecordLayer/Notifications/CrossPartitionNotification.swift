@@ -2,7 +2,7 @@ import CloudKitModel
 import OrderedStore
 
 /// A notification for the queue of another user than the partition's owner: a job in its outbox.
-package struct CarriedNotification: Hashable, Sendable {
+package struct CrossPartitionNotification: Hashable, Sendable {
     /// The order of jobs, and their identity.
     package var version: UInt64
     /// The notification or change to deliver.
@@ -24,7 +24,7 @@ package struct CarriedNotification: Hashable, Sendable {
     }
 
     static func key(_ version: UInt64) -> Bytes {
-        KeyBuilder(.carriedNotification, capacity: 10).adding(version).bytes
+        KeyBuilder(.crossPartitionNotification, capacity: 10).adding(version).bytes
     }
 
     /// The first byte of a value, which is its kind.
@@ -54,35 +54,37 @@ package struct CarriedNotification: Hashable, Sendable {
     }
 
     init(_ entry: Entry) throws {
-        var key = KeyReader(entry.key, in: .carriedNotification)
-        var value = ValueReader(entry.value, of: .carriedNotification)
+        var key = KeyReader(entry.key, in: .crossPartitionNotification)
+        var value = ValueReader(entry.value, of: .crossPartitionNotification)
         version = try key.readVersion()
         switch Format(rawValue: try value.byte()) {
         case .draft:
             let receiver = UserID(try value.text())
-            guard try value.byte() == Self.draftMark else { throw DamagedValue(.carriedNotification) }
+            guard try value.byte() == Self.draftMark else { throw DamagedValue(.crossPartitionNotification) }
             let draft = NotificationDraft(
                 collapseKey: try value.text(), origin: try value.optionalText(), payload: try value.string())
             content = .draft(draft, receiver: receiver)
         case .sharedChange: content = .sharedChange(try SharedZoneChange(reading: &value))
-        case nil: throw DamagedValue(.carriedNotification)
+        case nil: throw DamagedValue(.crossPartitionNotification)
         }
     }
 }
 
 extension Reading {
     /// The oldest notifications that wait to be carried out of this partition.
-    package func carriedNotifications(limit: Int) async throws -> [CarriedNotification] {
-        try await scan(Subspace.carriedNotification.range, limit: limit).map(CarriedNotification.init)
+    package func crossPartitionNotifications(limit: Int) async throws -> [CrossPartitionNotification] {
+        try await scan(Subspace.crossPartitionNotification.range, limit: limit).map(CrossPartitionNotification.init)
     }
 }
 
 extension WriteTransaction {
     /// Writes a notification for other partitions.
-    package mutating func set(_ carried: CarriedNotification) {
-        set(CarriedNotification.key(carried.version), carried.value)
+    package mutating func set(_ carried: CrossPartitionNotification) {
+        set(CrossPartitionNotification.key(carried.version), carried.value)
     }
 
     /// Removes a notification for other partitions.
-    package mutating func clear(_ carried: CarriedNotification) { clear(CarriedNotification.key(carried.version)) }
+    package mutating func clear(_ carried: CrossPartitionNotification) {
+        clear(CrossPartitionNotification.key(carried.version))
+    }
 }

@@ -3,18 +3,18 @@ import CloudKitRecordLayer
 import OrderedStore
 import Testing
 
-struct CarriedNotificationTests {
-    private static func member(_ seats: [(share: UInt64, joined: UInt64)]) -> ShareMember {
+struct CrossPartitionNotificationTests {
+    private static func member(_ slots: [(share: UInt64, joined: UInt64)]) -> ShareMember {
         var member = ShareMember(user: UserID("_bob"), since: 1)
-        member.seats = seats.map {
-            ShareMember.Seat(
+        member.slots = slots.map {
+            ShareMember.Slot(
                 share: $0.share, shareName: "s", root: "r", joined: $0.joined, role: .privateUser, permission: .readOnly
             )
         }
         return member
     }
 
-    @Test func `B-SHF-03 a change is for those who had a seat in the share when it was made`() {
+    @Test func `B-SHF-03 a change is reported to the participants at the time it was made`() {
         var change = SharedZoneChange(zone: 2)
         change.note("Note", in: 7)
         change.note("Task", in: 7)
@@ -25,22 +25,22 @@ struct CarriedNotificationTests {
         #expect(change.recordTypes(for: Self.member([(9, 1)]), at: 5) == nil)
     }
 
-    @Test func `what is carried is read as it was written, in its order`() async throws {
+    @Test func `a delivered notification is read as it was written, in order`() async throws {
         var change = SharedZoneChange(zone: 2)
         change.note("Note", in: 7)
         change.users = [UserID("_bob"), UserID("_cyd")]
         change.origin = "phone"
         let draft = NotificationDraft(collapseKey: "k", origin: nil, payload: Array("{}".utf8))
         let carried = [
-            CarriedNotification(version: 4, content: .draft(draft, receiver: UserID("_bob"))),
-            CarriedNotification(version: 9, content: .sharedChange(change)),
+            CrossPartitionNotification(version: 4, content: .draft(draft, receiver: UserID("_bob"))),
+            CrossPartitionNotification(version: 9, content: .sharedChange(change)),
         ]
         let store = MemoryStore()
         let partition = Partition("p")
         try await store.write(partition) { transaction in
             for carried in carried.reversed() { transaction.set(carried) }
         }
-        #expect(try await store.read(partition) { try await $0.carriedNotifications(limit: 9) } == carried)
+        #expect(try await store.read(partition) { try await $0.crossPartitionNotifications(limit: 9) } == carried)
     }
 
     @Test func `many users are named in parts, each of them once`() {

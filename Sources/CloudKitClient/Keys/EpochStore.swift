@@ -5,7 +5,7 @@ import Synchronization
 
 /// Which key epochs this device has seen: in memory, and in a file of the profile, so that a cloud that goes back in time is
 /// found out after a restart, too.
-package final class EpochBook: Sendable {
+package final class EpochStore: Sendable {
     private let file: String?
     private let pins = Mutex<HighestSeenEpochs?>(nil)
 
@@ -15,12 +15,12 @@ package final class EpochBook: Sendable {
     /// The epoch under which to seal: the highest seen of the zone, 0 at first.
     ///
     /// - Throws: `CallFailure.accountUnusable` when the file cannot be read.
-    package func epoch(of zone: ZonePlace) throws(CallFailure) -> UInt32 { try known.epoch(of: zone) ?? 0 }
+    package func epoch(of zone: ZoneAddress) throws(CallFailure) -> UInt32 { try known.epoch(of: zone) ?? 0 }
 
     /// Remembers an epoch that the cloud says a zone has now.
     ///
     /// - Throws: `CallFailure.tampered` when it is lower than one seen before.
-    func see(_ epoch: UInt32, of zone: ZonePlace) throws(CallFailure) {
+    func see(_ epoch: UInt32, of zone: ZoneAddress) throws(CallFailure) {
         // Most zones never leave the first epoch; they need no line in the file.
         if try known.epoch(of: zone) ?? 0 == epoch { return }
         let failure = pins.withLock { pins -> EncryptionError? in
@@ -38,7 +38,7 @@ package final class EpochBook: Sendable {
     }
 
     /// Stores an epoch under which a record was opened; unlike a zone's epoch, it may be lower than earlier ones.
-    func met(_ epoch: UInt32, in zone: ZonePlace) throws(CallFailure) {
+    func met(_ epoch: UInt32, in zone: ZoneAddress) throws(CallFailure) {
         if epoch > (try self.epoch(of: zone)) { try see(epoch, of: zone) }
     }
 
@@ -86,7 +86,7 @@ package final class EpochBook: Sendable {
     }
 
     /// A pin that cannot be written, for example on a full disk, still holds while this process runs.
-    private func write(_ epoch: UInt32, _ zone: ZonePlace) {
+    private func write(_ epoch: UInt32, _ zone: ZoneAddress) {
         guard let file else { return }
         try? FileLock.hold(file + ".lock") {
             // Other processes may have seen other zones.
