@@ -23,7 +23,7 @@ package struct PushTokens: Sendable {
     /// Gives a device of the caller a token for the caller's notifications in one container.
     ///
     /// A device that comes back under the identifier it chose before goes on where it was; a new one receives notifications of later
-    /// changes (web-services.md §12.1). A user has `pushTokensMax` of them: beyond that, the one longest unseen is removed. The same holds
+    /// changes (docs/web-services.md §12.1). A user has `pushTokensMax` of them: beyond that, the one longest unseen is removed. The same holds
     /// for those that a push service sends to, `pushAddressesMax` of them; an address is registered once, for the user who names it last.
     ///
     /// - Parameters:
@@ -57,7 +57,7 @@ package struct PushTokens: Sendable {
         return try registration(token, address, position, isPushed: made.destination != nil)
     }
 
-    /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (web-services.md §12.1).
+    /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (docs/web-services.md §12.1).
     ///
     /// - Parameter push: Another address, or the same; nil: it stays as it was.
     package func register(
