@@ -6,6 +6,7 @@ import Foundation
 // Restates what `Operation` declares, see `CKOperation`.
 @available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation")
 open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The zone whose changes are fetched.
     open var recordZoneID: CKRecordZone.ID?
     /// nil: from the beginning.
     open var previousServerChangeToken: CKServerChangeToken?
@@ -14,7 +15,9 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     /// The fields wanted; nil: all (B-REC-08).
     open var desiredKeys: [CKRecord.FieldKey]?
 
+    /// The closure called with each changed record.
     open var recordChangedBlock: ((CKRecord) -> Void)?
+    /// The closure called with the identifier of each deleted record.
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)?
     /// The closure called at the end with the token that covers everything reported, and the client change token of the
     /// zone's last save (B-BAT-11).
