@@ -83,7 +83,7 @@ struct QueryTranslator {
 
     // MARK: Order
 
-    func sort(_ term: QuerySortTerm) throws(CKError) -> QuerySort {
+    func sort(_ term: SortDescriptorTerm) throws(CKError) -> QuerySort {
         guard let name = term.key, !name.isEmpty else {
             throw CKError.invalidArguments(
                 "Invalid sort descriptor: it has no key that a server knows; use NSSortDescriptor(key:ascending:)")
