@@ -49,11 +49,11 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         return {
             let page = try await requests.zoneChanges(request)
             let events = try await requests.withFiles(page.events)
-            await self.deliver { self.report(page, events, request.zoneID) }
+            await self.deliver { self.report(page, events: events, in: request.zoneID) }
         }
     }
 
-    private func report(_ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID) {
+    private func report(_ page: OpenedChanges, events: [FetchedEvent], in zone: ZoneID) {
         for event in events {
             switch event {
             case .changed(let item):

@@ -130,14 +130,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             // A page whose files cannot be fetched without a network counts as not fetched: its token is not reported.
             let events = try await requests.withFiles(page.events)
             let isLast = !(all && page.moreComing)
-            await deliver { self.report(page, events, zone.zoneID, isOneOfAll: all, isLast: isLast) }
+            await deliver { self.report(page, events: events, in: zone.zoneID, isOneOfAll: all, isLast: isLast) }
             guard !isLast else { return }
             request.syncToken = page.syncToken
         }
     }
 
     private func report(
-        _ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool
+        _ page: OpenedChanges, events: [FetchedEvent], in zone: ZoneID, isOneOfAll: Bool, isLast: Bool
     ) {
         let zoneID = CKRecordZone.ID(zone)
         for event in events {

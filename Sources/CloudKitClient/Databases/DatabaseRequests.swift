@@ -140,7 +140,7 @@ package struct DatabaseRequests: Sendable {
     // MARK: -
 
     func call<Answer: Sendable>(
-        _ endpoint: CloudEndpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
+        _ endpoint: CloudEndpoint, _ body: [UInt8], needsUser: Bool, reading read: ([UInt8]) throws -> Answer
     ) async throws -> Answer {
         // Files are sent side by side and answered with receipts that expire: those are requested again.
         let ticket = endpoint.path.hasPrefix("assets/") ? nil : longLivedRun?.ticket(for: endpoint)

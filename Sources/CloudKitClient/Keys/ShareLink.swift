@@ -19,10 +19,10 @@ package struct ShareLink: Hashable, Codable, Sendable {
     }
 
     /// The URL of the share; nil if the endpoint is no URL.
-    package var url: URL? { url(to: shortGUID, fragment) }
+    package var url: URL? { url(to: shortGUID, fragment: fragment) }
 
     /// Returns the URL of a short GUID with a secret after the `#`; nil if the endpoint is no URL.
-    package func url(to guid: String, _ fragment: String?) -> URL? {
+    package func url(to guid: String, fragment: String?) -> URL? {
         let secret = fragment.map { "#" + $0 } ?? ""
         return URL(string: endpoint + "/share/" + guid.percentEncoded + secret)
     }
