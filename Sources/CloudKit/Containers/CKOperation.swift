@@ -134,8 +134,11 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Life
 
+    /// A Boolean value that indicates whether the operation runs asynchronously; always true.
     open override var isAsynchronous: Bool { true }
+    /// A Boolean value that indicates whether the operation is running.
     open override var isExecuting: Bool { phase.withLock { $0 == .executing } }
+    /// A Boolean value that indicates whether the operation is finished.
     open override var isFinished: Bool { phase.withLock { $0 == .finished } }
 
     /// Hands the operation to a queue, unless that has happened before.

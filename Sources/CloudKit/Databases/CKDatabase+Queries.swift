@@ -15,7 +15,7 @@ extension CKDatabase {
     ) async throws -> (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-        try await page(query, nil, zoneID, desiredKeys, resultsLimit)
+        try await page(of: query, in: zoneID, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
     }
 
     /// The next page of a query; keys and limit are set again (B-QRY-18).
@@ -25,7 +25,7 @@ extension CKDatabase {
     ) async throws -> (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-        try await page(nil, queryCursor, nil, desiredKeys, resultsLimit)
+        try await page(after: queryCursor, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
     }
 
     /// The first page of what matches a query, without a way to go on.
@@ -33,7 +33,7 @@ extension CKDatabase {
     nonisolated(nonsending) public func perform(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?
     ) async throws -> [CKRecord] {
-        try await page(query, nil, zoneID, nil, CKQueryOperation.maximumResults).matchResults.map { try $0.1.get() }
+        try await page(of: query, in: zoneID).matchResults.map { try $0.1.get() }
     }
 
     /// The first page of what matches a query, without a way to go on.
@@ -42,12 +42,12 @@ extension CKDatabase {
     nonisolated(nonsending) public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?
     ) async throws -> [CKRecord] {
-        try await page(query, nil, zoneID, nil, CKQueryOperation.maximumResults).matchResults.map { try $0.1.get() }
+        try await page(of: query, in: zoneID).matchResults.map { try $0.1.get() }
     }
 
     nonisolated(nonsending) private func page(
-        _ query: CKQuery?, _ cursor: CKQueryOperation.Cursor?, _ zoneID: CKRecordZone.ID?,
-        _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
+        of query: CKQuery? = nil, after cursor: CKQueryOperation.Cursor? = nil, in zoneID: CKRecordZone.ID? = nil,
+        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int = CKQueryOperation.maximumResults
     ) async throws -> (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {

@@ -18,7 +18,8 @@ extension CKDatabase {
     ) {
         let operation = CKQueryOperation(query: query)
         operation.zoneID = zoneID
-        start(operation, desiredKeys, resultsLimit, completionHandler)
+        start(
+            operation, desiredKeys: desiredKeys, resultsLimit: resultsLimit, completionHandler: completionHandler)
     }
 
     /// The next page of a query, see `records(continuingMatchFrom:desiredKeys:resultsLimit:)`.
@@ -36,7 +37,9 @@ extension CKDatabase {
                 >
             ) -> Void
     ) {
-        start(CKQueryOperation(cursor: queryCursor), desiredKeys, resultsLimit, completionHandler)
+        start(
+            CKQueryOperation(cursor: queryCursor), desiredKeys: desiredKeys, resultsLimit: resultsLimit,
+            completionHandler: completionHandler)
     }
 
     /// The first page of what matches a query, without a way to go on.
@@ -53,8 +56,8 @@ extension CKDatabase {
     }
 
     private func start(
-        _ operation: CKQueryOperation, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int,
-        _ handler:
+        _ operation: CKQueryOperation, desiredKeys: [CKRecord.FieldKey]?, resultsLimit: Int,
+        completionHandler handler:
             @escaping @Sendable (
                 Result<
                     (

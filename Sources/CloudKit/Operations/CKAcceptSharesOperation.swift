@@ -8,7 +8,9 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     /// All of the operation's container.
     open var shareMetadatas: [CKShare.Metadata]?
 
+    /// The closure called with the result of each share.
     open var perShareResultBlock: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var acceptSharesResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for one share.
     open var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?

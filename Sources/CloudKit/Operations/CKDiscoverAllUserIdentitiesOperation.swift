@@ -8,7 +8,9 @@ import Foundation
 // Restates what `Operation` declares, see `CKOperation`.
 @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    /// The closure called with each user found.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?
+    /// The closure called at the end.
     open var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for the whole.
     open var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?

@@ -9,9 +9,12 @@ import Foundation
 // Restates what `Operation` declares, see `CKOperation`.
 @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    /// The email addresses, phone numbers and user record IDs to look up.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
 
+    /// The closure called with each user found and the lookup information that matches.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    /// The closure called at the end.
     open var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for the whole.
     open var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?

@@ -13,7 +13,9 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     /// (B-CHG-11).
     open var fetchAllChanges = true
 
+    /// The closure called with each zone that has changes.
     open var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)?
+    /// The closure called with each zone that was deleted.
     open var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)?
     /// The user removed the app's data; without this block the one for deletions is called (B-ZN-09).
     open var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)?
@@ -22,6 +24,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     /// The closure called after each page, when all changes are fetched, with the token that covers everything reported
     /// so far (B-CHG-11).
     open var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)?
+    /// The closure called at the end with the token for the next fetch.
     open var fetchDatabaseChangesResultBlock:
         ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
     /// The older block for the whole.

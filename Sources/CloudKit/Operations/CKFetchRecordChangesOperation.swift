@@ -6,6 +6,7 @@ import Foundation
 // Restates what `Operation` declares, see `CKOperation`.
 @available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation")
 open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The zone whose changes are fetched.
     open var recordZoneID: CKRecordZone.ID?
     /// nil: from the beginning.
     open var previousServerChangeToken: CKServerChangeToken?
@@ -14,7 +15,9 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     /// The fields wanted; nil: all (B-REC-08).
     open var desiredKeys: [CKRecord.FieldKey]?
 
+    /// The closure called with each changed record.
     open var recordChangedBlock: ((CKRecord) -> Void)?
+    /// The closure called with the identifier of each deleted record.
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)?
     /// The closure called at the end with the token that covers everything reported, and the client change token of the
     /// zone's last save (B-BAT-11).
@@ -46,11 +49,11 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         return {
             let page = try await requests.zoneChanges(request)
             let events = try await requests.withFiles(page.events)
-            await self.deliver { self.report(page, events, request.zoneID) }
+            await self.deliver { self.report(page, events: events, in: request.zoneID) }
         }
     }
 
-    private func report(_ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID) {
+    private func report(_ page: OpenedChanges, events: [FetchedEvent], in zone: ZoneID) {
         for event in events {
             switch event {
             case .changed(let item):

@@ -13,6 +13,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     @available(*, deprecated, renamed: "ZoneConfiguration")
     public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
 
+    /// The zones whose changes are fetched; nil: those that have a configuration.
     open var recordZoneIDs: [CKRecordZone.ID]?
     /// The token, limit and keys of single zones; a zone that is not in here is fetched from the beginning.
     open var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
@@ -20,11 +21,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     /// by default (B-CHG-11).
     open var fetchAllChanges = true
 
+    /// The closure called with each changed record, or the error with which it cannot be opened.
     open var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// The closure called with the identifier and the type of each deleted record.
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
     /// The closure called after each page, when all changes are fetched, with the token that covers everything reported
     /// so far (B-CHG-11) and the client change token of the zone's last save (B-BAT-11).
     open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+    /// The closure called at the end of each zone with its token, or its error.
     open var recordZoneFetchResultBlock:
         (
             (
@@ -34,6 +38,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 >
             ) -> Void
         )?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for one changed record.
     open var recordChangedBlock: ((CKRecord) -> Void)?
@@ -125,14 +130,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             // A page whose files cannot be fetched without a network counts as not fetched: its token is not reported.
             let events = try await requests.withFiles(page.events)
             let isLast = !(all && page.moreComing)
-            await deliver { self.report(page, events, zone.zoneID, isOneOfAll: all, isLast: isLast) }
+            await deliver { self.report(page, events: events, in: zone.zoneID, isOneOfAll: all, isLast: isLast) }
             guard !isLast else { return }
             request.syncToken = page.syncToken
         }
     }
 
     private func report(
-        _ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool
+        _ page: OpenedChanges, events: [FetchedEvent], in zone: ZoneID, isOneOfAll: Bool, isLast: Bool
     ) {
         let zoneID = CKRecordZone.ID(zone)
         for event in events {

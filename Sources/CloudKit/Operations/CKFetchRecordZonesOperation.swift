@@ -5,9 +5,12 @@ import Foundation
 /// Fetches zones by identifier, or all of them (B-ZN-13).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The zones to fetch; not used when the operation fetches all zones of the database.
     open var recordZoneIDs: [CKRecordZone.ID]?
 
+    /// The closure called with the result of each zone.
     open var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for the whole.
     open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?

@@ -8,13 +8,16 @@ import Foundation
 /// result block, and is a `partialFailure` for the older completion block.
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The records to fetch.
     open var recordIDs: [CKRecord.ID]?
     /// The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     open var desiredKeys: [CKRecord.FieldKey]?
 
     /// From 0 to 1, never back: how much of a record's files has come; the last call of a fetched record says 1.
     open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
+    /// The closure called with the result of each record.
     open var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for one record.
     open var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?

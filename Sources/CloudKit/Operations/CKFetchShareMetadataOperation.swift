@@ -5,6 +5,7 @@ import Foundation
 /// Fetches the metadata of the shares behind links (B-ACP-01, B-ACP-02).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+    /// The links of the shares.
     open var shareURLs: [URL]?
     /// A Boolean value that indicates whether the metadata includes the root record; without effect for shares of whole
     /// zones. Default: false.
@@ -12,7 +13,9 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     /// The fields of the root wanted; nil: all.
     open var rootRecordDesiredKeys: [CKRecord.FieldKey]?
 
+    /// The closure called with the result of each link.
     open var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for one link.
     open var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?

@@ -5,10 +5,13 @@ import Foundation
 /// Looks up users for a share (B-PRT-05).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
+    /// The email addresses, phone numbers and user record IDs to look up.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
 
+    /// The closure called with the result of each lookup.
     open var perShareParticipantResultBlock:
         ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var fetchShareParticipantsResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for one participant.
     open var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)?

@@ -5,9 +5,12 @@ import Foundation
 /// Fetches subscriptions by identifier, or all of the user's in one database.
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The subscriptions to fetch; not used when the operation fetches all of the database.
     open var subscriptionIDs: [CKSubscription.ID]?
 
+    /// The closure called with the result of each subscription.
     open var perSubscriptionResultBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var fetchSubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for the whole.
     open var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?

@@ -11,6 +11,7 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
     /// Of the same container; made with `welkin token create`.
     open var apiToken: String?
 
+    /// The closure called at the end with the token.
     open var fetchWebAuthTokenResultBlock: ((Result<String, any Error>) -> Void)?
     /// The older block.
     open var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)?

@@ -7,11 +7,16 @@ import Foundation
 /// Saving a zone that exists changes nothing (B-ZN-06); deleting one deletes its records (B-ZN-08).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The zones to save.
     open var recordZonesToSave: [CKRecordZone]?
+    /// The zones to delete, with all their records.
     open var recordZoneIDsToDelete: [CKRecordZone.ID]?
 
+    /// The closure called with the result of each zone to save.
     open var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    /// The closure called with the result of each zone to delete.
     open var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for the whole.
     open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?

@@ -19,8 +19,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         case allKeys = 2
     }
 
+    /// The records to save.
     open var recordsToSave: [CKRecord]?
+    /// The records to delete.
     open var recordIDsToDelete: [CKRecord.ID]?
+    /// The fields to send and the comparison with the server's record; by default a save of an outdated record fails.
     open var savePolicy: RecordSavePolicy = .ifServerRecordUnchanged
     /// Remembered with the zone and given back by its next change fetch (B-BAT-11).
     open var clientChangeTokenData: Data?
@@ -30,8 +33,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     /// From 0 to 1, never back: how much of a record's files is uploaded; the last call of a saved record says 1.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
+    /// The closure called with the result of each record to save.
     open var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// The closure called with the result of each record to delete.
     open var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for one saved record.
     open var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)?

@@ -7,11 +7,16 @@ import Foundation
 /// Saving a subscription replaces the one with its identifier (B-SUB-05); deleting a missing one is an error (B-SUB-06).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// The subscriptions to save.
     open var subscriptionsToSave: [CKSubscription]?
+    /// The subscriptions to delete.
     open var subscriptionIDsToDelete: [CKSubscription.ID]?
 
+    /// The closure called with the result of each subscription to save.
     open var perSubscriptionSaveBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
+    /// The closure called with the result of each subscription to delete.
     open var perSubscriptionDeleteBlock: ((CKSubscription.ID, Result<Void, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var modifySubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)?
     /// The older block for the whole.
     open var modifySubscriptionsCompletionBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?

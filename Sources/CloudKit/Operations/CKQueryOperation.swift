@@ -11,6 +11,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     /// A marker, not a count: the server decides how many results a page has (B-QRY-19).
     public class var maximumResults: Int { 0 }
 
+    /// The query to run; an operation has a query or a cursor.
     open var query: CKQuery?
     /// The position where an earlier operation ended; it contains the query and zone, but not the keys and limit
     /// (B-QRY-18).
@@ -22,7 +23,9 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     /// The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     open var desiredKeys: [CKRecord.FieldKey]?
 
+    /// The closure called with each match, or the error with which it cannot be opened.
     open var recordMatchedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// The closure called at the end with the cursor of the next page; nil: this was the last one.
     open var queryResultBlock: ((Result<Cursor?, any Error>) -> Void)?
     /// The older block for one record.
     open var recordFetchedBlock: ((CKRecord) -> Void)?

@@ -5,9 +5,12 @@ import Foundation
 /// Asks owners to be let into their shares; succeeds whether there is a share behind a link or not (B-SHN-02).
 // Restates what `Operation` declares, see `CKOperation`.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
+    /// The links of the shares.
     open var shareURLs: [URL]?
 
+    /// The closure called with the result of each link.
     open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)?
+    /// The closure called at the end; it fails only when the operation as a whole failed.
     open var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)?
 
     /// Creates an operation without arguments; set its properties before it is added to a database or container.

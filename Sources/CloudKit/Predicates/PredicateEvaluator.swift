@@ -25,7 +25,7 @@ struct PredicateEvaluator {
         }
         guard let left = value(of: comparison.left), let right = value(of: comparison.right) else { return false }
         func test(_ left: PredicateValue) -> Bool {
-            Self.compare(left, comparison.comparator, right, options: comparison.options)
+            Self.compare(left, to: right, by: comparison.comparator, options: comparison.options)
         }
         let members = left.elements ?? []
         switch comparison.modifier {
@@ -82,31 +82,35 @@ struct PredicateEvaluator {
     // MARK: Comparing
 
     private static func compare(
-        _ left: PredicateValue, _ comparator: PredicateComparator, _ right: PredicateValue, options: String
+        _ left: PredicateValue, to right: PredicateValue, by comparator: PredicateComparator, options: String
     ) -> Bool {
         switch comparator {
-        case .equal: return equal(left, right, options)
-        case .notEqual: return !equal(left, right, options)
+        case .equal: return equal(left, right, options: options)
+        case .notEqual: return !equal(left, right, options: options)
         case .less: return order(left, right) == .orderedAscending
         case .lessOrEqual: return order(left, right).map { $0 != .orderedDescending } ?? false
         case .greater: return order(left, right) == .orderedDescending
         case .greaterOrEqual: return order(left, right).map { $0 != .orderedAscending } ?? false
         case .between:
             guard let bounds = right.elements, bounds.count == 2 else { return false }
-            return compare(left, .greaterOrEqual, bounds[0], options: options)
-                && compare(left, .lessOrEqual, bounds[1], options: options)
-        case .in: return right.elements?.contains { equal(left, $0, options) } ?? isPart(left, of: right, options)
-        case .contains: return left.elements?.contains { equal($0, right, options) } ?? isPart(right, of: left, options)
-        case .beginsWith: return strings(left, right, options).map { $0.hasPrefix($1) } ?? false
-        case .endsWith: return strings(left, right, options).map { $0.hasSuffix($1) } ?? false
-        case .like: return strings(left, right, options).map { matches($0, wildcards($1)) } ?? false
-        case .matches: return strings(left, right, options).map { matches($0, $1) } ?? false
+            return compare(left, to: bounds[0], by: .greaterOrEqual, options: options)
+                && compare(left, to: bounds[1], by: .lessOrEqual, options: options)
+        case .in:
+            return right.elements?.contains { equal(left, $0, options: options) }
+                ?? isPart(left, of: right, options: options)
+        case .contains:
+            return left.elements?.contains { equal($0, right, options: options) }
+                ?? isPart(right, of: left, options: options)
+        case .beginsWith: return strings(left, right, options: options).map { $0.hasPrefix($1) } ?? false
+        case .endsWith: return strings(left, right, options: options).map { $0.hasSuffix($1) } ?? false
+        case .like: return strings(left, right, options: options).map { matches($0, wildcards($1)) } ?? false
+        case .matches: return strings(left, right, options: options).map { matches($0, $1) } ?? false
         case .tokenMatches: return false
         }
     }
 
-    private static func equal(_ left: PredicateValue, _ right: PredicateValue, _ options: String) -> Bool {
-        if let (left, right) = strings(left, right, options) { return left == right }
+    private static func equal(_ left: PredicateValue, _ right: PredicateValue, options: String) -> Bool {
+        if let (left, right) = strings(left, right, options: options) { return left == right }
         if let left = left.recordName, let right = right.recordName { return left == right }
         if let left = left.number, let right = right.number { return left == right }
         return left == right
@@ -125,7 +129,7 @@ struct PredicateEvaluator {
     }
 
     private static func strings(
-        _ left: PredicateValue, _ right: PredicateValue, _ options: String
+        _ left: PredicateValue, _ right: PredicateValue, options: String
     ) -> (String, String)? {
         guard case .string(let left) = left, case .string(let right) = right else { return nil }
         var folding: String.CompareOptions = []
@@ -135,8 +139,8 @@ struct PredicateEvaluator {
         return (left.folding(options: folding, locale: nil), right.folding(options: folding, locale: nil))
     }
 
-    private static func isPart(_ part: PredicateValue, of whole: PredicateValue, _ options: String) -> Bool {
-        strings(whole, part, options).map { $0.contains($1) } ?? false
+    private static func isPart(_ part: PredicateValue, of whole: PredicateValue, options: String) -> Bool {
+        strings(whole, part, options: options).map { $0.contains($1) } ?? false
     }
 
     private static func wildcards(_ pattern: String) -> String {

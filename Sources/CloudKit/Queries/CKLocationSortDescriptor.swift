@@ -37,13 +37,13 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
 
     /// - Note: An archive without a descriptor in it gives one by an empty key, which a query refuses.
     public convenience init(coder aDecoder: NSCoder) {
-        let term = Archive.decode(QuerySortTerm.self, from: aDecoder)
+        let term = Archive.decode(SortDescriptorTerm.self, from: aDecoder)
         self.init(
             key: term?.key ?? "", relativeLocation: term?.relativeLocation ?? CLLocation(latitude: 0, longitude: 0))
     }
 
     /// Writes the object into an archive.
     public func encode(with coder: NSCoder) {
-        Archive.encode(QuerySortTerm(self), into: coder)
+        Archive.encode(SortDescriptorTerm(self), into: coder)
     }
 }

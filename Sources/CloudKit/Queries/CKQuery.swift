@@ -8,7 +8,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let recordType: CKRecord.RecordType
     /// The predicate's content; predicate objects are not safe to share between threads.
     let tree: PredicateTree
-    private let order: Mutex<[QuerySortTerm]?>
+    private let order: Mutex<[SortDescriptorTerm]?>
 
     /// - Parameters:
     ///   - recordType: An empty one is a bug of the caller and ends the process, where Apple's framework raises.
@@ -19,7 +19,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
         self.init(recordType: recordType, tree: PredicateTree(predicate), order: nil)
     }
 
-    init(recordType: String, tree: PredicateTree, order: [QuerySortTerm]?) {
+    init(recordType: String, tree: PredicateTree, order: [SortDescriptorTerm]?) {
         self.recordType = recordType
         self.tree = tree
         self.order = Mutex(order)
@@ -33,12 +33,12 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
     public var sortDescriptors: [NSSortDescriptor]? {
         get { sortTerms?.map(\.descriptor) }
         set {
-            let terms = newValue?.map { QuerySortTerm($0) }
+            let terms = newValue?.map { SortDescriptorTerm($0) }
             order.withLock { $0 = terms }
         }
     }
 
-    var sortTerms: [QuerySortTerm]? { order.withLock { $0 } }
+    var sortTerms: [SortDescriptorTerm]? { order.withLock { $0 } }
 
     /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any {
@@ -58,7 +58,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
     private struct Content: Codable {
         var recordType: String
         var predicate: PredicateTree
-        var order: [QuerySortTerm]?
+        var order: [SortDescriptorTerm]?
     }
 
     /// - Note: An archive without a query in it gives one that matches nothing.

@@ -41,7 +41,7 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
         var marker: String
         var recordType: String
         var predicate: PredicateTree
-        var order: [QuerySortTerm]?
+        var order: [SortDescriptorTerm]?
         var zoneID: CKRecordZoneID.Content?
     }
 

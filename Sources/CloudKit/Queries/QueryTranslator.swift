@@ -83,7 +83,7 @@ struct QueryTranslator {
 
     // MARK: Order
 
-    func sort(_ term: QuerySortTerm) throws(CKError) -> QuerySort {
+    func sort(_ term: SortDescriptorTerm) throws(CKError) -> QuerySort {
         guard let name = term.key, !name.isEmpty else {
             throw CKError.invalidArguments(
                 "Invalid sort descriptor: it has no key that a server knows; use NSSortDescriptor(key:ascending:)")
@@ -116,7 +116,7 @@ struct ComparisonTranslator {
         if let search = try textSearch() { return [search] }
         if let near = try distance() { return [near] }
         let (name, comparator, value) = try sides()
-        return try filters(QueryTranslator.key(name), name, comparator, value)
+        return try filters(QueryTranslator.key(name), named: name, by: comparator, with: value)
     }
 
     func negatedFilters() throws(CKError) -> [QueryFilter] {
@@ -299,7 +299,7 @@ struct ComparisonTranslator {
     // MARK: Filters
 
     private func filters(
-        _ key: QueryKey, _ name: String, _ comparator: PredicateComparator, _ value: PredicateValue
+        _ key: QueryKey, named name: String, by comparator: PredicateComparator, with value: PredicateValue
     ) throws(CKError) -> [QueryFilter] {
         switch comparator {
         case .between:
@@ -307,13 +307,15 @@ struct ComparisonTranslator {
                 throw QueryTranslator.refused("BETWEEN takes a list of two values")
             }
             return [
-                QueryFilter(key: key, comparator: .greaterThanOrEquals, value: try single(bounds[0], key, name)),
-                QueryFilter(key: key, comparator: .lessThanOrEquals, value: try single(bounds[1], key, name)),
+                QueryFilter(
+                    key: key, comparator: .greaterThanOrEquals, value: try single(bounds[0], for: key, named: name)),
+                QueryFilter(
+                    key: key, comparator: .lessThanOrEquals, value: try single(bounds[1], for: key, named: name)),
             ]
         case .in:
-            return [try membership(key, name, value)]
+            return [try membership(of: key, named: name, in: value)]
         case .contains:
-            return [QueryFilter(key: key, comparator: .listContains, value: try member(value, key, name))]
+            return [QueryFilter(key: key, comparator: .listContains, value: try member(value, of: key, named: name))]
         case .beginsWith:
             guard case .string(let text) = value else { throw QueryTranslator.refused("BEGINSWITH takes a string") }
             return [QueryFilter(key: key, comparator: .beginsWith, value: .string(text))]
@@ -321,7 +323,7 @@ struct ComparisonTranslator {
             guard let plain = Self.plain[comparator] else {
                 throw QueryTranslator.refused("\(comparator.rawValue) is not supported")
             }
-            return [QueryFilter(key: key, comparator: plain, value: try single(value, key, name))]
+            return [QueryFilter(key: key, comparator: plain, value: try single(value, for: key, named: name))]
         }
     }
 
@@ -331,26 +333,28 @@ struct ComparisonTranslator {
     ]
 
     /// `key IN values`, and with `ANY` a list field that holds one of them (B-QRY-04).
-    private func membership(_ key: QueryKey, _ name: String, _ value: PredicateValue) throws(CKError) -> QueryFilter {
+    private func membership(
+        of key: QueryKey, named name: String, in value: PredicateValue
+    ) throws(CKError) -> QueryFilter {
         guard case .list(let elements) = value else { throw QueryTranslator.refused("IN takes a list") }
         guard !elements.isEmpty else { return QueryTranslator.never }
         var values: [FieldValue] = []
-        for element in elements { values.append(try single(element, key, name)) }
+        for element in elements { values.append(try single(element, for: key, named: name)) }
         return QueryFilter(
             key: key, comparator: comparison.modifier == .any ? .listContainsAny : .in,
             value: try FieldConverter.list(of: values, key: name))
     }
 
-    private func member(_ value: PredicateValue, _ key: QueryKey, _ name: String) throws(CKError) -> FieldValue {
+    private func member(_ value: PredicateValue, of key: QueryKey, named name: String) throws(CKError) -> FieldValue {
         if case .list = value {
             throw QueryTranslator.refused("CONTAINS takes a single value; use ANY \(name) IN for several")
         }
-        return try single(value, key, name)
+        return try single(value, for: key, named: name)
     }
 
     /// Returns the value for strings, dates, numbers and references (B-QRY-06), which record attributes are compared
     /// with.
-    private func single(_ value: PredicateValue, _ key: QueryKey, _ name: String) throws(CKError) -> FieldValue {
+    private func single(_ value: PredicateValue, for key: QueryKey, named name: String) throws(CKError) -> FieldValue {
         switch key {
         case .system(.recordName): return try recordName(value, name)
         case .system(.parent), .system(.share), .system(.createdUserRecordName), .system(.modifiedUserRecordName):

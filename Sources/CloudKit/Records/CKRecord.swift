@@ -75,8 +75,10 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
 
     // MARK: What the server notes (B-REC-05)
 
+    /// The name of the record's type.
     open var recordType: CKRecord.RecordType { system.recordType }
 
+    /// The identifier of the record.
     open var recordID: CKRecord.ID { system.recordID }
 
     /// The version of the record on the server; opaque (B-REC-06). nil: never saved.
@@ -85,10 +87,13 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
     /// `CKCurrentUserDefaultName` when it is the caller (B-USR-04).
     open var creatorUserRecordID: CKRecord.ID? { system.creator }
 
+    /// The time when the server first saved the record; nil: never saved.
     open var creationDate: Date? { system.creationDate }
 
+    /// The user who last modified the record; nil: never saved.
     open var lastModifiedUserRecordID: CKRecord.ID? { system.modifier }
 
+    /// The time when the server last saved the record; nil: never saved.
     open var modificationDate: Date? { system.modificationDate }
 
     /// The share of which this record is the root.
@@ -114,10 +119,12 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         }
     }
 
+    /// Sets the parent to a record of the same zone; nil removes it.
     open func setParent(_ parentRecord: CKRecord?) {
         setParent(parentRecord?.recordID)
     }
 
+    /// Sets the parent to the record with an identifier of the same zone; nil removes it.
     open func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
@@ -137,10 +144,12 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
         set { content.revise { $0.fields.set(newValue, forKey: key) } }
     }
 
+    /// Returns the value of a field; nil: the record has none.
     open func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         fields.values[key]
     }
 
+    /// Sets the value of a field; nil removes it, and the removal is sent on save (B-REC-02).
     open func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
         content.revise { $0.fields.set(object, forKey: key) }
     }
@@ -181,6 +190,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
 
     // MARK: Copying and showing
 
+    /// Returns a copy of the record, which can be changed independently.
     open func copy(with zone: NSZone? = nil) -> Any {
         CKRecord(state: state)
     }
@@ -197,6 +207,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
 
     // MARK: Archiving
 
+    /// A Boolean value that indicates whether the class supports secure coding; always true.
     open class var supportsSecureCoding: Bool { true }
 
     /// Creates the object from an archive; nil when the archive does not describe one.

@@ -63,6 +63,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// The participants that the user may see: at least the owner and the user (B-PRT-08).
     open var participants: [Participant] { sharing.participants }
 
+    /// The participant who owns the share.
     open var owner: Participant {
         let owner = sharing.owner?.content.participant
         let unknown = ShareParticipant(id: "", role: .owner, permission: .readWrite, acceptance: .accepted)
@@ -125,6 +126,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     // MARK: As a record
 
+    /// Returns a copy of the share, which can be changed independently.
     open override func copy(with zone: NSZone? = nil) -> Any { CKShare(state: state, sharing: sharing.copy) }
 
     override func ancestor(_ state: RecordState) -> CKRecord { CKShare(state: state, sharing: sharing.ancestor) }
@@ -147,6 +149,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
+    /// Archives the record with its participants and permissions.
     open override func encode(with coder: NSCoder) {
         super.encode(with: coder)
         Archive.encode(sharing.archived, into: coder, key: Self.archiveKey)

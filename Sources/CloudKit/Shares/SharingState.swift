@@ -44,7 +44,7 @@ struct SharingState {
         allowsAccessRequests = share.allowsAccessRequests
         participants = share.participants.map { participant in
             let slot = participant.oneTimeGUID.flatMap {
-                link?.url(to: $0, link?.slots[participant.id])?.absoluteString
+                link?.url(to: $0, fragment: link?.slots[participant.id])?.absoluteString
             }
             return CKShareParticipant(.init(participant: participant, oneTimeLink: slot))
         }

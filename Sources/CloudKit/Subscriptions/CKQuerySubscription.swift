@@ -52,10 +52,11 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             .firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion,
         ]
     ) {
-        self.init(subscriptionID, recordType, PredicateTree(predicate), querySubscriptionOptions)
+        self.init(
+            subscriptionID, recordType: recordType, tree: PredicateTree(predicate), options: querySubscriptionOptions)
     }
 
-    private init(_ id: String, _ recordType: String, _ tree: PredicateTree, _ options: Options) {
+    private init(_ id: String, recordType: String, tree: PredicateTree, options: Options) {
         type = recordType
         self.tree = tree
         querySubscriptionOptions = options
@@ -66,7 +67,9 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         var options = Options(rawValue: UInt(query.firesOn.rawValue))
         if query.firesOnce { options.insert(.firesOnce) }
         let zoneID = query.zoneID.map { CKRecordZone.ID($0) }
-        self.init(id, query.query.recordType, PredicateTree(query.query.filters, in: zoneID), options)
+        self.init(
+            id, recordType: query.query.recordType, tree: PredicateTree(query.query.filters, in: zoneID),
+            options: options)
         self.zoneID = zoneID
     }
 
@@ -94,7 +97,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     /// Returns a copy of the object; an immutable object returns itself.
     public override func copy(with zone: NSZone? = nil) -> Any {
-        let copy = CKQuerySubscription(subscriptionID, type, tree, querySubscriptionOptions)
+        let copy = CKQuerySubscription(
+            subscriptionID, recordType: type, tree: tree, options: querySubscriptionOptions)
         copy.notificationInfo = notificationInfo
         copy.zoneID = zoneID
         return copy

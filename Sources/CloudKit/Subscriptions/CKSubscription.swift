@@ -66,12 +66,14 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         return result
     }
 
+    /// Returns a copy of the subscription.
     open func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKSubscription(subscriptionID, subscriptionType)
         copy.notificationInfo = notificationInfo
         return copy
     }
 
+    /// A text with the subscription's type and identifier.
     open override var description: String {
         "<\(Self.self): \(addressText(of: self)); subscriptionID=\(subscriptionID), subscriptionType=\(subscriptionType)>"
     }
@@ -118,5 +120,6 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         notificationInfo = content.info.flatMap { CKNotificationInfo($0) }
     }
 
+    /// Archives the subscription.
     open func encode(with coder: NSCoder) { Archive.encode(content, into: coder) }
 }

@@ -33,25 +33,25 @@ private struct FilterTranslator {
         case .notBeginsWith: .not(comparison(filter, .beginsWith))
         case .listContains: comparison(filter, .contains)
         case .notListContains: .not(comparison(filter, .contains))
-        case .listContainsAny: comparison(filter, .in, .any)
-        case .notListContainsAny: .not(comparison(filter, .in, .any))
+        case .listContainsAny: comparison(filter, .in, modifier: .any)
+        case .notListContainsAny: .not(comparison(filter, .in, modifier: .any))
         case .listContainsAll: all(filter)
         case .notListContainsAll: .not(all(filter))
-        case .listMemberBeginsWith: comparison(filter, .beginsWith, .any)
-        case .notListMemberBeginsWith: .not(comparison(filter, .beginsWith, .any))
+        case .listMemberBeginsWith: comparison(filter, .beginsWith, modifier: .any)
+        case .notListMemberBeginsWith: .not(comparison(filter, .beginsWith, modifier: .any))
         }
     }
 
     private func comparison(
         _ filter: QueryFilter, _ comparator: PredicateComparator,
-        _ modifier: PredicateTree.Comparison.Modifier = .direct
+        modifier: PredicateTree.Comparison.Modifier = .direct
     ) -> PredicateTree {
-        comparison(filter.key, comparator, value(filter.value, filter.key), modifier)
+        comparison(filter.key, comparator, with: value(filter.value, filter.key), modifier: modifier)
     }
 
     private func comparison(
-        _ key: QueryKey, _ comparator: PredicateComparator, _ value: PredicateValue,
-        _ modifier: PredicateTree.Comparison.Modifier = .direct
+        _ key: QueryKey, _ comparator: PredicateComparator, with value: PredicateValue,
+        modifier: PredicateTree.Comparison.Modifier = .direct
     ) -> PredicateTree {
         .comparison(
             .init(left: expression(key), comparator: comparator, right: .constant(value), modifier: modifier))
@@ -59,7 +59,7 @@ private struct FilterTranslator {
 
     private func all(_ filter: QueryFilter) -> PredicateTree {
         guard case .list(_, let values) = filter.value, !values.isEmpty else { return .constant(true) }
-        let parts = values.map { comparison(filter.key, .contains, value($0, filter.key)) }
+        let parts = values.map { comparison(filter.key, .contains, with: value($0, filter.key)) }
         return parts.count == 1 ? parts[0] : .and(parts)
     }
 

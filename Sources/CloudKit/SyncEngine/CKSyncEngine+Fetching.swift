@@ -94,9 +94,9 @@ extension CKSyncEngine {
             }
             let isExpired = failure?.code == .changeTokenExpired && hadToken
             let isGone = failure?.code == .zoneNotFound || failure?.code == .userDeletedZone
-            let told = failure ?? CKError.partial(undelivered, operation: "fetch some records")
+            let reported = failure ?? CKError.partial(undelivered, operation: "fetch some records")
             await post(
-                .didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zone, error: told)),
+                .didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zone, error: reported)),
                 then: { state in
                     if isExpired { state.forgetToken(of: zone) }
                     if isGone { state.forget(zone) }
@@ -127,7 +127,8 @@ extension CKSyncEngine {
                     }
                 }
                 isLast = !page.moreComing
-                await report(zone, modifications.oldestFirst, page.deletions, token: page.changeToken.token, isLast)
+                await report(
+                    modifications.oldestFirst, page.deletions, in: zone, token: page.changeToken.token, isLast: isLast)
             } catch {
                 throw CKError.any(error)
             }
@@ -135,11 +136,11 @@ extension CKSyncEngine {
     }
 
     private func report(
-        _ zone: CKRecordZone.ID, _ modifications: [CKDatabase.RecordZoneChange.Modification],
-        _ deletions: [CKDatabase.RecordZoneChange.Deletion], token: String, _ isLast: Bool
+        _ modifications: [CKDatabase.RecordZoneChange.Modification],
+        _ deletions: [CKDatabase.RecordZoneChange.Deletion], in zone: CKRecordZone.ID, token: String, isLast: Bool
     ) async {
-        let told = modifications.map(\.record.recordID.recordName) + deletions.map(\.recordID.recordName)
-        let missed = isLast ? missedDeletions(zone, besides: Set(told)) : []
+        let names = modifications.map(\.record.recordID.recordName) + deletions.map(\.recordID.recordName)
+        let missed = isLast ? missedDeletions(zone, besides: Set(names)) : []
         let deletions = deletions + missed
         let isEmpty = modifications.isEmpty && deletions.isEmpty
         await post(
@@ -147,15 +148,15 @@ extension CKSyncEngine {
                 ? nil
                 : .fetchedRecordZoneChanges(
                     Event.FetchedRecordZoneChanges(modifications: modifications, deletions: deletions)),
-            then: { $0.noteZoneChanges(zone, names: told, token: token, isLast: isLast) })
+            then: { $0.noteZoneChanges(zone, names: names, token: token, isLast: isLast) })
     }
 
     /// Returns the records that this engine saved, that other devices deleted, and that a feed read from the beginning
     /// does not report (B-CHG-08).
     private func missedDeletions(
-        _ zone: CKRecordZone.ID, besides told: Set<String>
+        _ zone: CKRecordZone.ID, besides reported: Set<String>
     ) -> [CKDatabase.RecordZoneChange.Deletion] {
-        (state.value.zones[zone]?.savedUnread ?? [:]).filter { !told.contains($0.key) }
+        (state.value.zones[zone]?.savedUnread ?? [:]).filter { !reported.contains($0.key) }
             .sorted { $0.key < $1.key }
             .map { .init(recordID: CKRecord.ID(named: $0.key, in: zone), recordType: $0.value) }
     }

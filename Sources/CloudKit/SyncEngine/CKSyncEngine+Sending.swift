@@ -106,14 +106,16 @@ extension CKSyncEngine {
             if let end {
                 outcome.fail(part, end)
             } else {
-                end = await send(part, group, &outcome)
+                end = await send(part, in: group, noting: &outcome)
             }
         }
         return outcome
     }
 
     /// - Returns: The failure that makes further requests useless.
-    private func send(_ part: ZonePart, _ group: CKOperationGroup, _ outcome: inout RecordsOutcome) async -> CKError? {
+    private func send(
+        _ part: ZonePart, in group: CKOperationGroup, noting outcome: inout RecordsOutcome
+    ) async -> CKError? {
         do {
             let results = try await database.configured(group).modifyRecords(
                 saving: part.saves, deleting: part.deletes, atomically: part.isAtomic)
@@ -123,11 +125,11 @@ extension CKSyncEngine {
         } catch {
             let error = CKError.any(error)
             if error.code == .limitExceeded, let halves = part.halves {
-                if let end = await send(halves.0, group, &outcome) {
+                if let end = await send(halves.0, in: group, noting: &outcome) {
                     outcome.fail(halves.1, end)
                     return end
                 }
-                return await send(halves.1, group, &outcome)
+                return await send(halves.1, in: group, noting: &outcome)
             }
             outcome.fail(part, error)
             return error.endsSync ? error : nil

@@ -32,6 +32,7 @@ package protocol DeviceAccount: Sendable {
 extension DeviceAccount {
     /// An account that is not kept anywhere remembers nothing.
     package func remember(_ trouble: AccountIssue, of device: String) {}
+    /// Does nothing: an account that is not kept anywhere remembers no trouble.
     package func verify() async {}
 }
 

@@ -7,6 +7,7 @@ import Synchronization
 /// (B-AST-03).
 /// `AssetCacheFolder` describes the layout of the folder.
 package final class AssetCache: Sendable {
+    /// The location and the limits of the cache.
     package let settings: AssetCacheSettings
     private let isTemporary: Bool
     private var folder: AssetCacheFolder { AssetCacheFolder(settings) }
@@ -25,6 +26,7 @@ package final class AssetCache: Sendable {
         var lease: Int32
     }
 
+    /// Creates a cache; its folder is made when the first file is fetched.
     package init(_ settings: AssetCacheSettings) {
         self.settings = settings
         isTemporary = false
@@ -221,6 +223,7 @@ struct AssetCacheName: Hashable, Sendable {
 
 /// A staged copy of a fetched file; exists as long as this object.
 package final class StagedFile: Sendable, Hashable {
+    /// The absolute path of the copy.
     package let path: String
     private let cache: AssetCache
 
@@ -232,6 +235,8 @@ package final class StagedFile: Sendable, Hashable {
     // The app may have moved it away.
     deinit { unlink(path) }
 
+    /// Compares identities: each staged copy equals only itself.
     package static func == (left: StagedFile, right: StagedFile) -> Bool { left === right }
+    /// Hashes the identity of the copy.
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

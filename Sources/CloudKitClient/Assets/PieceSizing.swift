@@ -18,9 +18,11 @@ package struct PieceSizing: Hashable, Sendable {
         self.retries = retries
     }
 
+    /// The size of a piece without another setting: 4 MB, in bytes.
     package static let pieceBytesDefault = 4 << 20
     static let pieceBytesMin = 256 << 10
 
+    /// Notes that a piece was transferred: the count of failures begins again.
     package mutating func advanced() { failures = 0 }
 
     /// Returns the pause before the next attempt; nil: do not try again.

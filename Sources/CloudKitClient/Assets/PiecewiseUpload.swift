@@ -25,7 +25,7 @@ struct PiecewiseUpload: Sendable {
     func run(_ bytes: OutgoingBytes, sent: (Int64) async -> Void) async throws(CallFailure) -> End {
         var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
         var offset: Int64 = 0
-        var piece = try next(bytes, offset, pace)
+        var piece = try next(bytes, at: offset, pace: pace)
         var isInDoubt = false
         while true {
             do throws(CallFailure) {
@@ -52,7 +52,7 @@ struct PiecewiseUpload: Sendable {
                 pace.advanced()
                 offset += Int64(piece.count)
                 await sent(offset)
-                piece = try next(bytes, offset, pace)
+                piece = try next(bytes, at: offset, pace: pace)
             } catch {
                 if case .refused(let refusal) = error, refusal.code.concernsUploadURL { return .lost(error) }
                 guard let delay = pace.delay(after: error, random: requests.cloud.clientEnvironment.random()) else {
@@ -65,7 +65,7 @@ struct PiecewiseUpload: Sendable {
     }
 
     private func next(
-        _ bytes: OutgoingBytes, _ offset: Int64, _ pace: PieceSizing
+        _ bytes: OutgoingBytes, at offset: Int64, pace: PieceSizing
     ) throws(CallFailure) -> [UInt8] {
         let piece = try bytes.next(pace.pieceBytes)
         let end = offset + Int64(piece.count)

@@ -15,10 +15,14 @@ package protocol OutgoingAsset: Sendable {
 
 /// A field of assets on its way to the server.
 package struct AssetField: Sendable {
+    /// The name of the field.
     package var name: String
+    /// A Boolean value that indicates whether the field is a list.
     package var isList: Bool
+    /// The assets of the field in order; at most one unless the field is a list.
     package var assets: [any OutgoingAsset]
 
+    /// Creates a field of assets.
     package init(name: String, isList: Bool, assets: [any OutgoingAsset]) {
         self.name = name
         self.isList = isList
@@ -63,10 +67,12 @@ struct AssetFieldValue: Hashable, Sendable {
 
 /// The assets that a save of one record sends, and those that the server had of it before (B-AST-03).
 package struct RecordAssets: Sendable {
+    /// The fields of assets to send.
     package var fields: [AssetField] = []
     /// As the app last fetched or saved them, with the bytes of the same file among them perhaps.
     package var held: [UploadedAsset] = []
 
+    /// Creates the assets of one save.
     package init(fields: [AssetField] = [], held: [UploadedAsset] = []) {
         self.fields = fields
         self.held = held

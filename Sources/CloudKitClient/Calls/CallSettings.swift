@@ -6,14 +6,17 @@ import TextEncodings
 package struct CallSettings: Hashable, Sendable {
     /// All requests of one operation carry its identifier (B-OPS-07).
     package var operationID: String
+    /// The group of the operation; nil: none.
     package var group: OperationGroupInfo?
     var isDiscretionary: Bool
     /// Seconds without data.
     package var requestTimeout: TimeInterval
     /// Seconds for the whole operation.
     package var resourceTimeout: TimeInterval
+    /// A Boolean value that indicates whether requests may use a cellular network. Ignored on Linux.
     package var allowsCellularAccess: Bool
 
+    /// Creates settings; both timeouts are in seconds.
     package init(
         operationID: String, group: OperationGroupInfo? = nil, isDiscretionary: Bool, requestTimeout: TimeInterval,
         resourceTimeout: TimeInterval, allowsCellularAccess: Bool
@@ -26,7 +29,9 @@ package struct CallSettings: Hashable, Sendable {
         self.allowsCellularAccess = allowsCellularAccess
     }
 
+    /// The default time without data, in seconds: a minute.
     package static let requestTimeoutDefault: TimeInterval = 60
+    /// The default time for the whole operation, in seconds: a week.
     package static let resourceTimeoutDefault: TimeInterval = 7 * 24 * 3600
 
     /// The defaults of a call that a user waits for.
@@ -49,12 +54,15 @@ package struct CallSettings: Hashable, Sendable {
 /// The part of an operation group that travels with a request.
 package struct OperationGroupInfo: Hashable, Sendable {
     var groupID: String
+    /// The name of the group, for the server's log.
     package var name: String?
+    /// The expected number of operations in the group.
     package var quantity: Int
     /// Bytes, the upper end of the expected size; nil when unknown.
     var expectedSendBytes: Int64?
     var expectedReceiveBytes: Int64?
 
+    /// Creates the part of a group that travels with a request.
     package init(
         groupID: String, name: String? = nil, quantity: Int, expectedSendBytes: Int64? = nil,
         expectedReceiveBytes: Int64? = nil

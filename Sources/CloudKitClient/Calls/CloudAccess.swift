@@ -6,15 +6,19 @@ import CloudKitWire
 package struct ContainerEndpoint: Hashable, Sendable {
     /// Scheme, host and port, without a slash at the end.
     package var endpoint: String
+    /// The identifier of the container.
     package var container: ContainerID
+    /// The environment of the container.
     package var environment: CloudKitModel.Environment
 
+    /// Creates the location of a container.
     package init(endpoint: String, container: ContainerID, environment: CloudKitModel.Environment) {
         self.endpoint = endpoint
         self.container = container
         self.environment = environment
     }
 
+    /// Returns the address of one of the container's databases.
     package func address(_ scope: DatabaseScope) -> DatabaseAddress {
         DatabaseAddress(container: container, environment: environment, scope: scope)
     }
@@ -22,9 +26,13 @@ package struct ContainerEndpoint: Hashable, Sendable {
 
 /// Everything that one call to a container's cloud needs: its place, the account that asks, and the way there.
 package struct CloudAccess: Sendable {
+    /// The location of the container, or the failure with which every call ends.
     package let place: Result<ContainerEndpoint, CallFailure>
+    /// The account that sends the requests.
     package let account: any DeviceAccount
+    /// The transport of the requests.
     package let transport: any Transport
+    /// The clock and the source of random numbers.
     package let clientEnvironment: ClientClock
     let gate: RetryGate
 

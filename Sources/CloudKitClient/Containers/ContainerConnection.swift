@@ -6,9 +6,11 @@ import TextEncodings
 
 /// The state that the databases of one container share: the way to the cloud, the keys, the files, the notifications.
 package final class ContainerConnection: Sendable {
+    /// The identifier of the container as the app gave it; nil: the configured container.
     package let identifier: String?
     /// The profile's; nil: nothing is kept on disk.
     package let folder: String?
+    /// The location of the cloud, the account and the transport.
     package let cloud: CloudAccess
     /// Opens and seals encrypted values.
     let keys: KeyRing
@@ -22,6 +24,7 @@ package final class ContainerConnection: Sendable {
     package let longLivedStore: LongLivedStore?
     private let accountMonitor: AccountMonitor?
 
+    /// Creates a connection from its parts.
     package init(
         identifier: String?, place: Result<ContainerEndpoint, CallFailure>, account: any DeviceAccount,
         transport: any Transport, clientEnvironment: ClientClock = .system, gate: RetryGate = RetryGate(),
@@ -73,6 +76,7 @@ package final class ContainerConnection: Sendable {
             identifier: identifier, place: .failure(.misconfigured(reason)), account: NoAccount(), transport: transport)
     }
 
+    /// Creates the connection of a configured device.
     package convenience init(
         _ configuration: DeviceConfiguration, identifier: String?, transport: any Transport,
         clientEnvironment: ClientClock = .system, accountChanged: @escaping @Sendable () -> Void

@@ -6,14 +6,18 @@ import Foundation
 ///
 /// Everything throws `CallFailure`.
 package struct DatabaseRequests: Sendable {
+    /// The connection of the container.
     package let connection: ContainerConnection
+    /// The scope of the database.
     package let scope: DatabaseScope
+    /// The settings of the operation.
     package let settings: CallSettings
     /// Answers that came before the process ended, for an operation that outlives it (B-OPS-06).
     let longLivedRun: LongLivedProgress?
     /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
 
+    /// Creates the requests of one operation in a database.
     package init(
         connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings,
         longLivedRun: LongLivedProgress? = nil
@@ -69,6 +73,7 @@ package struct DatabaseRequests: Sendable {
         return try counted(outcomes, zones.count)
     }
 
+    /// Saves and deletes zones in one request; outcomes keep the order of the operations.
     package func modifyZones(_ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
         // Saving a zone that exists changes nothing (B-ZN-06); deleting one that is gone is an error.
         let isRepeatable = operations.allSatisfy { if case .create = $0 { true } else { false } }
@@ -111,6 +116,7 @@ package struct DatabaseRequests: Sendable {
         return try counted(outcomes, ids.count)
     }
 
+    /// Saves and deletes subscriptions in one request; outcomes keep the order of the operations.
     package func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [SubscriptionOutcome] {
         // Saving twice has the same effect (B-SUB-05); deleting what does not exist is an error.
         let isRepeatable = operations.allSatisfy { if case .delete = $0 { false } else { true } }
@@ -134,7 +140,7 @@ package struct DatabaseRequests: Sendable {
     // MARK: -
 
     func call<Answer: Sendable>(
-        _ endpoint: CloudEndpoint, _ body: [UInt8], needsUser: Bool, _ read: ([UInt8]) throws -> Answer
+        _ endpoint: CloudEndpoint, _ body: [UInt8], needsUser: Bool, reading read: ([UInt8]) throws -> Answer
     ) async throws -> Answer {
         // Files are sent side by side and answered with receipts that expire: those are requested again.
         let ticket = endpoint.path.hasPrefix("assets/") ? nil : longLivedRun?.ticket(for: endpoint)

@@ -107,7 +107,8 @@ struct ShareKeyMaker {
     ///
     /// - Parameter zoneKeys: For a share of a whole zone: the zone's keys of all epochs so far.
     func first(isOpen: Bool, zoneKeys: [ZoneKey]) throws(EncryptionError) -> ShareKeyChange {
-        var change = ShareKeyChange(epoch: Int(key.epoch), begins: true, blob: try ring([], isOpen, zoneKeys).bytes)
+        var change = ShareKeyChange(
+            epoch: Int(key.epoch), begins: true, blob: try ring(earlier: [], isOpen: isOpen, zoneKeys: zoneKeys).bytes)
         if isOpen { change.link = try link.wrap(key) }
         return change
     }
@@ -122,7 +123,8 @@ struct ShareKeyMaker {
         _ sharing: Share, earlier: [ShareKey], zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
         var change = ShareKeyChange(
-            epoch: Int(key.epoch), begins: true, blob: try ring(earlier, sharing.isOpen && isOwner, zoneKeys).bytes)
+            epoch: Int(key.epoch), begins: true,
+            blob: try ring(earlier: earlier, isOpen: sharing.isOpen && isOwner, zoneKeys: zoneKeys).bytes)
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
         let known = others.filter { $0.identity.publicIdentity != nil }
         if isOwner {
@@ -163,7 +165,7 @@ struct ShareKeyMaker {
     }
 
     private func ring(
-        _ earlier: [ShareKey], _ isOpen: Bool, _ zoneKeys: [ZoneKey]
+        earlier: [ShareKey], isOpen: Bool, zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyring {
         var ring = ShareKeyring(of: key)
         for earlier in earlier { try ring.add(earlier: earlier, under: key) }

@@ -6,6 +6,7 @@ import TextEncodings
 package struct ShareLink: Hashable, Codable, Sendable {
     /// Scheme, host and port of the cloud.
     package var endpoint: String
+    /// The short GUID of the share, the last part of the link's path.
     package var shortGUID: String
     /// The secret after the `#`; nil: there is none, or this device does not know it (B-TM-07).
     var fragment: String?
@@ -17,9 +18,11 @@ package struct ShareLink: Hashable, Codable, Sendable {
         case slots = "seats"
     }
 
-    package var url: URL? { url(to: shortGUID, fragment) }
+    /// The URL of the share; nil if the endpoint is no URL.
+    package var url: URL? { url(to: shortGUID, fragment: fragment) }
 
-    package func url(to guid: String, _ fragment: String?) -> URL? {
+    /// Returns the URL of a short GUID with a secret after the `#`; nil if the endpoint is no URL.
+    package func url(to guid: String, fragment: String?) -> URL? {
         let secret = fragment.map { "#" + $0 } ?? ""
         return URL(string: endpoint + "/share/" + guid.percentEncoded + secret)
     }

@@ -226,7 +226,7 @@ extension SharedKeys {
                 throw .tampered(error.description)
             }
         }
-        noteAuthority(keys.epochs, share, access, isOwner)
+        noteAuthority(from: keys.epochs, of: share, for: access, isOwner: isOwner)
     }
 
     /// Forgets keys of epochs that the owner meant to begin, where the cloud refused that, or an administrator was faster.
@@ -254,8 +254,8 @@ extension SharedKeys {
 
     /// The right to invite that the owner's newest invitation gives the account, or does not.
     private mutating func noteAuthority(
-        _ epochs: [ShareKeyEpoch], _ share: RecordAddress, _ access: ShareKeyAccess,
-        _ isOwner: (PublicIdentity) -> Bool
+        from epochs: [ShareKeyEpoch], of share: RecordAddress, for access: ShareKeyAccess,
+        isOwner: (PublicIdentity) -> Bool
     ) {
         guard share.zone.owner != access.user, let identity = try? access.secret.identity() else { return }
         for epoch in epochs {

@@ -3,25 +3,35 @@ import Foundation
 
 /// An operation that outlives its process, as stored on disk (B-OPS-06).
 package struct LongLivedOperation<Arguments: Codable & Sendable>: Codable, Sendable {
+    /// The newest version of the file format that this code reads.
     package static var versionMax: Int { 1 }
 
+    /// The version of the file format.
     package var version = versionMax
+    /// The identifier of the operation.
     package var id: String
     /// The account it belongs to: the next user of the profile neither sees nor runs it.
     package var account: String
+    /// The scope of the operation's database, as its raw value.
     package var scope: Int
     /// Whatever makes the operation again.
     package var arguments: Arguments
+    /// The quality of service, as its raw value; nil: none was set.
     package var qualityOfService: Int?
+    /// A Boolean value that indicates whether requests may use a cellular network; nil: the default.
     package var allowsCellularAccess: Bool?
+    /// Seconds without data after which a request fails; nil: the default.
     package var requestTimeout: Double?
+    /// Seconds for the whole operation; nil: the default.
     package var resourceTimeout: Double?
+    /// The archived operation group; nil: none.
     package var group: Data?
     /// Seconds since 1970 when it was written down; nil in files of earlier versions.
     var started: Double?
     /// Seconds since 1970 when all its answers were there; nil: there is more to do.
     package var finished: Double?
 
+    /// Creates an operation that is not finished.
     package init(
         id: String, account: String, scope: Int, arguments: Arguments, qualityOfService: Int?,
         allowsCellularAccess: Bool?,
@@ -59,8 +69,10 @@ package struct LongLivedStore: Sendable {
     /// The maximum size of stored responses; further ones are requested again. No modification is as large.
     static let answerBytesMax = 64 << 20
 
+    /// The absolute path of the folder with one folder for each operation.
     package let folder: String
 
+    /// Creates a store in a folder, which is made when the first operation is stored.
     package init(folder: String) {
         self.folder = folder
     }
@@ -110,6 +122,7 @@ package struct LongLivedStore: Sendable {
         (try? PrivateFile.read(answer(ticket, of: id))) ?? nil
     }
 
+    /// Removes an operation and its stored answers.
     package func remove(_ id: String) {
         // An operation without its header does not exist, whatever other files are left.
         try? PrivateFile.remove(header(id))

@@ -74,11 +74,16 @@ package final class NotificationHub: Sendable {
         if let position { registrations.keep(position: position) }
     }
 
+    /// The identity of a connection for notifications: one cloud, container, environment and profile.
     package struct Key: Hashable {
+        /// Scheme, host and port of the cloud.
         package var endpoint: String
+        /// The identifier of the container.
         package var container: String
+        /// The name of the environment.
         package var environment: String
         var profile: String
+        /// The absolute path of the profile's folder.
         package var folder: String
     }
 

@@ -20,6 +20,7 @@ package final class NotificationListener: Sendable {
     /// Notifications held for one who does not ask; of more, the oldest go.
     private static let waitingMax = 1000
 
+    /// Creates a listener for the batches after `lastBatch`.
     package init(hub: NotificationHub, id: Int, lastBatch: Int) {
         self.hub = hub
         self.id = id

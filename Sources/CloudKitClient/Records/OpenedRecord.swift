@@ -13,6 +13,7 @@ package struct OpenedRecord: Hashable, Sendable {
     /// Of a share: where it can be found.
     package var link: ShareLink?
 
+    /// Creates an opened record; without arguments, one that has no encrypted fields.
     package init(
         _ record: Record, values: Result<[Field], CallFailure> = .success([]),
         assetSecrets: [AssetSlot: AssetSecret] = [:]
@@ -25,16 +26,22 @@ package struct OpenedRecord: Hashable, Sendable {
 
 /// One page of a zone's feed with its records opened.
 package struct OpenedChanges: Sendable {
+    /// A change of one record.
     package enum Event: Hashable, Sendable {
         case changed(OpenedRecord)
         case deleted(RecordTombstone)
     }
 
+    /// The changes of the page, oldest first.
     package var events: [Event]
+    /// The token that covers this page and all before it.
     package var syncToken: String
+    /// A Boolean value that indicates whether further changes wait.
     package var moreComing: Bool
+    /// The client change token of the zone's last save; nil: none was given (B-BAT-11).
     package var clientChangeToken: [UInt8]?
 
+    /// Creates a page whose changed records are replaced by their opened forms, which are in the same order.
     package init(_ page: ZoneChangesPage, records: [OpenedRecord]) {
         var records = records[...]
         events = page.events.compactMap { event in

@@ -8,6 +8,7 @@ package struct RecordSecrets: Hashable, Sendable {
     package var fields: [Field]
     /// Fields of assets, whose keys are sealed.
     var assets: [AssetFieldValue] = []
+    /// The name of the record's type.
     package var recordType: String
     /// The record's parent after the save, whose key opens this record's; and whether the save changes it.
     package var parent: String?
@@ -17,6 +18,7 @@ package struct RecordSecrets: Hashable, Sendable {
     /// The record's protection as this device last saw it.
     package var held: Protection?
 
+    /// Creates the values of one save that have to be sealed.
     package init(
         fields: [Field], recordType: String, parent: String? = nil,
         share: String? = nil, isMoved: Bool, held: Protection? = nil

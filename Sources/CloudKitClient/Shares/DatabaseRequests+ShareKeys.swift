@@ -43,7 +43,7 @@ extension DatabaseRequests {
         defer { connection.keys.endMaintenance(of: share) }
         keys = try opened(record, with: keys)
         if maintenance.needsFirstKey {
-            try await begin(record, sharing, keys)
+            try await begin(record, sharing, known: keys)
             return try await looked(at: [share.name], in: zone).first
         }
         let change: ShareKeyChange
@@ -107,7 +107,7 @@ extension DatabaseRequests {
 
     /// Gives keys to a share of the user's own that a client without keys created, and wraps the key of its root, in
     /// one save: records below the root are wrapped under the root's key already.
-    private func begin(_ record: Record, _ sharing: Share, _ known: ZoneKeys) async throws {
+    private func begin(_ record: Record, _ sharing: Share, known: ZoneKeys) async throws {
         let zone = record.id.zoneID
         var keys = try await newestKeys(of: zone)
         try await rekey(treesOf: Set(sharing.root.map { [$0] } ?? []), in: zone, sparing: [], keys)
@@ -161,13 +161,13 @@ extension DatabaseRequests {
         if let key = keys.shared.newestKey(of: place.name) {
             try connection.keys.see(key.epoch, of: place, isOwn: keys.isOwn)
         }
-        try noteAdministrators(record, place, &keys)
+        try noteAdministrators(of: record, at: place, in: &keys)
         return keys
     }
 
     /// Remembers, on an administrator's device, who else is one.
     private func noteAdministrators(
-        _ record: Record, _ share: RecordAddress, _ keys: inout ZoneKeys
+        of record: Record, at share: RecordAddress, in keys: inout ZoneKeys
     ) throws(CallFailure) {
         guard !keys.isOwn, let sharing = record.sharing, sharing.currentParticipant?.role == .administrator,
             let own = try? keys.access.secret.identity()

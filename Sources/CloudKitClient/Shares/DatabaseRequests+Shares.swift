@@ -4,6 +4,7 @@ import Foundation
 
 /// The share behind a link, before or after it is accepted.
 package struct ResolvedShare: Sendable {
+    /// The invitation as the server sent it.
     package var invitation: ShareInvitation
     /// The invitation's share with its values opened.
     package var share: OpenedRecord

@@ -38,9 +38,11 @@ package struct SubscriptionModification: Sendable {
 
 /// The outcome of one subscription of a modification.
 package struct SubscriptionItemOutcome: Sendable {
+    /// The identifier of the subscription.
     package var id: String
     /// The saved subscription; nil for a deletion.
     package var result: Result<Subscription?, CallFailure>
+    /// A Boolean value that indicates whether the subscription was to be deleted.
     package var isDeletion: Bool
 }
 

@@ -41,6 +41,7 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// The response is not one of a CloudKit server.
     case answerMalformed(status: Int)
 
+    /// The advice for a failure that only a cloud that changed data explains.
     package static let tamperingRemedy =
         "If this device is signed in to the right account, its cloud shows something else than was saved: tell its operator."
 

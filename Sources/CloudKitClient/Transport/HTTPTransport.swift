@@ -7,8 +7,12 @@ package struct HTTPTransport: Transport {
 
     private let client: HTTPClient
 
+    /// Creates a transport that sends through a client.
     package init(client: HTTPClient) { self.client = client }
 
+    /// Sends a request and returns the whole response, whatever its status.
+    ///
+    /// - Throws: `TransportFailure`; `CancellationError` when the task was cancelled.
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
         do {
             let answer = try await client.send(

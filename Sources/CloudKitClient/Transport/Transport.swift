@@ -12,6 +12,7 @@ package protocol Transport: Sendable {
 
 /// One HTTP request.
 package struct TransportRequest: Hashable, Sendable {
+    /// The method of an HTTP request.
     package enum Method: String, Hashable, Sendable {
         case get = "GET"
         case post = "POST"
@@ -20,9 +21,13 @@ package struct TransportRequest: Hashable, Sendable {
         case head = "HEAD"
     }
 
+    /// The method of the request.
     package var method: Method
+    /// The absolute URL of the request.
     package var url: URL
+    /// The headers of the request.
     package var headers: [String: String]
+    /// The body of the request; empty: none.
     package var body: [UInt8]
     /// Seconds without a byte from the other side after which the request fails (B-OPS-04).
     package var timeout: TimeInterval
@@ -53,11 +58,14 @@ package struct TransportRequest: Hashable, Sendable {
 
 /// One HTTP answer.
 package struct TransportResponse: Hashable, Sendable {
+    /// The HTTP status.
     package var status: Int
     /// Keys in lower case.
     package var headers: [String: String]
+    /// The body of the response.
     package var body: [UInt8]
 
+    /// Creates a response; the keys of `headers` are converted to lower case.
     package init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { _, last in last }

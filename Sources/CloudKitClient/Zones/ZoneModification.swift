@@ -2,6 +2,7 @@ import CloudKitModel
 
 /// A modification of zones before it is sent.
 package struct ZoneModification: Sendable {
+    /// The operations to send: saves, then deletions, without repetitions.
     package let operations: [ZoneOperation]
 
     /// - Throws: `CallFailure.limitExceeded`; `.invalidArguments` for a zone that is named twice.
@@ -31,6 +32,7 @@ package struct ZoneModification: Sendable {
 
 /// The outcome of one zone of a modification.
 package struct ZoneItemOutcome: Hashable, Sendable {
+    /// The operation that was answered.
     package var operation: ZoneOperation
     /// The saved zone; nil for a deletion.
     package var result: Result<Zone?, CallFailure>

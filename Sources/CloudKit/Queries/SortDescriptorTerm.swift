@@ -2,7 +2,7 @@ import CoreLocation
 import Foundation
 
 /// One key of an order, as a value.
-struct QuerySortTerm: Sendable, Equatable, Codable {
+struct SortDescriptorTerm: Sendable, Equatable, Codable {
     /// nil: made from a key path or a comparison that has no name the server knows.
     var key: String?
     var ascending: Bool
@@ -70,7 +70,7 @@ final class KeySortDescriptor: NSSortDescriptor {
 
     override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? KeySortDescriptor else { return false }
-        return QuerySortTerm(self) == QuerySortTerm(other)
+        return SortDescriptorTerm(self) == SortDescriptorTerm(other)
     }
 
     override var hash: Int { sortKey.hashValue }
