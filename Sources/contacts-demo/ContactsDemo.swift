@@ -13,7 +13,7 @@ struct ContactsDemo {
                 var scenario = SharingScenario(try SharingOptions(arguments.dropFirst()))
                 try await scenario.run()
             } else {
-                var scenario = Scenario(try DemoOptions(arguments))
+                var scenario = AddressBookScenario(try DemoOptions(arguments))
                 try await scenario.run()
             }
         } catch {

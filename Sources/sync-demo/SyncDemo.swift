@@ -28,9 +28,9 @@ struct SyncDemo {
             if option == "--container" { container = value } else { profiles[option] = value }
         }
         do {
-            try await Scenario(
-                phone: Device("phone", profile: profiles["--profile-a"] ?? "", container: container),
-                laptop: Device("laptop", profile: profiles["--profile-b"] ?? "", container: container)
+            try await SyncScenario(
+                phone: NotebookDevice("phone", profile: profiles["--profile-a"] ?? "", container: container),
+                laptop: NotebookDevice("laptop", profile: profiles["--profile-b"] ?? "", container: container)
             ).run()
         } catch {
             Narrator.fail((error as? Unexpected)?.description ?? error.localizedDescription)

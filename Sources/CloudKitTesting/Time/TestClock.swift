@@ -77,6 +77,7 @@ public final class TestClock: Sendable {
     /// The current time in milliseconds since 1970.
     package var milliseconds: Int64 { Int64((now.timeIntervalSince1970 * 1000).rounded()) }
 
+    /// The clock and the random numbers of the cloud's devices: waits pass on this clock, and jitter is constant.
     package var clientEnvironment: ClientClock {
         ClientClock(
             now: { self.elapsed }, sleep: { try await self.sleep($0) },

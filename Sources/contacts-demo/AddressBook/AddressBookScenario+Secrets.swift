@@ -1,7 +1,7 @@
 import CloudKit
 
 // Encrypted values: written on one device, read on the other, and unreadable for the cloud.
-extension Scenario {
+extension AddressBookScenario {
     private static let diaryEntry = "Met at the lake, lent me the blue bicycle. Never mention it to Sam."
 
     /// Device A writes encrypted values and attaches a file; device B reads both.

@@ -1,6 +1,6 @@
 import CloudKit
 
-extension Scenario {
+extension AddressBookScenario {
     /// Deletes two contacts in one batch: both or neither.
     mutating func deleteTwo() async throws {
         let leaving = [try contact(11), try contact(12)]

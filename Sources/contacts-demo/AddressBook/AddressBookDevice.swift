@@ -1,7 +1,7 @@
 import CloudKit
 
 /// One of the user's devices, with its own profile, credentials and copy of the address book.
-struct Device {
+struct AddressBookDevice {
     let name: String
     let container: CKContainer
     var book = AddressBook()

@@ -1,6 +1,6 @@
 import CloudKit
 
-extension Scenario {
+extension AddressBookScenario {
     /// Edits telephone numbers on A and notes on B, each in its own copies.
     mutating func editOnBoth() async throws {
         let onA = try (0..<5).map { try contact($0 * 7 + 3) }
@@ -13,7 +13,8 @@ extension Scenario {
 
     /// Edits contacts on one device and saves them in one batch.
     private mutating func edit(
-        _ contacts: [Contact], on device: WritableKeyPath<Scenario, Device>, _ change: (inout Contact) -> Void
+        _ contacts: [Contact], on device: WritableKeyPath<AddressBookScenario, AddressBookDevice>,
+        _ change: (inout Contact) -> Void
     ) async throws {
         var records: [CKRecord] = []
         for var contact in contacts {

@@ -1,9 +1,9 @@
 import CloudKit
 
 /// The steps of the demo and the final check.
-struct Scenario {
-    let phone: Device
-    let laptop: Device
+struct SyncScenario {
+    let phone: NotebookDevice
+    let laptop: NotebookDevice
 
     func run() async throws {
         Narrator.heading("Two devices of one user, each with a CKSyncEngine that syncs automatically")
@@ -30,7 +30,7 @@ struct Scenario {
         try await pass("milk, bread", from: laptop, to: phone)
     }
 
-    private func pass(_ text: String, from sender: Device, to receiver: Device) async throws {
+    private func pass(_ text: String, from sender: NotebookDevice, to receiver: NotebookDevice) async throws {
         await sender.app.write("shopping", text)
         let time = try await receiver.wait(until: "have \"\(text)\"") { await $0.notes["shopping"]?.text == text }
         Narrator.report("the \(sender.name) writes \"\(text)\", the \(receiver.name) has it", after: time)
@@ -77,7 +77,7 @@ struct Scenario {
     }
 
     /// Ends the phone's app while a change is pending, and starts it again from its stored state.
-    private func restartApp() async throws -> Device {
+    private func restartApp() async throws -> NotebookDevice {
         Narrator.heading("The phone's app is ended with a pending change and started again")
         try Narrator.askFor("stop", "stop the cloud")
         let stored = await phone.app.stateCount
@@ -113,7 +113,7 @@ struct Scenario {
     }
 
     /// Checks that both devices and the cloud have the same notes, and that none is missing.
-    private func check(_ devices: [Device]) async throws {
+    private func check(_ devices: [NotebookDevice]) async throws {
         Narrator.heading("Check")
         var expected: Set = ["shopping", "phone", "laptop", "draft", "meanwhile"]
         for number in 0..<20 { expected.formUnion(["phone-\(number)", "laptop-\(number)"]) }

@@ -1,13 +1,13 @@
 import CloudKit
 
 /// The scenario: two devices of one user with one address book.
-struct Scenario {
+struct AddressBookScenario {
     let options: DemoOptions
     let terminal: Terminal
     let zone = CKRecordZone.ID(zoneName: "Contacts")
 
-    var a: Device
-    var b: Device
+    var a: AddressBookDevice
+    var b: AddressBookDevice
     /// The expected content of the address book, by record name.
     var expected: [String: Contact] = [:]
 
@@ -24,8 +24,8 @@ struct Scenario {
     init(_ options: DemoOptions) {
         self.options = options
         terminal = Terminal(verbose: options.isVerbose)
-        a = Device(name: "A", profile: options.profileA, container: options.container)
-        b = Device(name: "B", profile: options.profileB, container: options.container)
+        a = AddressBookDevice(name: "A", profile: options.profileA, container: options.container)
+        b = AddressBookDevice(name: "B", profile: options.profileB, container: options.container)
     }
 
     mutating func run() async throws {
@@ -50,7 +50,7 @@ struct Scenario {
     /// Runs one step with a number, a title and its duration.
     @discardableResult
     private mutating func step<Value>(
-        _ title: String, _ body: (inout Scenario) async throws -> Value
+        _ title: String, _ body: (inout AddressBookScenario) async throws -> Value
     ) async throws -> Value {
         step += 1
         terminal.heading(step, title)
@@ -66,7 +66,7 @@ struct Scenario {
     }
 
     /// Returns a record of a device's copy.
-    func record(_ name: String, on device: Device) throws(DemoFailure) -> CKRecord {
+    func record(_ name: String, on device: AddressBookDevice) throws(DemoFailure) -> CKRecord {
         guard let record = device.book[name, in: zone] else {
             throw DemoFailure(.unexpected, "Not as expected: device \(device.name) has no record \(name).")
         }

@@ -1,7 +1,7 @@
 import CloudKit
 
 /// One of the user's devices, with the app on it.
-struct Device: Sendable {
+struct NotebookDevice: Sendable {
     let name: String
     let container: CKContainer
     let app: Notebook
@@ -12,15 +12,15 @@ struct Device: Sendable {
         app = Notebook(database: self.container.privateCloudDatabase)
     }
 
-    private init(_ device: Device, _ app: Notebook) {
+    private init(_ device: NotebookDevice, _ app: Notebook) {
         name = device.name
         container = device.container
         self.app = app
     }
 
     /// Returns the device after a restart of its app, with only the state on its disk.
-    func restarted() async -> Device {
-        Device(self, Notebook(database: container.privateCloudDatabase, disk: await app.end()))
+    func restarted() async -> NotebookDevice {
+        NotebookDevice(self, Notebook(database: container.privateCloudDatabase, disk: await app.end()))
     }
 
     /// Waits until a condition holds.

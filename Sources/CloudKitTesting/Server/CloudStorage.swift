@@ -4,15 +4,18 @@ import CloudKitServer
 import FileStore
 import Foundation
 import OrderedStore
-import Synchronization
 
 /// The state of a test cloud that outlives its server: the store, the secret, the devices' files and the address.
 package struct CloudStorage: Sendable {
+    /// The store of records, accounts and all other rows.
     package let store: MemoryStore
+    /// The bytes of assets.
     let files: any FileStore
+    /// The secret, the clock and the random numbers of the server.
     package let serverEnvironment: ServerEnvironment
     /// The folder of the devices' files.
     let dataHome: String
+    /// The address at which the devices find the server.
     package let address = ServerAddress()
 
     /// Creates empty storage.
@@ -32,39 +35,4 @@ package struct CloudStorage: Sendable {
     init(_ clock: TestClock) throws { try self.init(now: { clock.milliseconds }) }
 
     func discard() { try? FileManager.default.removeItem(atPath: dataHome) }
-}
-
-/// The address on which a cloud's server listens. The port may change at a restart; the cloud's devices look it up here, so that
-/// the address in their configuration stays valid.
-package final class ServerAddress: Sendable {
-    private struct State {
-        var first: Int?
-        var current: Int?
-    }
-
-    private let state = Mutex(State())
-
-    /// The port of the first start.
-    package var firstPort: Int? { state.withLock { $0.first } }
-
-    /// Sets the current port.
-    ///
-    /// - Parameter port: nil if the server does not run.
-    func set(_ port: Int?) {
-        state.withLock { state in
-            state.first = state.first ?? port
-            state.current = port
-        }
-    }
-
-    /// Returns a URL of this cloud with the current port; nil while the server does not run.
-    ///
-    /// An outdated port could belong to the cloud of another test.
-    func current(_ url: URL) -> URL? {
-        guard let port = state.withLock({ $0.current }),
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
-        else { return nil }
-        parts.port = port
-        return parts.url
-    }
 }

@@ -1,6 +1,6 @@
 import CloudKit
 
-extension Scenario {
+extension AddressBookScenario {
     /// Checks that both devices are signed in to one account.
     mutating func checkDevices() async throws {
         var users: [CKRecord.ID] = []

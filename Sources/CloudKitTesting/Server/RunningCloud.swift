@@ -9,8 +9,11 @@ import ServiceLifecycle
 
 /// A running server of a test cloud.
 package struct RunningCloud: Sendable {
+    /// The state that outlives this server.
     package let storage: CloudStorage
+    /// The cloud that the server serves.
     package let cloud: Cloud
+    /// The scheme, host and port at which the server listens.
     package let endpoint: String
     private let group: ServiceGroup
     private let service: Task<Void, any Error>

@@ -1,6 +1,6 @@
 import CloudKit
 
-extension Scenario {
+extension AddressBookScenario {
     /// Pulls all contacts on device B.
     mutating func pullAll() async throws {
         let pull = try await b.book.pull(zone, from: b.database, pageSize: Self.batchSize)
@@ -31,7 +31,7 @@ extension Scenario {
     }
 
     /// Checks a device's copy against the expected content of the address book.
-    private func expectSame(_ device: Device) throws(DemoFailure) {
+    private func expectSame(_ device: AddressBookDevice) throws(DemoFailure) {
         let held = device.book.records.values.map { Contact($0) }
         for contact in held {
             guard let known = expected[contact.recordName] else {

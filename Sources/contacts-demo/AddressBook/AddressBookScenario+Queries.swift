@@ -1,6 +1,6 @@
 import CloudKit
 
-extension Scenario {
+extension AddressBookScenario {
     /// Queries the family names that begin with "Mar", sorted.
     mutating func queryByPrefix() async throws {
         let prefix = "Mar"
