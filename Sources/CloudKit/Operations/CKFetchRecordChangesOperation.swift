@@ -50,7 +50,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         }
     }
 
-    private func report(_ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID) {
+    private func report(_ page: OpenedChanges, _ events: [OpenedChanges.Event], _ zone: ZoneID) {
         for event in events {
             switch event {
             case .changed(let item):

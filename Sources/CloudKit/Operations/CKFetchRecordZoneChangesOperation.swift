@@ -132,7 +132,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private func report(
-        _ page: OpenedChanges, _ events: [FetchedEvent], _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool
+        _ page: OpenedChanges, _ events: [OpenedChanges.Event], _ zone: ZoneID, isOneOfAll: Bool, isLast: Bool
     ) {
         let zoneID = CKRecordZone.ID(zone)
         for event in events {
