@@ -61,15 +61,11 @@ extension CKDatabase {
             let modification = try RecordModification(
                 saving: recordsToSave, deleting: recordIDsToDelete, rule: savePolicy.rule, isAtomic: atomically,
                 scope: scope, address: requests.address)
-            let outcomes = try await requests.modify(modification.plan)
+            let outcomes = try await requests.sendByZone(modification.plan)
             var saveResults: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
             var deleteResults: [CKRecord.ID: Result<Void, any Error>] = [:]
-            for outcome in outcomes {
-                switch modification.resolve(outcome) {
-                case .saved(let record, let result): saveResults[record.recordID] = result
-                case .deleted(let id, let result): deleteResults[id] = result
-                }
-            }
+            modification.resolve(
+                outcomes, saved: { saveResults[$0.recordID] = $1 }, deleted: { deleteResults[$0] = $1 })
             return (saveResults, deleteResults)
         }
     }

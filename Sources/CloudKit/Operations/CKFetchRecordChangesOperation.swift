@@ -53,7 +53,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         }
     }
 
-    private func report(_ page: OpenedChanges, events: [FetchedEvent], in zone: ZoneID) {
+    private func report(_ page: OpenedChanges, events: [OpenedChanges.Event], in zone: ZoneID) {
         for event in events {
             switch event {
             case .changed(let item):

@@ -137,7 +137,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private func report(
-        _ page: OpenedChanges, events: [FetchedEvent], in zone: ZoneID, isOneOfAll: Bool, isLast: Bool
+        _ page: OpenedChanges, events: [OpenedChanges.Event], in zone: ZoneID, isOneOfAll: Bool, isLast: Bool
     ) {
         let zoneID = CKRecordZone.ID(zone)
         for event in events {

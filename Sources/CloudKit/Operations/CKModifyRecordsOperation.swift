@@ -75,7 +75,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         self.modification = modification
         let plan = modification.plan
         return {
-            try await requests.modify(plan) { index, fraction in
+            try await requests.sendByZone(plan) { index, fraction in
                 await self.deliver { self.report(fraction, ofRecordAt: index) }
             } deliver: { outcomes in
                 await self.deliver { self.report(outcomes) }
@@ -91,13 +91,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     private func report(_ outcomes: [ModifyItemOutcome]) {
-        guard let modification else { return }
-        for outcome in outcomes {
-            switch modification.resolve(outcome) {
-            case .saved(let record, let result): report(record, result)
-            case .deleted(let id, let result): report(id, result)
-            }
-        }
+        modification?.resolve(outcomes, saved: { report($0, $1) }, deleted: { report($0, $1) })
     }
 
     private func report(_ record: CKRecord, _ result: Result<CKRecord, any Error>) {

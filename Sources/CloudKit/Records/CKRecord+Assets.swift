@@ -24,11 +24,10 @@ extension CKAsset {
     }
 }
 
-extension RecordAssets {
-    init(_ record: CKRecord, allKeys: Bool) {
-        self.init(fields: record.assetFields(allKeys: allKeys))
-        guard !fields.isEmpty else { return }
-        held = record.fields.original.sorted { $0.key < $1.key }.flatMap { _, value in
+extension CKRecord {
+    /// The assets that the server had of the record when it was last fetched or saved, by field name (B-AST-03).
+    var heldAssets: [UploadedAsset] {
+        fields.original.sorted { $0.key < $1.key }.flatMap { _, value in
             CKAsset.assets(in: value)?.compactMap(\.lastKept) ?? []
         }
     }

@@ -32,7 +32,7 @@ struct FieldConverter {
         case let data as NSData: return .bytes([UInt8](data as Data))
         case let list as NSArray: return try self.list(list, key: key)
         case is CKAsset:
-            // `RecordAssets` takes fields of assets out before.
+            // `CKRecord.fieldChanges` takes fields of assets out before.
             throw CKError.invalidArguments("Field '\(key)': the elements of a list must all be of one type")
         default:
             throw CKError.invalidArguments("Field '\(key)' holds a \(type(of: stored)), which no field can hold")

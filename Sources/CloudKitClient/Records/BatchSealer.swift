@@ -21,7 +21,7 @@ struct BatchSealer {
 
     init(_ batch: ModifyPlan.Batch) {
         self.batch = batch
-        pending = Array(batch.request.operations.indices)
+        pending = Array(batch.items.indices)
     }
 
     /// A Boolean value that indicates whether some operations are settled, so that a later failure does not apply to
@@ -34,18 +34,16 @@ struct BatchSealer {
     }
 
     /// The outcomes of the operations, in their order.
-    var outcomes: [Outcome] { batch.request.operations.indices.compactMap { settled[$0] } }
+    var outcomes: [Outcome] { batch.items.indices.compactMap { settled[$0] } }
 
     /// A Boolean value that indicates whether the operations take effect together or not at all.
-    private var isAtomic: Bool { batch.request.atomic ?? true && !batch.request.zoneID.isDefaultZone }
+    private var isAtomic: Bool { batch.wantsAtomic && !batch.zoneID.isDefaultZone }
 
     /// Returns the next request; nil: there is none, or the `wanted` records have to be fetched first.
     ///
     /// An operation that cannot be sealed is settled with that failure, and in an atomic batch it keeps the others from
     /// being sent (B-BAT-02).
     mutating func request(_ known: ZoneKeys) -> ModifyRecordsRequest? {
-        var request = batch.request
-        request.operations = []
         var keys = known
         var ready: [Int: RecordOperation] = [:]
         var failures: [Int: CallFailure] = [:]
@@ -62,31 +60,30 @@ struct BatchSealer {
         guard wanted.isEmpty else { return nil }
         for (index, failure) in failures { settled[index] = .failure(failure) }
         var sealed = pending.filter { ready[$0] != nil }
-        request.operations = sealed.compactMap { ready[$0] }
         if isAtomic, sealed.count < pending.count {
-            for index in sealed { settled[index] = .success(unsentOutcome(batch.request.operations[index])) }
+            for index in sealed { settled[index] = .success(unsentOutcome(batch.items[index])) }
             sealed = []
         }
         pending = sealed
-        return sealed.isEmpty ? nil : request
+        return sealed.isEmpty ? nil : batch.request(sealed.compactMap { ready[$0] })
     }
 
     private func operation(_ index: Int, _ keys: inout ZoneKeys) throws(CallFailure) -> RecordOperation {
-        let operation = batch.request.operations[index]
-        guard var secrets = batch.secrets[index], let name = operation.change.recordName else { return operation }
+        let item = batch.items[index]
+        guard var secrets = item.secrets else { return item.operation }
         if looked.contains(index), current[index] == nil { secrets.held = nil }
-        return try secrets.sealed(operation, name: name, with: &keys, current: current[index])
+        return try secrets.sealed(item.operation, name: item.id.recordName, with: &keys, current: current[index])
     }
 
     /// Returns the name of a record for which the app has kept a protection that was not compared with the cloud's:
     /// after an owner reset their keys the cloud has another one, without a new version of the record (B-TM-12).
     private func keptRecordName(_ index: Int) -> String? {
-        guard batch.secrets[index]?.held != nil, !looked.contains(index) else { return nil }
-        return batch.request.operations[index].change.recordName
+        guard batch.items[index].secrets?.held != nil, !looked.contains(index) else { return nil }
+        return batch.items[index].id.recordName
     }
 
-    private func unsentOutcome(_ operation: RecordOperation) -> RecordOutcome {
-        let name = operation.change.recordName ?? ""
+    private func unsentOutcome(_ item: ModifyPlan.Item) -> RecordOutcome {
+        let name = item.id.recordName
         return .failed(
             recordName: name,
             RequestFailure(
@@ -103,10 +100,10 @@ struct BatchSealer {
         for (index, answer) in zip(pending, answers) {
             if isStale(answer, index) { stale.append(index) }
         }
-        let staleNames = Set(stale.compactMap { batch.request.operations[$0].change.recordName })
+        let staleNames = Set(stale.map { batch.items[$0].id.recordName })
         // A share that begins with such a root was refused for want of it.
         let waiting = pending.filter { index in
-            let root = batch.request.operations[index].change.share?.root?.recordName
+            let root = batch.items[index].operation.change.share?.root?.recordName
             return root.map(staleNames.contains) ?? false
         }
         // In a batch that is all or nothing the others were not saved either.
@@ -118,7 +115,7 @@ struct BatchSealer {
         last = Dictionary(zip(pending, answers)) { _, new in new }
         pending = unsettled
         (current, looked) = ([:], [])
-        wanted = stale.compactMap { batch.request.operations[$0].change.recordName }
+        wanted = stale.map { batch.items[$0].id.recordName }
         return wanted
     }
 
@@ -137,10 +134,10 @@ struct BatchSealer {
     /// Returns a Boolean value that indicates whether the record has to be sealed again. A record that is saved
     /// unconditionally, and that changed while it was sealed again, is fetched once more.
     private func isStale(_ answer: RecordOutcome, _ index: Int) -> Bool {
-        guard case .failed(_, let failure) = answer, batch.secrets[index] != nil else { return false }
+        guard case .failed(_, let failure) = answer, batch.items[index].secrets != nil else { return false }
         if failure.code == .staleKeyEpoch { return true }
         let isOvertaken = failure.code == .conflict || failure.code == .itemNotFound
-        return isOvertaken && current[index] != nil && batch.request.operations[index].kind == .forceUpdate
+        return isOvertaken && current[index] != nil && batch.items[index].operation.kind == .forceUpdate
     }
 
     /// Takes the fetched records that were `wanted`; a record that is missing does not exist.
@@ -148,9 +145,8 @@ struct BatchSealer {
         let byName = Dictionary(records.map { ($0.record.id.recordName, $0) }) { _, last in last }
         let asked = Set(wanted)
         for index in pending {
-            guard batch.secrets[index] != nil, let name = batch.request.operations[index].change.recordName,
-                asked.contains(name)
-            else { continue }
+            let name = batch.items[index].id.recordName
+            guard batch.items[index].secrets != nil, asked.contains(name) else { continue }
             looked.insert(index)
             current[index] = byName[name]
         }
@@ -160,14 +156,12 @@ struct BatchSealer {
 extension ModifyPlan.Batch {
     /// These operations, each after the one that saves its record's parent.
     fileprivate func parentsFirst(_ indices: [Int]) -> [Int] {
-        guard secrets.values.contains(where: { $0.parent != nil }) else { return indices }
+        guard items.contains(where: { $0.secrets?.parent != nil }) else { return indices }
         var parents: [String: String] = [:]
-        for (index, secrets) in secrets {
-            if let name = request.operations[index].change.recordName { parents[name] = secrets.parent }
-        }
+        for item in items { parents[item.id.recordName] = item.secrets?.parent }
         func depth(_ index: Int) -> Int {
             var depth = 0
-            var name = request.operations[index].change.recordName
+            var name: String? = items[index].id.recordName
             // Parents may form a circle until the cloud refuses it.
             while let parent = name.flatMap({ parents[$0] }), depth < indices.count {
                 depth += 1

@@ -2,12 +2,6 @@ import CloudKitEncryption
 import CloudKitModel
 import Foundation
 
-/// One entry of a zone's feed, with the files of a changed record.
-package enum FetchedEvent: Hashable, Sendable {
-    case changed(FetchedItem)
-    case deleted(RecordTombstone)
-}
-
 extension DatabaseRequests {
     /// Fetches the files of records.
     ///
@@ -19,12 +13,12 @@ extension DatabaseRequests {
     /// Fetches the files of a page's changed records.
     ///
     /// - Throws: As `withFiles(_:progress:)`.
-    package func withFiles(_ events: [OpenedChanges.Event]) async throws -> [FetchedEvent] {
-        let records = events.compactMap { if case .changed(let opened) = $0 { opened } else { nil } }
-        var items = try await withFiles(records)[...]
+    package func withFiles(_ events: [OpenedChanges.Event]) async throws -> [OpenedChanges.Event] {
+        let changed = events.compactMap { if case .changed(let item) = $0 { item } else { nil } }
+        var items = try await withFiles(changed, progress: { _, _ in })[...]
         return events.compactMap { event in
             switch event {
-            case .changed: items.popFirst().map(FetchedEvent.changed)
+            case .changed: items.popFirst().map { .changed($0) }
             case .deleted(let tombstone): .deleted(tombstone)
             }
         }
@@ -39,11 +33,11 @@ extension DatabaseRequests {
         let files = AssetFetches(requests: self)
         var fetches: [AssetFetches.Fetch] = []
         for (index, item) in items.enumerated() {
-            guard case .success(let fetched) = item.result, fetched.opened.record.hasAssets,
-                case .success = fetched.opened.values
+            guard case .success(let opened) = item.result, opened.record.hasAssets,
+                case .success = opened.values
             else { continue }
             do throws(RequestFailure) {
-                fetches += try files.fetches(of: fetched.opened, at: index)
+                fetches += try files.fetches(of: opened, at: index)
             } catch {
                 items[index].result = .failure(.refused(error))
             }
@@ -54,11 +48,11 @@ extension DatabaseRequests {
             try await files.run(asked, progress)
         }
         for (fetch, result) in zip(asked, results) {
-            items[fetch.record].result = items[fetch.record].result.flatMap { fetched in
+            items[fetch.record].result = items[fetch.record].result.flatMap { opened in
                 result.map { file in
-                    var fetched = fetched
-                    fetched.files[fetch.slot] = file
-                    return fetched
+                    var opened = opened
+                    opened.files[fetch.slot] = file
+                    return opened
                 }
             }
         }

@@ -87,7 +87,7 @@ extension DatabaseRequests {
                 throw CallFailure.waitingForKey(reason)
             }
         }
-        return OpenedChanges(page, records: opened)
+        return OpenedChanges(page, records: opened, in: address)
     }
 
     /// The keys of a zone.

@@ -2,7 +2,7 @@ import CloudKitModel
 import Synchronization
 
 /// The outcome of one item of a modification.
-package struct ModifyItemOutcome: Hashable, Sendable {
+package struct ModifyItemOutcome: Sendable {
     package var item: ModifyPlan.Item
     /// The saved record; nil for a deletion.
     package var result: Result<OpenedRecord?, CallFailure>
@@ -11,14 +11,14 @@ package struct ModifyItemOutcome: Hashable, Sendable {
 }
 
 extension DatabaseRequests {
-    /// Sends a plan, one zone after the other; what fails in one leaves the others alone (B-BAT-01).
+    /// Sends a plan zone by zone, one after the other; what fails in one leaves the others alone (B-BAT-01).
     ///
     /// - Parameters:
     ///   - progress: Gets the place of a record in the list to save and how much of its files is sent, below 1.
     ///   - deliver: Gets each zone's items once they are decided.
     /// - Throws: Only before any zone was answered, for a failure that is about no zone in particular. Afterwards the
     ///   items carry it.
-    package func modify(
+    package func sendByZone(
         _ plan: ModifyPlan, progress: @escaping AssetProgress,
         deliver: @Sendable ([ModifyItemOutcome]) async -> Void
     ) async throws {
@@ -53,7 +53,7 @@ extension DatabaseRequests {
     /// Fetches records by identifier with the files of their assets, one request a zone.
     ///
     /// - Parameter progress: Gets how much of a record's files has come, below 1.
-    /// - Throws: As `modify(_:progress:deliver:)`.
+    /// - Throws: As `sendByZone(_:progress:deliver:)`.
     package func lookup(
         _ ids: [RecordID], desiredKeys: [String]?, progress: @escaping @Sendable (RecordID, Double) async -> Void,
         deliver: @Sendable ([FetchedItem]) async -> Void
@@ -83,13 +83,13 @@ extension DatabaseRequests {
 
     /// The outcomes of a modification with their records opened, those of conflicts too.
     private func opened(_ outcomes: [BatchSealer.Outcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
-        let zone = batch.request.zoneID
+        let zone = batch.zoneID
         var records = await opened(outcomes.compactMap { $0.anyRecord?.placed(in: zone) })[...]
         return zip(batch.items, outcomes).map { item, outcome in
             let record = outcome.anyRecord == nil ? nil : records.popFirst()
-            switch (outcome, item) {
-            case (.success(.record), .save): return ModifyItemOutcome(item: item, result: .success(record))
-            case (.success(.deleted), .delete): return ModifyItemOutcome(item: item, result: .success(nil))
+            switch (outcome, item.isDeletion) {
+            case (.success(.record), false): return ModifyItemOutcome(item: item, result: .success(record))
+            case (.success(.deleted), true): return ModifyItemOutcome(item: item, result: .success(nil))
             case (.success(.failed(_, let refusal)), _):
                 return ModifyItemOutcome(item: item, result: .failure(.refused(refusal)), serverRecord: record)
             case (.failure(let failure), _): return ModifyItemOutcome(item: item, result: .failure(failure))
@@ -176,10 +176,10 @@ extension Record {
 }
 
 extension DatabaseRequests {
-    /// Sends a plan and gives all its items at once.
-    package func modify(_ plan: ModifyPlan) async throws -> [ModifyItemOutcome] {
+    /// Sends a plan zone by zone and returns the outcomes of all its items at once.
+    package func sendByZone(_ plan: ModifyPlan) async throws -> [ModifyItemOutcome] {
         let all = Mutex<[ModifyItemOutcome]>([])
-        try await modify(plan, progress: { _, _ in }, deliver: { outcomes in all.withLock { $0 += outcomes } })
+        try await sendByZone(plan, progress: { _, _ in }, deliver: { outcomes in all.withLock { $0 += outcomes } })
         return all.withLock { $0 }
     }
 

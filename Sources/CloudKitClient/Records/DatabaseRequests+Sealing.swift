@@ -4,16 +4,16 @@ extension DatabaseRequests {
     /// Saves and deletes records of one zone, sealing what has to be sealed.
     ///
     /// When the cloud says that keys have changed, the epoch of the zone is learned, the records concerned are fetched, all
-    /// their values are sealed anew, and everything is sent again.
+    /// their values are sealed again, and everything is sent again.
     ///
-    /// - Parameter rekeysTrees: Whether what lies below records that enter a share's tree is sealed anew before, where that is
+    /// - Parameter rekeysTrees: Whether what lies below records that enter a share's tree is sealed again before, where that is
     ///   due.
     func sealAndSend(_ batch: ModifyPlan.Batch, rekeysTrees: Bool = true) async throws -> [BatchSealer.Outcome] {
         guard var keys = try await sealingKeys(batch) else {
             return try await send(batch.request).map { .success($0) }
         }
         if keys.isOwn, batch.beginsShares {
-            let zone = batch.request.zoneID
+            let zone = batch.zoneID
             keys = try await newestKeys(of: zone)
             try await rekey(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
         }
@@ -21,8 +21,8 @@ extension DatabaseRequests {
         let batch = try begun(batch, &keys)
         var sealing = BatchSealer(batch)
         do {
-            try await sendSealed(&sealing, with: keys, to: batch.request.zoneID)
-            if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.request.zoneID) }
+            try await sendSealed(&sealing, with: keys, to: batch.zoneID)
+            if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.zoneID) }
         } catch {
             // Records that the cloud has already saved must not be reported as failed.
             guard sealing.hasSettled else { throw error }
@@ -59,10 +59,10 @@ extension DatabaseRequests {
 
     /// nil: there is nothing to seal, or nothing that cannot do without it.
     private func sealingKeys(_ batch: ModifyPlan.Batch) async throws -> ZoneKeys? {
-        guard !batch.secrets.isEmpty || batch.savesShares else { return nil }
+        guard batch.hasSecrets || batch.savesShares else { return nil }
         do {
-            return try await zoneKeys(batch.request.zoneID)
-        } catch  where !batch.secrets.values.contains(where: \.needsKeys) {
+            return try await zoneKeys(batch.zoneID)
+        } catch  where !batch.items.contains(where: { $0.secrets?.needsKeys ?? false }) {
             return nil
         }
     }

@@ -37,26 +37,24 @@ extension DatabaseRequests {
     func uploadAssets(
         of batch: ModifyPlan.Batch, _ progress: @escaping AssetProgress
     ) async throws -> [Int: Result<[AssetFieldValue], CallFailure>] {
-        guard !batch.assets.isEmpty else { return [:] }
-        let uploads = AssetUploads(requests: self, zoneID: batch.request.zoneID)
+        guard batch.items.contains(where: { !$0.assets.isEmpty }) else { return [:] }
+        let uploads = AssetUploads(requests: self, zoneID: batch.zoneID)
         // Without keys nothing has to be sent.
-        if uploads.isSealed { _ = try await zoneKeys(batch.request.zoneID) }
+        if uploads.isSealed { _ = try await zoneKeys(batch.zoneID) }
         return try await connection.cloud.clientEnvironment.within(deadline) {
             try await uploads.run(jobs(of: batch), of: batch, progress)
         }
     }
 
     private func jobs(of batch: ModifyPlan.Batch) -> [AssetJob] {
-        batch.assets.sorted { $0.key < $1.key }.flatMap { operation, assets -> [AssetJob] in
-            let change = batch.request.operations[operation].change
-            let id = RecordID(recordName: change.recordName ?? "", zoneID: batch.request.zoneID)
-            guard case .save(let record) = batch.items[operation] else { return [] }
-            return assets.fields.flatMap(\.slots).map { slot, asset in
+        batch.items.enumerated().flatMap { operation, item -> [AssetJob] in
+            let change = item.operation.change
+            return item.assets.flatMap(\.slots).map { slot, asset in
                 AssetJob(
-                    operation: operation, record: record,
+                    operation: operation, record: item.position,
                     place: AssetLocation(
-                        address: address, record: id, recordType: change.recordType ?? "", slot: slot),
-                    asset: asset, held: assets.held, isNew: change.changeTag == nil)
+                        address: address, record: item.id, recordType: change.recordType ?? "", slot: slot),
+                    asset: asset, held: item.heldAssets, isNew: change.changeTag == nil)
             }
         }
     }
@@ -270,9 +268,9 @@ private struct AssetUploads: Sendable {
             }
         }
         var fields: [Int: Result<[AssetFieldValue], CallFailure>] = [:]
-        for (operation, assets) in batch.assets {
+        for (operation, item) in batch.items.enumerated() where !item.assets.isEmpty {
             fields[operation] = elements[operation]?.map { elements in
-                assets.fields.map { field in
+                item.assets.map { field in
                     AssetFieldValue(
                         name: field.name, isList: field.isList, elements: field.slots.compactMap { elements[$0.0] })
                 }

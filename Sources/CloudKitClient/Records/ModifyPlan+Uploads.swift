@@ -10,21 +10,8 @@ extension ModifyPlan.Batch {
     ) -> (batch: ModifyPlan.Batch, refused: [CallFailure?]) {
         let refused = refused(uploads, scope)
         var batch = self
-        batch.items = []
-        batch.request.operations = []
-        batch.secrets = [:]
-        batch.assets = [:]
-        for (index, refusal) in refused.enumerated() where refusal == nil {
-            let place = batch.items.count
-            batch.items.append(items[index])
-            batch.request.operations.append(request.operations[index])
-            batch.secrets[place] = secrets[index]
-            guard case .success(let fields) = uploads[index] else { continue }
-            if batch.secrets[place] == nil {
-                batch.request.operations[place].change.add(fields)
-            } else {
-                batch.secrets[place]?.assets = fields
-            }
+        batch.items = zip(items.indices, refused).compactMap { index, refusal in
+            refusal == nil ? items[index].adding(uploads[index]) : nil
         }
         return (batch, refused)
     }
@@ -42,7 +29,17 @@ extension ModifyPlan.Batch {
 
     /// A Boolean value that indicates whether either all items are saved or none (B-BAT-01, B-BAT-04).
     func isAtomic(in scope: DatabaseScope) -> Bool {
-        request.atomic != false && scope != .public && !request.zoneID.isDefaultZone
+        wantsAtomic && scope != .public && !zoneID.isDefaultZone
+    }
+}
+
+extension ModifyPlan.Item {
+    /// Returns the item with its uploaded assets: among the fields that are sent as they are, or among those to seal.
+    fileprivate func adding(_ uploads: Result<[AssetFieldValue], CallFailure>?) -> Self {
+        guard case .success(let fields)? = uploads else { return self }
+        var item = self
+        if secrets == nil { item.operation.change.add(fields) } else { item.secrets?.assets = fields }
+        return item
     }
 }
 

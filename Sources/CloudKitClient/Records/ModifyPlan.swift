@@ -1,89 +1,97 @@
 import CloudKitModel
 
-/// A modification before anything is sent: one request for each zone (B-BAT-01), each operation with the item it
-/// belongs to.
+/// A modification before anything is sent, split by zone: one request for each (B-BAT-01).
 package struct ModifyPlan: Sendable {
-    /// The item that an operation of a request stands for.
-    package enum Item: Hashable, Sendable {
-        /// The record at this place of the list to save.
-        case save(Int)
-        /// The identifier at this place of the list to delete.
-        case delete(Int)
-    }
-
-    struct Batch: Sendable {
-        var items: [Item]
-        var request: ModifyRecordsRequest
-        /// The values to seal first, by the index of the operation.
-        var secrets: [Int: RecordSecrets] = [:]
-        /// The assets of the records to save, by the place of their operation, which lacks them.
-        var assets: [Int: RecordAssets] = [:]
-    }
-
-    /// In the order in which their zones were first named.
-    private(set) var batches: [Batch] = []
-
-    /// One record to save, as far as the plan needs to know it.
-    package struct Save: Sendable {
+    /// One record to save or delete: its operation, and the parts that are added to that before it is sent.
+    package struct Item: Sendable {
         package var id: RecordID
+        /// The position of the item in the list to save, or in the list to delete.
+        package fileprivate(set) var position = 0
         package var operation: RecordOperation
         /// The records of the same zone that it points to with a deleteSelf reference.
-        package var owners: [String]
+        var owners: [String] = []
         /// The values to seal first; nil: none.
-        package var secrets: RecordSecrets?
-        /// Fields that `operation` lacks.
-        package var assets = RecordAssets()
+        var secrets: RecordSecrets?
+        /// The fields of assets, which `operation` lacks until their files are uploaded.
+        package var assets: [AssetField] = []
+        /// The assets that the app last fetched or saved with the record, with the bytes of the same file among them
+        /// perhaps (B-AST-03).
+        var heldAssets: [UploadedAsset] = []
 
         package init(
-            id: RecordID, operation: RecordOperation, owners: [String], secrets: RecordSecrets? = nil,
-            assets: RecordAssets = RecordAssets()
+            id: RecordID, operation: RecordOperation, owners: [String] = [], secrets: RecordSecrets? = nil,
+            assets: [AssetField] = [], heldAssets: [UploadedAsset] = []
         ) {
             self.id = id
             self.operation = operation
             self.owners = owners
             self.secrets = secrets
             self.assets = assets
+            self.heldAssets = heldAssets
+        }
+
+        /// A Boolean value that indicates whether the record is deleted.
+        package var isDeletion: Bool { operation.kind.isDelete }
+    }
+
+    /// The items of one zone, in the order in which they are sent.
+    struct Batch: Sendable {
+        var zoneID: ZoneID
+        /// A Boolean value that indicates whether all items or none take effect, where the zone supports it (B-BAT-01,
+        /// B-BAT-04).
+        var wantsAtomic: Bool
+        var clientChangeToken: [UInt8]?
+        var items: [Item] = []
+
+        /// The request with the operations as they are.
+        var request: ModifyRecordsRequest { request(items.map(\.operation)) }
+
+        /// Returns the request with some operations, or with the sealed ones.
+        func request(_ operations: [RecordOperation]) -> ModifyRecordsRequest {
+            ModifyRecordsRequest(
+                operations: operations, zoneID: zoneID, atomic: wantsAtomic, clientChangeToken: clientChangeToken)
         }
     }
+
+    /// In the order in which their zones were first named.
+    private(set) var batches: [Batch] = []
 
     /// - Throws: `limitExceeded` for more than 400 items (B-LIM-01); `invalidArguments` for an item that is named twice
     ///   (B-BAT-07, B-BAT-08).
     package init(
-        saves: [Save], deletes: [RecordID], isAtomic: Bool, scope: DatabaseScope, clientChangeToken: [UInt8]? = nil
+        saves: [Item], deletes: [RecordID], isAtomic: Bool, scope: DatabaseScope, clientChangeToken: [UInt8]? = nil
     ) throws(CallFailure) {
         try RequestLimits.check(items: saves.count + deletes.count)
         try Self.checkDistinct(saves.map(\.id), deletes)
-        var places: [ZoneID: Int] = [:]
-        for index in Self.order(saves, isAtomic: isAtomic, scope: scope) {
-            let save = saves[index]
-            add(.save(index), save.operation, in: save.id.zoneID, &places) { batch, place in
-                batch.secrets[place] = save.secrets
-                batch.assets[place] = save.assets.fields.isEmpty ? nil : save.assets
-            }
+        var items: [Item] = []
+        items.reserveCapacity(saves.count + deletes.count)
+        for position in Self.order(saves, isAtomic: isAtomic, scope: scope) {
+            items.append(saves[position])
+            items[items.count - 1].position = position
         }
         var deleted: Set<RecordID> = []
-        for (index, id) in deletes.enumerated() where deleted.insert(id).inserted {
-            let operation = RecordOperation(.forceDelete, RecordChange(recordName: id.recordName))
-            add(.delete(index), operation, in: id.zoneID, &places)
+        for (position, id) in deletes.enumerated() where deleted.insert(id).inserted {
+            items.append(
+                Item(id: id, operation: RecordOperation(.forceDelete, RecordChange(recordName: id.recordName))))
+            items[items.count - 1].position = position
         }
-        for index in batches.indices {
-            batches[index].request.atomic = isAtomic
-            batches[index].request.clientChangeToken = clientChangeToken
-        }
+        split(items, Batch(zoneID: .default, wantsAtomic: isAtomic, clientChangeToken: clientChangeToken))
     }
 
-    private mutating func add(
-        _ item: Item, _ operation: RecordOperation, in zone: ZoneID, _ places: inout [ZoneID: Int],
-        _ complete: (inout Batch, _ place: Int) -> Void = { _, _ in }
-    ) {
-        let place = places[zone] ?? batches.count
-        if place == batches.count {
-            places[zone] = place
-            batches.append(Batch(items: [], request: ModifyRecordsRequest(operations: [], zoneID: zone)))
+    /// Splits the items by zone.
+    ///
+    /// - Parameter template: What the batches of all zones have in common.
+    private mutating func split(_ items: [Item], _ template: Batch) {
+        var places: [ZoneID: Int] = [:]
+        for item in items {
+            let place = places[item.id.zoneID] ?? batches.count
+            if place == batches.count {
+                places[item.id.zoneID] = place
+                batches.append(template)
+                batches[place].zoneID = item.id.zoneID
+            }
+            batches[place].items.append(item)
         }
-        complete(&batches[place], batches[place].items.count)
-        batches[place].items.append(item)
-        batches[place].request.operations.append(operation)
     }
 
     private static func checkDistinct(_ saves: [RecordID], _ deletes: [RecordID]) throws(CallFailure) {
@@ -101,7 +109,7 @@ package struct ModifyPlan: Sendable {
 
     /// The order in which records are saved: where items succeed or fail one by one, what others point to with a
     /// deleteSelf reference goes first (B-BAT-10).
-    private static func order(_ saves: [Save], isAtomic: Bool, scope: DatabaseScope) -> [Int] {
+    private static func order(_ saves: [Item], isAtomic: Bool, scope: DatabaseScope) -> [Int] {
         var places: [RecordID: Int] = [:]
         for (index, save) in saves.enumerated() { places[save.id] = index }
         var order: [Int] = []

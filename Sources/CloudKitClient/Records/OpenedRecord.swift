@@ -1,7 +1,8 @@
 import CloudKitEncryption
 import CloudKitModel
 
-/// A record as an answer carried it, and what its encrypted fields hold.
+/// A record as an answer carried it, with the values of its encrypted fields and, once they are fetched, the files of its
+/// assets.
 package struct OpenedRecord: Hashable, Sendable {
     /// Its encrypted fields are sealed, as they came.
     package var record: Record
@@ -10,6 +11,8 @@ package struct OpenedRecord: Hashable, Sendable {
     package var values: Result<[Field], CallFailure>
     /// The keys of the files of the record's assets; files without a key are plain.
     var assetSecrets: [AssetSlot: AssetSecret]
+    /// The files of the record's assets, as far as they were fetched.
+    package var files: [AssetSlot: StagedFile] = [:]
     /// Of a share: where it can be found.
     package var link: ShareLink?
 
@@ -28,7 +31,7 @@ package struct OpenedRecord: Hashable, Sendable {
 package struct OpenedChanges: Sendable {
     /// A change of one record.
     package enum Event: Hashable, Sendable {
-        case changed(OpenedRecord)
+        case changed(FetchedItem)
         case deleted(RecordTombstone)
     }
 
@@ -42,11 +45,11 @@ package struct OpenedChanges: Sendable {
     package var clientChangeToken: [UInt8]?
 
     /// Creates a page whose changed records are replaced by their opened forms, which are in the same order.
-    package init(_ page: ZoneChangesPage, records: [OpenedRecord]) {
+    package init(_ page: ZoneChangesPage, records: [OpenedRecord], in address: DatabaseAddress?) {
         var records = records[...]
         events = page.events.compactMap { event in
             switch event {
-            case .changed: records.popFirst().map { .changed($0) }
+            case .changed: records.popFirst().map { .changed(FetchedItem($0, in: address)) }
             case .deleted(let tombstone): .deleted(tombstone)
             }
         }

@@ -116,20 +116,17 @@ extension DatabaseRequests {
         let isWhole = share.name == Share.zoneWideName
         let change = try making(keys, key).next(
             sharing, earlier: [], zoneKeys: isWhole ? keys.ownZoneKeys(upTo: keys.epoch) : [])
-        var operations = [record.update(ShareChange(keys: change))]
-        var secrets: [Int: RecordSecrets] = [:]
+        var items = [ModifyPlan.Item(id: record.id, operation: record.update(ShareChange(keys: change)))]
         if let name = sharing.root, let root = try await looked(at: [name], in: zone).first {
-            operations.append(root.update())
-            secrets[1] = RecordSecrets(
+            let secrets = RecordSecrets(
                 fields: [], recordType: root.recordType, parent: root.parent, share: share.name, isMoved: true,
                 held: root.protection)
+            items.append(ModifyPlan.Item(id: root.id, operation: root.update(), secrets: secrets))
         }
         keys.shared.add(key)
         connection.keys.keep(keys)
-        let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: true)
-        let outcomes = try? await sealAndSend(
-            ModifyPlan.Batch(items: operations.indices.map { .save($0) }, request: request, secrets: secrets),
-            rekeysTrees: false)
+        let batch = ModifyPlan.Batch(zoneID: zone, wantsAtomic: true, items: items)
+        let outcomes = try? await sealAndSend(batch, rekeysTrees: false)
         // Where another device was faster, or the save failed, the share has other keys, or none.
         guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
     }

@@ -9,17 +9,16 @@ extension DatabaseRequests {
     func begun(_ batch: ModifyPlan.Batch, _ keys: inout ZoneKeys) throws -> ModifyPlan.Batch {
         guard keys.isOwn, batch.savesShares else { return batch }
         var batch = batch
-        for index in batch.request.operations.indices where batch.request.operations[index].beginsShare {
-            let change = batch.request.operations[index].change
-            guard let name = change.recordName else { continue }
-            let share = RecordAddress(zone: keys.place, name: name)
+        for index in batch.items.indices where batch.items[index].operation.beginsShare {
+            let change = batch.items[index].operation.change
+            let share = RecordAddress(zone: keys.place, name: batch.items[index].id.recordName)
             // Above every epoch that an earlier share of this name had.
             let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
             let permission = change.share?.publicPermission ?? .none
             let making = ShareKeyMaker(access: keys.access, key: key, isKnown: { _, _ in false }, authority: nil)
             let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
-            batch.request.operations[index].change.share = change.share ?? ShareChange()
-            batch.request.operations[index].change.share?.keys = try making.first(
+            batch.items[index].operation.change.share = change.share ?? ShareChange()
+            batch.items[index].operation.change.share?.keys = try making.first(
                 isOpen: permission.canRead, zoneKeys: zoneKeys)
             keys.shared.add(key)
         }
@@ -34,10 +33,10 @@ extension DatabaseRequests {
     /// that are fetched get the key maintenance they need from this device, so that nothing is sealed for users who
     /// were removed.
     func placed(_ known: ZoneKeys, _ batch: ModifyPlan.Batch) async throws -> ZoneKeys {
-        let zone = batch.request.zoneID
+        let zone = batch.zoneID
         var keys = known
         let hasTrees =
-            batch.savesShares || batch.secrets.values.contains { $0.parent != nil || $0.share != nil }
+            batch.savesShares || batch.secrets.contains { $0.parent != nil || $0.share != nil }
         guard !keys.isOwn || hasTrees, !zone.isDefaultZone else { return keys }
         let now = connection.cloud.clientEnvironment.now()
         let isFresh = connection.keys.hasTreeCheck(of: keys.place, epoch: keys.epoch, now: now)
@@ -56,7 +55,7 @@ extension DatabaseRequests {
             for name in shares.subtracting(found.map(\.id.recordName)) { keys.shared.learnAbsence(of: name) }
         }
         // Parents whose keys members made open through their own parents, or through shares.
-        let made = batch.secrets.values.compactMap(\.parent).filter { keys.shared.protections[$0]?.origin == .made }
+        let made = batch.secrets.compactMap(\.parent).filter { keys.shared.protections[$0]?.origin == .made }
         if !made.isEmpty {
             keys.shared = await completed(
                 keys, toOpen: try await looked(at: Set(made).sorted(), in: zone, desiredKeys: []), in: zone
@@ -70,8 +69,8 @@ extension DatabaseRequests {
 
     /// Looks at the records above those of a batch, up to their roots, and whether the zone is shared as a whole.
     private func loadAncestors(_ batch: ModifyPlan.Batch, in zone: ZoneID, _ keys: inout ZoneKeys) async throws {
-        let names = Set(batch.secrets.keys.compactMap { batch.request.operations[$0].change.recordName })
-        var frontier = Set(batch.secrets.values.compactMap(\.parent)).subtracting(names)
+        let names = Set(batch.items.lazy.filter { $0.secrets != nil }.map(\.id.recordName))
+        var frontier = Set(batch.secrets.compactMap(\.parent)).subtracting(names)
         frontier.insert(Share.zoneWideName)
         for _ in 0..<TreeKeys.depthMax {
             let unknown = frontier.filter { keys.shared.standings[$0] == nil }.sorted().prefix(RequestLimits.itemsMax)
@@ -100,15 +99,22 @@ extension ZoneKeys {
 
 extension ModifyPlan.Batch {
     /// A Boolean value that indicates whether shares are saved for the first time.
-    var beginsShares: Bool { request.operations.contains(where: \.beginsShare) }
+    var beginsShares: Bool { items.contains(where: \.operation.beginsShare) }
+
+    /// The values to seal, in the order of the items that have some.
+    var secrets: some Sequence<RecordSecrets> { items.lazy.compactMap(\.secrets) }
+
+    /// A Boolean value that indicates whether some items have values to seal.
+    var hasSecrets: Bool { items.contains { $0.secrets != nil } }
 
     /// A Boolean value that indicates whether shares are saved or deleted.
-    var savesShares: Bool { request.operations.contains { $0.change.recordType == Validity.shareRecordType } }
+    var savesShares: Bool { items.contains { $0.operation.change.recordType == Validity.shareRecordType } }
 
     /// The positions of records that the cloud has and that get another parent.
     var moved: [Int] {
-        secrets.compactMap { index, secrets in
-            let isHeld = request.operations[index].change.changeTag != nil || secrets.held != nil
+        items.enumerated().compactMap { index, item in
+            guard let secrets = item.secrets else { return nil }
+            let isHeld = item.operation.change.changeTag != nil || secrets.held != nil
             return secrets.isMoved && secrets.parent != nil && isHeld ? index : nil
         }
     }
@@ -120,10 +126,9 @@ extension ModifyPlan.Batch {
         let begun = Set(begunShares.values)
         return Set(
             moved.compactMap { index in
-                guard let name = request.operations[index].change.recordName, let share = trees[name],
-                    !begun.contains(share)
-                else { return nil }
-                let held = secrets[index]?.held.flatMap { try? RecordProtection($0) }
+                let name = items[index].id.recordName
+                guard let share = trees[name], !begun.contains(share) else { return nil }
+                let held = items[index].secrets?.held.flatMap { try? RecordProtection($0) }
                 for case .share(let known, _) in (held?.wraps ?? []).map(\.opener) where known == share { return nil }
                 return name
             })
@@ -131,14 +136,14 @@ extension ModifyPlan.Batch {
 
     /// The records that it saves.
     var savedNames: Set<String> {
-        Set(request.operations.compactMap { $0.kind.isDelete ? nil : $0.change.recordName })
+        Set(items.lazy.filter { !$0.isDeletion }.map(\.id.recordName))
     }
 
     /// The shares that begin, by their roots.
     var begunShares: [String: String] {
         var shares: [String: String] = [:]
-        for operation in request.operations where operation.beginsShare {
-            if let root = operation.change.share?.root { shares[root.recordName] = operation.change.recordName }
+        for item in items where item.operation.beginsShare {
+            if let root = item.operation.change.share?.root { shares[root.recordName] = item.id.recordName }
         }
         return shares
     }
@@ -146,9 +151,7 @@ extension ModifyPlan.Batch {
     /// Returns the share whose tree each record to be sealed belongs to.
     fileprivate func trees(_ standings: [String: SharedKeys.Standing], _ begun: [String: String]) -> [String: String] {
         var own: [String: RecordSecrets] = [:]
-        for (index, secrets) in secrets {
-            if let name = request.operations[index].change.recordName { own[name] = secrets }
-        }
+        for item in items where item.secrets != nil { own[item.id.recordName] = item.secrets }
         var trees: [String: String] = [:]
         for name in own.keys {
             var place: String? = name

@@ -100,7 +100,7 @@ extension DatabaseRequests {
     func rekey(treesMovedBy batch: ModifyPlan.Batch, _ known: ZoneKeys) async throws -> ZoneKeys {
         let moved = batch.moved
         guard !moved.isEmpty else { return known }
-        let zone = batch.request.zoneID
+        let zone = batch.zoneID
         let placed = try await placed(known, batch)
         let roots = batch.entering(placed.trees, of: moved)
         guard !roots.isEmpty, !connection.keys.exceedsScanLimit(placed.place) else { return placed }
@@ -131,18 +131,16 @@ extension DatabaseRequests {
         }
         let rekeyed = records.filter { stale.contains($0.id.recordName) && !saved.contains($0.id.recordName) }
         for start in stride(from: 0, to: rekeyed.count, by: RequestLimits.itemsMax) {
-            let part = Array(rekeyed[start..<min(start + RequestLimits.itemsMax, rekeyed.count)])
-            let request = ModifyRecordsRequest(operations: part.map { $0.update() }, zoneID: zone, atomic: false)
-            var secrets: [Int: RecordSecrets] = [:]
-            for (index, record) in part.enumerated() {
-                secrets[index] = RecordSecrets(
-                    fields: [], recordType: record.recordType, parent: record.parent, share: record.share,
-                    isMoved: true,
-                    held: record.protection)
+            let part = rekeyed[start..<min(start + RequestLimits.itemsMax, rekeyed.count)]
+            let items = part.map { record in
+                ModifyPlan.Item(
+                    id: record.id, operation: record.update(),
+                    secrets: RecordSecrets(
+                        fields: [], recordType: record.recordType, parent: record.parent, share: record.share,
+                        isMoved: true, held: record.protection))
             }
-            _ = try await sealAndSend(
-                ModifyPlan.Batch(items: part.indices.map { .save($0) }, request: request, secrets: secrets),
-                rekeysTrees: false)
+            let batch = ModifyPlan.Batch(zoneID: zone, wantsAtomic: false, items: items)
+            _ = try await sealAndSend(batch, rekeysTrees: false)
         }
         return true
     }

@@ -16,8 +16,8 @@ import Testing
         return DatabaseRequests(connection: connection, scope: .private, settings: .userInitiated())
     }
 
-    private func save(_ name: String, in zone: ZoneID, _ secrets: RecordSecrets? = nil) -> ModifyPlan.Save {
-        ModifyPlan.Save(
+    private func save(_ name: String, in zone: ZoneID, _ secrets: RecordSecrets? = nil) -> ModifyPlan.Item {
+        ModifyPlan.Item(
             id: RecordID(recordName: name, zoneID: zone),
             operation: RecordOperation(.create, RecordChange(recordName: name, recordType: "Note")), owners: [],
             secrets: secrets)
@@ -29,8 +29,8 @@ import Testing
         let plan = try ModifyPlan(
             saves: [save("1", in: zones[0]), save("2", in: zones[1]), save("3", in: zones[0])], deletes: [],
             isAtomic: true, scope: .private)
-        let outcomes = try await requests(transport).modify(plan)
-        #expect(outcomes.map(\.item) == [.save(0), .save(2), .save(1)])
+        let outcomes = try await requests(transport).sendByZone(plan)
+        #expect(outcomes.map(\.item.position) == [0, 2, 1] && outcomes.allSatisfy { !$0.item.isDeletion })
         #expect(try transport.requests.map { try $0.modification().zoneID } == zones)
     }
 
@@ -49,7 +49,7 @@ import Testing
         let secrets = RecordSecrets(fields: [field], recordType: "Note", isMoved: false)
         let plan = try ModifyPlan(
             saves: [save("1", in: ZoneID(zoneName: "A"), secrets)], deletes: [], isAtomic: true, scope: .private)
-        let outcome = try #require(try await requests(transport, secret: AccountSecret()).modify(plan).first)
+        let outcome = try #require(try await requests(transport, secret: AccountSecret()).sendByZone(plan).first)
         let sent = try #require(transport.requests.first)
         #expect(!String(decoding: sent.body, as: UTF8.self).contains("hidden"))
         #expect(try outcome.result.get()?.values.get() == [field])

@@ -18,14 +18,15 @@ struct BatchSealerTests {
     private func batch(
         _ names: [String], _ kind: RecordOperation.Kind = .forceUpdate, atomic: Bool = true
     ) throws -> ModifyPlan.Batch {
-        var batch = ModifyPlan.Batch(
-            items: [], request: ModifyRecordsRequest(operations: [], zoneID: zoneID, atomic: atomic))
-        for (index, name) in names.enumerated() {
-            batch.items.append(.save(index))
+        var batch = ModifyPlan.Batch(zoneID: zoneID, wantsAtomic: atomic)
+        for name in names {
             let tag = kind == .update ? ChangeTag("mine") : nil
-            batch.request.operations.append(
-                RecordOperation(kind, RecordChange(recordName: name, recordType: "Note", changeTag: tag)))
-            if name.hasPrefix("s") { batch.secrets[index] = try secrets(["x": .string(name)]) }
+            batch.items.append(
+                ModifyPlan.Item(
+                    id: RecordID(recordName: name, zoneID: zoneID),
+                    operation: RecordOperation(
+                        kind, RecordChange(recordName: name, recordType: "Note", changeTag: tag)),
+                    secrets: name.hasPrefix("s") ? try secrets(["x": .string(name)]) : nil))
         }
         return batch
     }

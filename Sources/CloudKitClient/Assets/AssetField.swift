@@ -65,21 +65,6 @@ struct AssetFieldValue: Hashable, Sendable {
     }
 }
 
-/// The assets that a save of one record sends, and those that the server had of it before (B-AST-03).
-package struct RecordAssets: Sendable {
-    /// The fields of assets to send.
-    package var fields: [AssetField] = []
-    /// As the app last fetched or saved them, with the bytes of the same file among them perhaps.
-    package var held: [UploadedAsset] = []
-
-    /// Creates the assets of one save.
-    package init(fields: [AssetField] = [], held: [UploadedAsset] = []) {
-        self.fields = fields
-        self.held = held
-    }
-
-}
-
 extension Record {
     /// Returns the keys of the files of the record's assets.
     ///
