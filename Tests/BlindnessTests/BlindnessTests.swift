@@ -57,11 +57,11 @@ import Testing
         let search = NeedleSearch(secrets)
         let control = NeedleSearch([Needle("the control", text: Self.visible)])
         for (place, bytes) in hay.places {
-            #expect(search.found(in: bytes) == [], "lies open in \(place)")
+            #expect(search.found(in: bytes) == [], "unencrypted in \(place)")
         }
         let seen = hay.places.filter { !control.found(in: $0.1).isEmpty }.map(\.0)
-        #expect(seen.contains("the wire") && seen.contains { $0.contains("sqlite") }, "what is plain is found")
-        #expect(hay.places.contains { $0.0.contains("assets/") }, "files lie on the disk")
+        #expect(seen.contains("the wire") && seen.contains { $0.contains("sqlite") }, "unencrypted text is found")
+        #expect(hay.places.contains { $0.0.contains("assets/") }, "files are on the disk")
         #expect(hay.bytes > 500_000)
     }
 

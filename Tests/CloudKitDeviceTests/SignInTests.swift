@@ -13,7 +13,7 @@ struct SignInTests {
             endpoint: "http://localhost:1", container: "iCloud.a", apiToken: "a/b", profilesFolder: folder.path)
     }
 
-    /// A cloud that answers what it is told to and remembers what it was asked.
+    /// A cloud that gives prepared answers and records the requests.
     private final class FakeCloud: Sendable {
         let requests = Mutex<[DeviceRequest]>([])
         let answers: Mutex<[DeviceResponse]>

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes with its test.
+/// A folder that is removed with its test.
 final class TestFolder: Sendable {
     let path: String
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitEncryption
 
-/// No parser traps, whatever the cloud or a file hands it; what it accepts, it writes again as it was.
+/// No parser traps on any bytes of the cloud or of a file, and accepted bytes are written again unchanged.
 @Suite struct FuzzTests {
     private let fixtures = Fixtures()
     private let place: RecordAddress

@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Who is let in, over HTTP (docs/web-services.md §2).
+/// Admission of requests over HTTP (docs/web-services.md §2).
 struct AuthenticationTests {
     private static let caller = "users/caller"
 

@@ -43,7 +43,7 @@ struct PushTokenTests {
             if try await isDone() { return }
             try await Task.sleep(for: .milliseconds(2))
         }
-        Issue.record("it never came")
+        Issue.record("the condition did not hold in time")
     }
 
     @Test func `an enabled destination is listed, and no other is accepted`() async throws {

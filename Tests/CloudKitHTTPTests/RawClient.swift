@@ -2,7 +2,7 @@ import Foundation
 
 /// Sends HTTP/1.1 over a plain socket: the bytes sent are exactly those of the test.
 ///
-/// Blocks a thread of its own, never one of those that the cloud needs to answer.
+/// Blocks its own thread, never one of those that the cloud needs to answer.
 struct RawClient: Sendable {
     var port: Int
 
@@ -116,7 +116,7 @@ private struct RawConnection {
         }
     }
 
-    /// - Parameter hasBody: false: the response consists of the head, whatever it says.
+    /// - Parameter hasBody: false: the response consists of the head, also if the head announces a body.
     mutating func readAnswer(hasBody: Bool) throws -> RawClient.Answer {
         let end = Array("\r\n\r\n".utf8)
         while true {

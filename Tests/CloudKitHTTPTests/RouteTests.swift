@@ -81,8 +81,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `records are saved and read, whatever the content type and however the container is spelt`() async throws
-    {
+    @Test func `records are saved and read with any content type and spelling of the container`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let plain = ["Content-Type": "text/plain"]
@@ -206,7 +205,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `the sign-in page knows its app, and refuses strangers`() async throws {
+    @Test func `the sign-in page knows its app, and refuses others`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.apiToken(origins: ["https://a.example"], callback: "my-app://done?\"x")
             let query = "?container=\(TestCloud.container)&environment=development&ckAPIToken="

@@ -40,7 +40,7 @@ import Testing
     @Test func `records, zones and databases stored before there were keys are still read`() throws {
         var plain = record()
         plain.protection = nil
-        // Format 1 had no byte that says whether there is a protection; it stood before the fields.
+        // Format 1 had no byte for the presence of a protection, which precedes the fields.
         let fieldBytes = 2 + fields.reduce(0) { $0 + 8 + $1.name.utf8.count + $1.json.count }
         var old = plain.encoded
         old[0] = 1

@@ -55,7 +55,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `the clock is the cloud's, and stands still until it is advanced`() async throws {
+    @Test func `the clock is the cloud's, and advances only when the test advances it`() async throws {
         let start = Date(timeIntervalSince1970: 1_800_000_000)
         try await TestCloud.run(clock: TestClock(startingAt: start)) { cloud in
             let database = try await cloud.user().device().container(notes).privateCloudDatabase
@@ -69,7 +69,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
-    @Test func `B-THR-02 B-THR-03 a throttled device gets a retry time, and waits until then by itself`()
+    @Test func `B-THR-02 B-THR-03 a throttled device gets a retry time, and sends nothing until then`()
         async throws
     {
         try await TestCloud.run { cloud in
@@ -95,7 +95,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
             try await cloud.setQuota(bytes: 1, of: ada, in: notes)
             do {
                 try await database.save(CKRecord(recordType: "Note"))
-                Issue.record("the quota was not met")
+                Issue.record("the quota was not enforced")
             } catch let error as CKError {
                 #expect(error.code == .quotaExceeded)
             }
@@ -113,7 +113,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
             try await cloud.expireChangeTokens(ofZone: "Z", of: ada, in: notes)
             do {
                 _ = try await database.recordZoneChanges(inZoneWith: zone, since: token)
-                Issue.record("the token is good")
+                Issue.record("the token is valid")
             } catch let error as CKError {
                 #expect(error.code == .changeTokenExpired)
             }
@@ -188,7 +188,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
             #expect(try await container.accountStatus() == .noAccount)
             do {
                 try await container.privateCloudDatabase.save(CKRecord(recordType: "Note"))
-                Issue.record("nobody is signed in")
+                Issue.record("no user is signed in")
             } catch let error as CKError {
                 #expect(error.code == .notAuthenticated)
             }

@@ -40,7 +40,7 @@ func sampleFields() throws -> [Field] {
     ]
 }
 
-/// The form of a sealed value, epoch 0; nobody can open it.
+/// The form of a sealed value, epoch 0; no key opens it.
 let sealedBytes: [UInt8] = [1, 0, 0, 0, 0] + Array(repeating: 7, count: 30)
 
 /// The reason of the failure that `body` throws.

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitWire
 import Testing
 
-/// The order in which a request's fields go on, whatever the order in which they came.
+/// The order of a request's fields when they are sent, in whichever order they were received.
 @Suite struct FieldOrderTests {
     private func fields(_ json: String) throws -> [FieldChange] {
         let body =

@@ -80,7 +80,7 @@ struct ModifyRecordsTests {
         #expect(types == [FieldType(.string, isEncrypted: true), FieldType(.bytes, isEncrypted: true)])
     }
 
-    @Test func `sealed values travel as base64 whatever their type, with the protection of their record`() throws {
+    @Test func `sealed values of every type are sent as base64, with the protection of their record`() throws {
         let read = try request(
             #"{"operations":[{"operationType":"forceUpdate","record":{"recordName":"R","fields":{"#
                 + #""a":{"isEncrypted":true,"value":"AQI=","type":"INT64_LIST"},"b":{"value":"AQI=","type":"ENCRYPTED_DOUBLE"},"#

@@ -36,7 +36,7 @@ struct MutationTests {
         }
     }
 
-    /// What is read must also print, and its values be there or be refused.
+    /// Every body that can be read can be printed, and its values are present or refused.
     private static func readEverything(_ body: [UInt8]) {
         if let request = try? ModifyRecordsRequest(wire: body, limits: .web) {
             _ = request.wire()

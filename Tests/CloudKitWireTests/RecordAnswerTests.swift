@@ -31,7 +31,7 @@ struct RecordAnswerTests {
         #expect(text([publicZone].wireAnswer(style: webStyle)).contains(#""zoneType":"DEFAULT_ZONE""#))
     }
 
-    @Test func `deletions and errors stand in their item's place`() {
+    @Test func `deletions and errors are returned at the position of their item`() {
         let outcomes: [RecordOutcome] = [
             .deleted(RecordTombstone(recordName: "R1")),
             .failed(

@@ -38,7 +38,7 @@ package final class CloudProcess {
         try restart()
     }
 
-    /// Returns the program beside the running one, or for `welkin` that of `WELKIN_BINARY`.
+    /// Returns the program next to the running one, or for `welkin` that of `WELKIN_BINARY`.
     package static func program(named name: String = "welkin") -> String? {
         var candidates: [String] = []
         if name == "welkin", let named = ProcessInfo.processInfo.environment["WELKIN_BINARY"] {

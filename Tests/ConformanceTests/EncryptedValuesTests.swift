@@ -153,7 +153,7 @@ import Testing
             let saved = try await b.save(partial)
             #expect(saved.encryptedValues["two"] as? Int == 22 && saved.encryptedValues["three"] as? Int == 3)
 
-            // From system fields alone, one key, whatever the server holds.
+            // System fields alone contain one key, also if the server holds more.
             let bare = try archived(saved) { $0.encodeSystemFields(with: $1) }
             #expect(bare.encryptedValues.allKeys().isEmpty)
             bare.encryptedValues["one"] = nil
@@ -355,7 +355,7 @@ import Testing
             third.encryptedValues["three"] = 3
             #expect(try await c.save(third).encryptedValues["one"] as? Int == 11)
 
-            // A conflict is reported as one, whatever the epoch.
+            // A conflict is reported as a conflict in every epoch.
             read.encryptedValues["one"] = 0
             let conflict = await #expect(throws: CKError.self) { _ = try await a.save(read) }
             #expect(conflict?.code == .serverRecordChanged)

@@ -49,7 +49,7 @@ import Testing
             let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "R1", zoneID: zone.zoneID))
             try await a.privateCloudDatabase.save(record)
             #expect(await onB.next() == "D")
-            // The other way round; had A been notified of its own change, that would come first.
+            // The other direction; a notification to A of its own change would arrive first.
             let query = CKQuerySubscription(
                 recordType: "Note", predicate: NSPredicate(value: true), subscriptionID: "Q",
                 options: .firesOnRecordUpdate)

@@ -7,7 +7,7 @@ import Synchronization
 @testable import CloudKit
 @testable import CloudKitClient
 
-/// A device with a profile folder of its own, signed in as users sign in: with a password, over HTTP.
+/// A device with its own profile folder, signed in as users sign in: with a password, over HTTP.
 final class SigningDevice: Sendable {
     let configuration: DeviceConfiguration
     let signIn: SignIn

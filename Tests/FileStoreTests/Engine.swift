@@ -38,10 +38,10 @@ final class Clock: Sendable {
     func advance(_ milliseconds: Int64) { time.add(milliseconds, ordering: .relaxed) }
 }
 
-/// An id that ends in `last`, and so lies in that folder.
+/// Returns an id that ends in `last`, which determines its folder.
 func id(_ first: UInt8, last: UInt8 = 7) -> FileID { FileID(bytes: [first, 2, 3, 4, 5, 6, 7, 8, last])! }
 
-/// Whether `body` throws a `FileStoreError` with `code`.
+/// Expects that `body` throws a `FileStoreError` with `code`.
 func expect(
     _ code: FileStoreError.Code, _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async {

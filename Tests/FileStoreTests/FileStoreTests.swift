@@ -140,7 +140,7 @@ import Testing
             let reopened = try FolderFileStore(folder, now: { 0 })
             let length = try await reopened.length(of: id(1))
             #expect(length == nil || length == 1000)
-            // Before its folder is flushed a file may be there, but nobody was told so.
+            // Before its folder is flushed a file may exist, but its length was not reported.
             #expect(length == 1000 || !isSealed)
             if length == nil {
                 let held = try await reopened.draftLength(of: id(1)) ?? 0

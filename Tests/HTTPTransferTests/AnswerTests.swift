@@ -103,7 +103,7 @@ import Testing
         HTTPClient.Request(method: "GET", url: "http://127.0.0.1/", headers: ["X: 1\r\nY": "2"]),
         HTTPClient.Request(method: "GET", url: "http://127.0.0.1/", headers: ["": "2"]),
     ])
-    func `What cannot be sent is refused`(request: HTTPClient.Request) async throws {
+    func `Requests that cannot be sent are refused`(request: HTTPClient.Request) async throws {
         let failure = await #expect(throws: HTTPClient.Failure.self) { _ = try await HTTPClient.shared.send(request) }
         #expect(failure?.kind == .requestUnusable)
     }

@@ -1,6 +1,6 @@
 import FaultyNetwork
 
-/// Certificates for tests alone, valid from 2020; their keys are secret to nobody.
+/// Certificates for tests alone, valid from 2020; their keys are public.
 enum Certificates {
     /// Signed the others, but for `itself`.
     static let authority = """
@@ -82,7 +82,7 @@ enum Certificates {
             -----END PRIVATE KEY-----
             """)
 
-    /// For this machine, signed by nobody but itself.
+    /// A self-signed certificate for this machine.
     static let itself = RawServer.Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----

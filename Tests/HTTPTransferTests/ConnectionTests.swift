@@ -21,7 +21,7 @@ import Testing
         #expect(log.connections == [0, 0, 0, 0, 0])
     }
 
-    /// Whether it is seen before the request is written or afterwards, is for the system's network to say.
+    /// The network of the system decides whether the client notices before or after it writes the request.
     @Test func `A connection that was closed meanwhile is replaced`() async throws {
         let log = Log()
         let (closed, closing) = AsyncStream.makeStream(of: Void.self)

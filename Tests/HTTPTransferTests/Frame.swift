@@ -1,6 +1,6 @@
 import FaultyNetwork
 
-/// One frame of HTTP/2 (RFC 9113 §4.1), as far as tests need it.
+/// One frame of HTTP/2 (RFC 9113 §4.1), with the types that the tests need.
 struct Frame: Hashable {
     enum Kind: UInt8 {
         case data = 0
@@ -45,7 +45,9 @@ struct Frame: Hashable {
 }
 
 extension RawStream {
-    /// Takes in what a client of HTTP/2 begins with, and says what a server says to it; false for another protocol.
+    /// Reads the preface of an HTTP/2 client and answers with the server's settings.
+    ///
+    /// - Returns: false for another protocol.
     mutating func beginSecondVersion() async throws -> Bool {
         let preface = Array(Frame.preface.utf8)
         guard try await bytes(preface.count) == preface else { return false }

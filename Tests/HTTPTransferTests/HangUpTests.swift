@@ -2,7 +2,7 @@ import FaultyNetwork
 import HTTPTransfer
 import Testing
 
-/// The other side leaves at each place where it can. Every one of them ended in a failure that says what is known.
+/// Closes the connection at each position of a response. Every request has to fail with an error that names the reason.
 @Suite struct HangUpTests {
     static let cuts: [String] = [
         "", "H", "HTTP/1.1 2", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: [
         "hello\r\n\r\n", "\u{0}\u{1}\u{2}", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "\r\n\r\n",
     ])
-    func `What is no HTTP is a failure`(garbage: String) async throws {
+    func `An answer that is not HTTP is a failure`(garbage: String) async throws {
         let result = try await exchange { stream, _ in
             _ = try await stream.request()
             try await stream.send(garbage)

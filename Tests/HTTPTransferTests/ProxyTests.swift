@@ -3,7 +3,7 @@ import Foundation
 import HTTPTransfer
 import Testing
 
-/// Proxies are named by the environment, which is the whole process's: each test has a process of its own.
+/// Proxies are configured in the environment of the whole process, so each test runs in a separate process.
 @Suite struct ProxyTests {
     @Test func `A proxy of the environment is used for hosts other than this machine`() async {
         await #expect(processExitsWith: .success) {

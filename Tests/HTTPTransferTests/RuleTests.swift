@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPTransfer
 
 @Suite struct RuleTests {
-    @Test func `Who comes when all places are taken waits in order`() {
+    @Test func `Requests beyond the limit wait in order`() {
         var limiter = ConnectionLimiter<Int>(max: 2)
         let goes = (1...5).map { limiter.enter($0, to: "a") }
         #expect(goes == [true, true, false, false, false])

@@ -18,7 +18,8 @@
             var identity = Certificates.here
             identity.protocols = ["h2", "http/1.1"]
             return try await RawServer.run(identity: identity, script) {
-                // Gone before the server is: TLS waits for the other side's farewell, and nobody gives it for a connection at rest.
+                // The client is released before the server: TLS waits for the close notification of the other side,
+                // which an idle connection does not send.
                 try await body(HTTPClient(authoritiesFile: file.path()), $0.url(scheme: "https"))
             }
         }
@@ -122,7 +123,7 @@
             #expect(connections.withLock { $0 } == [0, 1, 2])
         }
 
-        @Test func `What is no HTTP/2 after all is a failure`() async throws {
+        @Test func `An answer that is not HTTP/2 after all is a failure`() async throws {
             let kind = try await Self.run { stream, _ in
                 try await stream.discard(1)
                 try await stream.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")

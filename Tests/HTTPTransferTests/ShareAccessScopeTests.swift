@@ -29,11 +29,11 @@ import Testing
     }
 
     @Test(arguments: ["", "localhost", "1.2.3", "1.2.3.4:80", "[::1]", "0x7f.1"])
-    func `What is no address is none`(text: String) {
+    func `An invalid address is refused`(text: String) {
         #expect(NetworkAddress(text) == nil)
     }
 
-    /// A server on this machine that greets whoever asks, and notes it.
+    /// Runs a server on this machine that greets every client and logs its connection.
     private static func withGreetingServer(
         _ log: Log, _ body: @escaping @Sendable (RawServer) async throws -> Void
     ) async throws {

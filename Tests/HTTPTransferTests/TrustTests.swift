@@ -9,7 +9,7 @@
             #expect(try await Self.meet(Certificates.here, trusting: Certificates.authority) == nil)
         }
 
-        @Test func `Who cannot prove to be the one that is meant hears nothing`() async throws {
+        @Test func `A server that cannot prove its identity receives nothing`() async throws {
             let strangers = [
                 (Certificates.itself, nil), (Certificates.here, nil), (Certificates.itself, Certificates.authority),
                 (Certificates.elsewhere, Certificates.authority), (Certificates.expired, Certificates.authority),

@@ -34,7 +34,7 @@ struct DiskThreadTests {
         }
     }
 
-    /// Words in the order in which a thread came to them.
+    /// Words in the order in which a thread reached them.
     private final class Order: Sendable {
         private let state = Mutex((words: [String](), tasks: [Task<Void, Never>]()))
 

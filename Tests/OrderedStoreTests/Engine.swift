@@ -84,7 +84,7 @@ actor Latch {
 
 struct Refusal: Error, Hashable {}
 
-/// Whether `body` throws a `StoreError` with `code`.
+/// Expects that `body` throws a `StoreError` with `code`.
 func expect(
     _ code: StoreError.Code, _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async {

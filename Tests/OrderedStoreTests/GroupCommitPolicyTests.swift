@@ -71,7 +71,7 @@ struct GroupCommitPolicyTests {
         #expect(policy.commitTime < 2 * ms)
     }
 
-    @Test func `a clock that stands still makes no writer wait`() {
+    @Test func `a clock that does not advance makes no writer wait`() {
         var policy = policyAfter(turns: 10, commit: 0)
         policy.open(at: 1)
         #expect(policy.next(turns: 1, isLast: false, at: 1) == .continue)

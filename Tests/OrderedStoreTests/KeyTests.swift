@@ -38,7 +38,7 @@ struct KeyTests {
 
         private static func randomDouble(using generator: inout SplitMix64) -> Double {
             let value = Double(bitPattern: generator.next())
-            // Not-a-number equals nothing; it has a test of its own.
+            // Not-a-number equals nothing; a separate test covers it.
             return value.isNaN ? 0 : Bool.random(using: &generator) ? value : value.rounded()
         }
 

@@ -505,7 +505,7 @@ struct SQLiteStoreTests {
     }
 }
 
-/// A file opened by somebody else.
+/// A connection to a file, independent of the store.
 private final class Database {
     private var pointer: OpaquePointer?
 
@@ -528,7 +528,7 @@ extension SQLiteStore.Options {
         return options
     }
 
-    /// By its clock a commit takes 20 ms, so whoever comes alone waits for company.
+    /// By its clock a commit takes 20 ms, so a single writer waits for others.
     fileprivate static var slow: Self {
         var options = Self()
         let time = Mutex<UInt64>(1)

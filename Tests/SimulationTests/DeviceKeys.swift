@@ -86,7 +86,7 @@ struct DeviceKeys {
 
     /// Returns the secret of the link of the account's own share.
     ///
-    /// - Parameter seat: The participant of the one-time link; nil for the public link.
+    /// - Parameter slot: The participant of the one-time link; nil for the public link.
     func linkFragment(of share: String, slot: String? = nil, in zone: ZoneAddress) -> String {
         access.root.linkSecret(of: RecordAddress(zone: zone, name: share), participant: slot).fragment
     }

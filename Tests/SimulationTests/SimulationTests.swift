@@ -21,7 +21,7 @@ import Testing
     ) async throws {
         var hasFailed = false
         for seed in seeds {
-            // Shrinking a history takes as long as a hundred histories, so only the first failure is shrunk.
+            // Shrinking a history takes the time of a hundred histories, so only the first failure is shrunk.
             if let failure = try await History(seed: seed).failure(isShortened: !hasFailed) {
                 Issue.record("\(failure)")
                 hasFailed = true

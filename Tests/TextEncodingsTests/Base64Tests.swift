@@ -46,7 +46,7 @@ struct Base64URLTests {
             #expect(Base64URL.decode(text) == bytes)
         }
         for text in ["-__-A!", "-__-\u{C4}Q", " -__-AQ", "%"] { #expect(Base64URL.decode(text) == nil) }
-        // A symbol alone stands for no byte.
+        // A symbol alone does not encode a byte.
         #expect(Base64URL.decode("A") == [])
         #expect(Base64URL.decode("") == [])
     }

@@ -10,7 +10,7 @@ import Testing
 @testable import WebPush
 
 @Suite struct SendingTests {
-    /// A clock that stands still, so that no message times out on a busy machine.
+    /// A clock that does not advance, so that no message times out on a busy machine.
     private static let serverEnvironment = ServerEnvironment(
         secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, sleep: { _ in try await untilCancelled() }
     )

@@ -37,7 +37,7 @@ import Testing
     private static func wait(_ until: () throws -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(600)
         while try !until() {
-            try #require(ContinuousClock.now < end, "nothing came")
+            try #require(ContinuousClock.now < end, "the condition did not hold in time")
             try await Task.sleep(for: .milliseconds(5))
         }
     }

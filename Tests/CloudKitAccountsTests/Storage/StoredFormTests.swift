@@ -8,7 +8,8 @@ import Testing
 struct StoredFormTests {
     private let people = TestAccounts()
 
-    /// Expects exactly these rows under keys that begin with a text; JSON objects are compared whatever the order of their properties.
+    /// Expects exactly these rows under keys that begin with a text; JSON objects are equal if their properties are, in
+    /// any order.
     private func expect(_ rows: [String: String], under prefix: String, at location: SourceLocation = #_sourceLocation)
         async throws
     {

@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import Testing
 
-/// Who is let in, and as whom (docs/web-services.md §2.1, §2.2).
+/// Admission of requests, and the user as whom they run (docs/web-services.md §2.1, §2.2).
 struct AuthenticatorTests {
     let people = TestAccounts()
 
@@ -119,7 +119,7 @@ struct AuthenticatorTests {
         await refuses { try await admit(api) }
     }
 
-    @Test func `what the store said is cached for a while, and no longer`() async throws {
+    @Test func `answers of the store are cached for a limited time`() async throws {
         let (api, web, grant) = try await signedIn()
         let authenticator = people.authenticator(cacheLifetime: 5000)
         #expect(try await admit(api, web, by: authenticator).user == grant.user)

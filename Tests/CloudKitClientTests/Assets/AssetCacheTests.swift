@@ -46,7 +46,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `A file that was written to through its staged copy is not handed out again`() throws {
+    @Test func `A file that was changed through its staged copy is not returned again`() throws {
         let cache = AssetCache()
         let file = try put("hello", into: cache)
         try Data("HELLO".utf8).withUnsafeBytes { bytes in
@@ -67,7 +67,7 @@ import Testing
         #expect(settings.victims(of: [], now: 5000).isEmpty)
     }
 
-    @Test func `What a process that is gone has left is taken away, and nothing of one that lives`() throws {
+    @Test func `Files of an ended process are removed, and those of a running one are kept`() throws {
         let settings = AssetCacheSettings(folder: folder())
         defer { try? FileManager.default.removeItem(atPath: settings.folder) }
         let cache = AssetCache(settings)

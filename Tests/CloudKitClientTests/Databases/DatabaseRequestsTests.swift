@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKitClient
 
-/// The engine by itself: Model values in and out, no class of Apple's.
+/// Creates requests without the CloudKit framework: Model values in and out, no class of Apple's.
 @Suite struct DatabaseRequestsTests {
     private func requests(_ transport: ScriptedTransport, secret: AccountSecret? = nil) -> DatabaseRequests {
         let place = ContainerEndpoint(

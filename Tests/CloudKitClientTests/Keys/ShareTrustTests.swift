@@ -42,7 +42,7 @@ struct ShareTrustTests {
             })
     }
 
-    @Test func `B-TM-08 the owner derives the key, whatever invitation the cloud shows`() throws {
+    @Test func `B-TM-08 the owner derives the key, independently of the cloud's invitation`() throws {
         // Bob's right comes from a user whom the cloud calls the owner.
         let identity = try bob.identity()
         let toBob = try SealedShareInvitation(
@@ -81,7 +81,7 @@ struct ShareTrustTests {
     }
 
     @Test
-    func `B-TM-05 an administrator whom the owner has removed begins no epoch that others, or the owner, believe`()
+    func `B-TM-05 an epoch of an administrator removed by the owner is not accepted by others or the owner`()
         throws
     {
         let bobs = try bob.identity()
@@ -224,12 +224,12 @@ struct ShareTrustTests {
         #expect(maintenance(.owner, reset)?.needsKeyRotation == true)
         #expect(maintenance(.administrator, reset)?.participantsWithoutKey.map(\.id) == ["n"])
         // A user whose device got the key from a one-time link needs it for the others.
-        let seated: (inout Share) -> Void = { share in
+        let withSlot: (inout Share) -> Void = { share in
             replaced(&share)
             share.participants[2].keyIdentity = nil
         }
-        #expect(maintenance(.owner, seated)?.participantsWithoutKey.map(\.id) == ["n"])
-        #expect(maintenance(.owner, seated)?.needsKeyRotation == false)
+        #expect(maintenance(.owner, withSlot)?.participantsWithoutKey.map(\.id) == ["n"])
+        #expect(maintenance(.owner, withSlot)?.needsKeyRotation == false)
         // The right to invite is the owner's to give.
         let ungranted: (inout Share) -> Void = { share in
             share.participants[1].grantEpoch = 2

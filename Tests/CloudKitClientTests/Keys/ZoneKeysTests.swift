@@ -72,7 +72,7 @@ struct ZoneKeysTests {
             Set(wraps) == [
                 .parent(record: "p", epoch: 3), .present(earlier: 0), .present(earlier: 1), .present(earlier: 2),
             ])
-        // Values of any epoch are opened, whatever the current one.
+        // Values of any epoch are opened, also of an earlier one than the current.
         #expect(try opened(first, SampleKeys.zone(epoch: 3)) == [.string("x")])
     }
 

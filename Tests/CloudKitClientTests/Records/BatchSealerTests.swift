@@ -156,7 +156,7 @@ struct BatchSealerTests {
                 guard case .success(.failed(_, let failure)) = sealing.outcomes[2] else { return }
                 #expect(failure.code == .atomicFailure)
             } else {
-                // A saved record stays saved, whatever happens to the rest.
+                // A saved record stays saved, also if other records fail.
                 #expect(sealing.outcomes[1...] == [.success(saved("p")), .failure(.transport(.connectionLost))])
             }
         }

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `B-BAT-10 where items stand alone, targets of deleteSelf references go first`() throws {
+    @Test func `B-BAT-10 in batches that are not atomic, targets of deleteSelf references go first`() throws {
         let saves = [
             save("child", in: .default, owners: ["parent"]), save("parent", in: .default, owners: ["root"]),
             save("root", in: .default, owners: ["child"]), save("other", in: .default),

@@ -53,7 +53,7 @@ import Testing
             ),
             (nil, ["retry-after": "Sat, 21 Nov 2026 10:01:30 GMT"], nil),
         ] as [(Double?, [String: String], Double?)])
-    func `B-THR-02 whatever stands where a pause is asked for is read within reason`(
+    func `B-THR-02 every value of a requested pause is read as a time within bounds`(
         body: Double?, headers: [String: String], wait: Double?
     ) {
         #expect(RetryAfter.seconds(body: body, headers: headers) == wait)

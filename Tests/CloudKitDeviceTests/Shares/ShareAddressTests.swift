@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudKitDevice
 
-/// Where links lead, and with whose credentials they are opened.
+/// The addresses of links, and the credentials with which they are opened.
 struct ShareAddressTests {
     let folder: TestFolder
 

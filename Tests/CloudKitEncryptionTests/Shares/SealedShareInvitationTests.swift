@@ -201,7 +201,7 @@ import Testing
         #expect(epochs.endedRights(ofShare: share).isEmpty)
         epochs.endRights(ofShare: share, except: [bobs])
         #expect(epochs.endedRights(ofShare: share) == [eves])
-        // Who is one again has to wait for the owner.
+        // A user who is an administrator again has to wait for the owner.
         epochs.note(administrators: [bobs, eves], ofShare: share)
         #expect(epochs.endedRights(ofShare: share) == [eves])
         try epochs.began(2, ofShare: share)

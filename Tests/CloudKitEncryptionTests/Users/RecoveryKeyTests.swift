@@ -24,7 +24,7 @@ import Testing
         let words = "abandn abandon abandon abandon abandon abandon abandon abandon abandon abandon zzzzzz aobut"
         let error = #expect(throws: RecoveryKeyError.self) { try RecoveryKey(words: words) }
         guard case .unknownWords(let unknown) = error else {
-            Issue.record("not told by word")
+            Issue.record("the error does not list unknown words")
             return
         }
         #expect(unknown.map(\.position) == [1, 11, 12])

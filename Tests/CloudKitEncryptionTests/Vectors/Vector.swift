@@ -67,7 +67,7 @@ extension [UInt8] {
     }
 }
 
-/// Sections of vectors, in the file beside this one.
+/// Sections of vectors, in the file next to this one.
 typealias VectorCollection = [String: [Vector]]
 
 enum VectorFile {

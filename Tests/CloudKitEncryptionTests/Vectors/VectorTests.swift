@@ -5,12 +5,13 @@ import Testing
 
 /// The formats of docs/encryption.md do not change unnoticed.
 ///
-/// `WELKIN_WRITE_VECTORS=1 swift test --filter "makes the vectors"` writes the file anew, after a format was changed on purpose.
+/// `WELKIN_WRITE_VECTORS=1 swift test --filter "makes the vectors"` writes the file again, after an intended change of
+/// a format.
 @Suite struct VectorTests {
     @Test func `the code makes the vectors of the file`() throws {
         var book = try VectorMaker().book()
         if ProcessInfo.processInfo.environment["WELKIN_WRITE_VECTORS"] != nil {
-            // What is sealed to public keys comes out otherwise each time: what there is stays.
+            // Values sealed to public keys differ each time, so the existing ones stay.
             let written = try VectorFile.read()
             for (section, made) in [
                 ("invitation", try VectorMaker().invitations()), ("ownerWrap", try VectorMaker().ownerWraps()),

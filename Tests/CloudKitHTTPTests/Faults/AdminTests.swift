@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `wrong credentials are refused in the form of every error, whatever they ask for`() async throws {
+    @Test func `wrong credentials are refused with the usual error body at every endpoint`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let (good, _) = try await make(cloud)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `strangers, unknown zones and endpoints are 404, long bodies 400, wrong verbs 405`() async throws {
+    @Test func `unknown users, zones and endpoints are 404, long bodies 400, wrong verbs 405`() async throws {
         try await TestCloud.run { cloud in
             _ = try await cloud.signIn()
             let (headers, _) = try await make(cloud)

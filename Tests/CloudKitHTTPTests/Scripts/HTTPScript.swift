@@ -38,7 +38,7 @@ struct HTTPScript {
             (name, path) = (parts[0], parts[1])
         }
 
-        /// The value as it stands in the answer; an object or array as JSON with sorted keys.
+        /// The value as it occurs in the answer; an object or array as JSON with sorted keys.
         func value(in answer: RawClient.Answer) -> String? {
             if path.hasPrefix("header ") { return answer.headers[String(path.dropFirst("header ".count))] }
             var value: Any? = try? JSONSerialization.jsonObject(with: Data(answer.body.utf8))

@@ -5,7 +5,7 @@ indirect enum JSONTree {
     case array([JSONTree])
     case object([(key: String, value: JSONTree)])
 
-    /// nil: the text is no JSON.
+    /// Parses a text; nil if it is not JSON.
     init?(_ text: String) {
         var reader = Reader(text: Array(text.unicodeScalars))
         guard let tree = reader.value(), reader.isAtEnd else { return nil }

@@ -20,9 +20,9 @@ struct ScriptedCloud {
     static let address = "https://cloud.example.com"
     private static let serverKeyBytes = [UInt8](repeating: 9, count: 32)
 
-    /// Runs such a cloud while `body` lasts. Its scripts know the names `$API` and `$OTHER_API`, API tokens; `$OPERATOR`, an
-    /// operator's token; `$KEY_ID`, a server-to-server key; `$DATABASE`, `$DEVICE` and `$ADMIN`, what the paths of its
-    /// container begin with.
+    /// Runs such a cloud while `body` runs. Its scripts can use the names `$API` and `$OTHER_API`, API tokens;
+    /// `$OPERATOR`, an operator's token; `$KEY_ID`, a server-to-server key; `$DATABASE`, `$DEVICE` and `$ADMIN`, the
+    /// beginnings of the paths of its container.
     static func run(_ body: @Sendable @escaping (inout ScriptedCloud) async throws -> Void) async throws {
         let chance = RepeatedChance()
         let store = ListedStore()

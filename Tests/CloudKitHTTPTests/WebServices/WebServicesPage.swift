@@ -85,7 +85,7 @@ struct WebServicesPage {
         return cloud.named(text)
     }
 
-    /// JSON on lines of its own, of other text the beginning.
+    /// Returns JSON on separate lines, and of other text the beginning.
     private static func shown(_ body: String) -> String {
         if let tree = JSONTree(body) { return tree.text(width: 110) }
         let lines = body.components(separatedBy: "\n")
@@ -103,7 +103,7 @@ struct WebServicesPage {
 }
 
 extension ScriptedCloud {
-    /// Puts names in the place of the longer values that they stand for.
+    /// Replaces long values by their names.
     fileprivate func named(_ text: String) -> String {
         var text = text
         for (name, value) in values.sorted(by: { ($0.value.count, $1.key) > ($1.value.count, $0.key) })

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CloudKitHTTP
 
-/// `docs/web-services.md` says what a cloud answers. `script/web-services` writes its answers again.
+/// Compares the answers of `docs/web-services.md` with those of a cloud. `script/web-services` writes the page again.
 struct WebServicesPageTests {
-    @Test func `every answer of the page is what a cloud answers, and every endpoint has an example`() async throws {
+    @Test func `every answer of the page is that of a cloud, and every endpoint has an example`() async throws {
         try await ScriptedCloud.run { cloud in
             let page = try WebServicesPage()
             let fresh = try await page.answered(by: &cloud)

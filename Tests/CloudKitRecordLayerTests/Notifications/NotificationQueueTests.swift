@@ -51,7 +51,7 @@ struct NotificationQueueTests {
         try await Self.enqueue([Self.draft("x", from: "a")], in: store)
         try await Self.enqueue([Self.draft("x", from: "b")], in: store)
         #expect(try await Self.page(for: "c", in: store).notifications.map(\.sequence) == [2])
-        // b has not heard of what a did; once it has, its own change is no news.
+        // b has not received the change of a; once it has, its own change is not reported to it.
         #expect(try await Self.keys(Self.page(for: "b", in: store)) == ["x"])
         #expect(try await Self.keys(Self.page(for: "b", after: 1, in: store)) == [])
         #expect(try await Self.keys(Self.page(for: "a", after: 1, in: store)) == ["x"])

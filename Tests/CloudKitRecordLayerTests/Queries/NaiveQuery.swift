@@ -2,12 +2,12 @@ import CloudKitModel
 import CloudKitRecordLayer
 import Foundation
 
-/// What a query means, written down a second time without indexes, folding tables or cells: what results are held against.
+/// The meaning of a query, implemented a second time without indexes, folding tables or cells, to compare results with.
 struct NaiveQuery {
     var filters: [QueryFilter]
     var sorts: [QuerySort]
 
-    /// `zone/name` of what is found; in order if there is one.
+    /// Returns `zone/name` of the results; in order if the query has one.
     func answer(_ songs: [Song]) -> [String] {
         var found = songs.filter { song in filters.allSatisfy { Self.holds($0, song) } }
         if !sorts.isEmpty { found.sort(by: precedes) }

@@ -5,7 +5,7 @@ import SeededChance
 import Synchronization
 import Testing
 
-/// Counts what is read of a store.
+/// Counts the reads of a store.
 final class ReadCounter: Snapshot {
     struct Count: Hashable {
         var entries = 0
@@ -36,7 +36,7 @@ final class ReadCounter: Snapshot {
     }
 }
 
-/// What queries read, by counting, not by the clock.
+/// The costs of queries, measured by counting reads, not by time.
 @Suite struct QueryCostTests {
     private static let count = 3000
 
@@ -57,7 +57,7 @@ final class ReadCounter: Snapshot {
         return library
     }
 
-    /// What each page of a query reads.
+    /// Returns the number of reads of each page of a query.
     private func costs(
         _ library: Library, _ filters: [QueryFilter], _ sorts: [QuerySort] = [], limit: Int = 20
     ) async throws -> (found: Int, pages: [ReadCounter.Count]) {

@@ -9,7 +9,7 @@ import Testing
 /// Random songs, random queries, random pages, held against the naive reading of the query.
 @Suite struct QuerySimulationTests {
     @Test(arguments: 0..<8)
-    func `B-QRY-02 results are those of the filters, whatever index finds them`(seed: UInt64) async throws {
+    func `B-QRY-02 results are those of the filters with every index`(seed: UInt64) async throws {
         try await simulate(MemoryStore(epoch: 1), seed: seed, songs: 100, queries: 40)
     }
 
@@ -59,7 +59,8 @@ import Testing
         }
     }
 
-    /// Saves and deletions leave exactly the entries that saving the survivors anew makes.
+    /// Saves and deletions leave exactly the index entries that result from saving the remaining records to an empty
+    /// store.
     private func expectExactIndexes(_ library: Library, _ songs: [Song]) async throws {
         let fresh = Library(store: MemoryStore(epoch: 1))
         try await fresh.save(songs)

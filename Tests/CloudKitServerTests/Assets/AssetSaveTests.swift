@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `an asset without receipt that the field does not hold is refused, whatever the client says`()
+    @Test func `an asset without receipt that the field does not hold is refused with any claim of the client`()
         async throws
     {
         try await withCloud { test in

@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `pieces make the file, whatever order and repetition they come in`(_ engine: Engine) async throws {
+    func `pieces make the file in any order, also repeated`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 / 3) }

@@ -28,7 +28,7 @@ extension TestCloud {
 
 struct FeedCompactionTests {
     @Test(arguments: Engine.allCases)
-    func `B-BKD-12 compaction goes on where it ended, whatever was deleted meanwhile`(_ engine: Engine) async throws {
+    func `B-BKD-12 compaction continues where it ended, also after deletions`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             let names = (0..<30).map { "R\($0)" }

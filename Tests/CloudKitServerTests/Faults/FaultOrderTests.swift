@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a person is found by address or name, and strangers are not`() async throws {
+    @Test func `a user is found by address or name, and unknown users are not`() async throws {
         try await withCloud { test in
             let user = try await ada(test).user
             try await test.makeZone(of: user)

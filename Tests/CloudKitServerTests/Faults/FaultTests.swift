@@ -47,7 +47,7 @@ import Testing
                 [create("r", "Note", text("title", "Bob has room"))], by: Caller(user: TestCloud.bob))
             #expect(saved[0].failure == nil)
             try await test.cloud.faults.removeAll()
-            #expect(try await test.modify([create("r", "Note", text("title", "room again"))])[0].failure == nil)
+            #expect(try await test.modify([create("r", "Note", text("title", "space again"))])[0].failure == nil)
         }
     }
 

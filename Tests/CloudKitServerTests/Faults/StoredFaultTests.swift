@@ -6,7 +6,7 @@ import Testing
 
 /// Pins the key and value of a stored fault.
 struct StoredFaultTests {
-    @Test func `a fault lies as JSON under its id`() async throws {
+    @Test func `a fault is stored as JSON under its id`() async throws {
         try await withCloud { test in
             let fault = try await test.cloud.faults.order(
                 .quota, in: TestCloud.container, for: TestCloud.ada, seconds: 60, bytes: 5, sendsRetryAfter: false)

@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-REC-10 one name, one record, whatever its type`(_ engine: Engine) async throws {
+    func `B-REC-10 a name identifies one record, of any type`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
             try await test.modify([create("R1", "Note")])

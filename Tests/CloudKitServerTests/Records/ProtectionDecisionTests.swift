@@ -13,7 +13,7 @@ import Testing
             set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
     }
 
-    @Test func `B-TM-11 an unconditional save does not change for whom the record's key is wrapped`() {
+    @Test func `B-TM-11 an unconditional save does not change the recipients of the record's key`() {
         let (held, rewrapped) = (Protection(epoch: 0, keys: [1]), Protection(epoch: 0, keys: [2]))
         func overwrite(_ sent: Protection, _ held: Protection?) -> ProtectionDecision {
             decide([value("s")], sent: sent, held: held, checksTag: false)

@@ -24,7 +24,7 @@ import Testing
             .name(of: account.id, in: TestCloud.container)
     }
 
-    @Test func `B-PRT-02, B-ACP-02, B-ACP-03 a private share lets in whom it names`() async throws {
+    @Test func `B-PRT-02, B-ACP-02, B-ACP-03 a private share admits its participants only`() async throws {
         try await withShare(with: [invite(TestCloud.bob)]) { test, share in
             let pending = try await test.resolve(share.shortGUID, by: TestCloud.bob, withRoot: true).invitation
             #expect(pending?.acceptance == .pending)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test
-    func `B-PRT-03, B-PRT-04 opening a share removes pending participants, closing it those who joined by the link`()
+    func `B-PRT-03, B-PRT-04 opening a share removes pending participants, closing it removes users of the link`()
         async throws
     {
         try await withShare(with: [invite(TestCloud.bob), invite(TestCloud.cyd)]) { test, share in

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `B-SAV-09 a share is saved with the tag check, whatever the policy`() async throws {
+    @Test func `B-SAV-09 a share is saved with the tag check under every policy`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             try await test.modify([create("Root")])

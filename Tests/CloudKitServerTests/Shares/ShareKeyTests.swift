@@ -45,7 +45,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-TM-06 each participant gets their own wrap, and administrators learn who waits for one`(_ engine: Engine)
+    func `B-TM-06 each participant gets a wrap, and administrators are informed of participants without one`(
+        _ engine: Engine
+    )
         async throws
     {
         try await withKeys(engine) { test, share in

@@ -52,7 +52,7 @@ struct DeliveryPaceTests {
 
             try await write("R1")
             let first = try #require(await pauses.next())
-            // The clock stands still: delivery took no time, and the number of queued notifications counts.
+            // The clock does not advance: delivery takes no time, and the number of queued notifications counts.
             #expect(first.duration == .milliseconds(20))
             #expect(try await bob.received() == ["S +R1"])
             try await write("R2", "R3", "R4")

@@ -268,7 +268,7 @@ import Testing
         #expect(Set(starts).count == starts.count - 3)
     }
 
-    @Test func `What an earlier process left of a download is used, and checked`() async throws {
+    @Test func `The part of a download that an earlier process left is used, and checked`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud, pieceBytes: 200_000)
         let database = device.container.privateCloudDatabase

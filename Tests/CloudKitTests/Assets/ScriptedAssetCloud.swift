@@ -202,7 +202,7 @@ final class ScriptedAssetCloud: Transport {
     }
 }
 
-/// A device with files of its own, in a folder that is removed with it.
+/// A device with its own files, in a folder that is removed with it.
 final class AssetDevice: Sendable {
     let folder: URL
     let container: CKContainer

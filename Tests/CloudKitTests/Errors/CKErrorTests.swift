@@ -53,7 +53,7 @@ import Testing
         do {
             try throwing(error)
         } catch CKError.zoneNotFound, CKError.unknownItem {
-            Issue.record("caught as what it is not")
+            Issue.record("caught as another error")
         } catch {
             #expect("\(error as? CKError ?? CKError(.zoneBusy))".contains("\"Unknown Error\" (999999)"))
         }

@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `A subclass stands in for an operation by a start of its own`() {
+    @Test func `A subclass replaces an operation by its own start`() {
         final class Canned: CKFetchRecordsOperation, @unchecked Sendable {
             override var isFinished: Bool { true }
             override func start() { fetchRecordsCompletionBlock?([:], CKError(.networkFailure)) }

@@ -39,7 +39,7 @@ import Testing
         #expect(try filters("a BETWEEN %@", [1, 5]) == expected)
     }
 
-    @Test func `sides may stand the other way round`() throws {
+    @Test func `the sides of a comparison may be exchanged`() throws {
         #expect(try filters("5 < a") == [field("a", .greaterThan, .int64(5))])
         #expect(try filters("5 >= a") == [field("a", .lessThanOrEquals, .int64(5))])
         #expect(try filters("'x' IN tags") == [field("tags", .listContains, .string("x"))])

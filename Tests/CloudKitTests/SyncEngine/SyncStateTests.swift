@@ -44,7 +44,7 @@ import Testing
         #expect(scopes == [.perZone, .perRecord])
     }
 
-    @Test func `What the app adds again during a send stays pending`() {
+    @Test func `A change added again during a send stays pending`() {
         var state = SyncState()
         _ = state.add([.saveRecord(id("a")), .saveRecord(id("b"))])
         let asked = state.revision

@@ -19,7 +19,7 @@ final class RawConnection {
     private var incoming = [UInt8](repeating: 0, count: 1 << 14)
     private var received = 0
     private var head: ResponseHead?
-    /// Whether an answer is awaited.
+    /// Whether an answer is expected.
     private(set) var isBusy = false
 
     init(port: UInt16) throws(RawFailure) { try connect(port: port) }
@@ -79,7 +79,7 @@ final class RawConnection {
 
     var wantsToWrite: Bool { sent < outgoing.count }
 
-    /// Continues as far as the socket allows.
+    /// Continues until the socket would block.
     func advance() -> Progress {
         if wantsToWrite, case .lost(let failure) = flush() { return .lost(failure) }
         return receive()

@@ -34,7 +34,7 @@ import Testing
         return note
     }
 
-    @Test func `B-TM-06 an administrator's device hands the key to a participant who waits for one`() async throws {
+    @Test func `B-TM-06 an administrator's device gives the key to a participant who waits for one`() async throws {
         try await SharingHousehold.run { home in
             let shared = try await share(with: ["dora"], home)
             let dora = try await home.newcomer("dora")
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `B-TM-05 the right of an administrator whom another one removes ends for members with the removal`()
+    @Test func `B-TM-05 the right of an administrator removed by another one ends for members with the removal`()
         async throws
     {
         try await SharingHousehold.run { home in

@@ -143,7 +143,7 @@ struct ContactSharing: Sendable {
     }
 }
 
-/// The stand-in for the system's delegate of other platforms.
+/// A substitute for the system's delegate on other platforms.
 final class ContactApplication: Sendable {
     let container: CKContainer
     private let accepted: AsyncStream<CKShare.Metadata>.Continuation

@@ -131,13 +131,13 @@ import Testing
         }
     }
 
-    @Test func `B-ACP-02, B-ACP-03 strangers learn nothing of a private share, and cannot join it`() async throws {
+    @Test func `B-ACP-02, B-ACP-03 a private share is hidden from non-members, and they cannot join it`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])
             let url = try #require(share.url)
             #expect(await code { _ = try await home.cat.shareMetadata(for: url) } == .unknownItem)
-            // Metadata that somebody else fetched is no slot.
+            // Metadata that another user fetched does not admit its holder.
             let bens = try await home.ben.shareMetadata(for: url)
             #expect(await code { try await home.cat.accept(bens) } == .permissionFailure)
             // While an invitation waits for an address, others are sent to prove theirs.

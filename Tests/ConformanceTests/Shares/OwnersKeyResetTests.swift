@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Keeper.allCases, [false, true])
-    func `B-TM-12 a record kept from before its owner's keys were reset can be moved, whoever made its key`(
+    func `B-TM-12 a record from before its owner's keys were reset can be moved, also if another user made its key`(
         _ keeper: Keeper, isWritten: Bool
     ) async throws {
         try await SharingHousehold.run { home in
@@ -109,7 +109,7 @@ import Testing
                 #expect(try await secret("Late", in: zone, ada) == "secret of Late")
                 try await ada.deleteRecord(withID: CKRecord.ID(recordName: "Late", zoneID: zone))
             }
-            // A record from before takes secrets as any other does, whoever made its key.
+            // A record from before the reset takes secrets as any other does, also if another participant made its key.
             try await write("Ben was here", to: "One", in: theirs, ben)
             try await write("Ada was here", to: "Ben's", in: zone, ada)
             let adas = try await home.device(of: "ada")

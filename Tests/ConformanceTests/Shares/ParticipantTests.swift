@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Seats of a share: how many there are, slots for whoever comes first, and how they are given up.
+/// Participant slots of a share: their number, slots for any user with the link, and leaving.
 @Suite struct ParticipantTests {
     @Test func `B-LIM-08 a share holds 100 participants besides its owner`() async throws {
         try await SharingHousehold.run { home in

@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `B-SAV-07, B-SAV-09 a conflict about a share carries shares, whatever the save policy`() async throws {
+    @Test func `B-SAV-07, B-SAV-09 a conflict about a share carries shares under every save policy`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: [])

@@ -72,7 +72,7 @@ import Testing
             while b.app.database.connection.notifications.registrations.load() == nil { await Task.yield() }
             await a.app.write("n", "one", edit: 1)
             try await a.sent()
-            // The clock of this device stands still: nothing that depends on the clock happens.
+            // The clock of this device does not advance, so nothing that depends on the clock happens.
             for await event in b.app.events {
                 guard case .fetchedRecordZoneChanges(let event) = event else { continue }
                 if event.modifications.contains(where: { $0.record.recordID.recordName == "n" }) { break }
@@ -116,9 +116,9 @@ import Testing
             for number in 0..<5 { await a.app.write("n\(number)", "offline", edit: number) }
             try await a.sent()
             #expect(a.clock.elapsed >= .seconds(6 * 3600))
-            // Once a minute at first, every ten minutes at last, for a fetch and a send: about 50 on a quiet machine;
-            // together with many other tests up to 300 were seen. Without pauses there would be as many as the machine
-            // can make.
+            // The pauses grow from one to ten minutes, for a fetch and a send: about 50 attempts on a quiet machine;
+            // together with many other tests up to 300 were measured. Without pauses there would be as many as the
+            // machine can make.
             #expect(attempts.withLock { $0 } < 1_000)
             #expect(await a.app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
         }

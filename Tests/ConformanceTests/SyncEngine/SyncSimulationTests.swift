@@ -40,7 +40,7 @@ private struct SyncSimulation {
     private let clock = TestClock(skipsWaits: false)
     private var devices: [SimulatedDevice] = []
     private var edit = 0
-    /// The latest edit of each note that is never deleted, as far as any device's disk has ever held it.
+    /// The latest edit of each note that is never deleted, among those that any device's disk has held.
     private var stored: [String: Int] = [:]
 
     init(_ cloud: ThrowawayCloud, devices count: Int, seed: UInt64) async throws {
