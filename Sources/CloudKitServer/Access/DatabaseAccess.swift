@@ -25,13 +25,13 @@ package enum DatabaseAccess {
                 remedy: "Sign in as a user.")
         }
         switch address.scope {
-        case .public: return try publicContext(address, caller, use)
+        case .public: return try publicContext(address, caller: caller, use: use)
         case .private, .shared: return try ownContext(address, caller)
         }
     }
 
     private static func publicContext(
-        _ address: DatabaseAddress, _ caller: Caller, _ use: DatabaseUse
+        _ address: DatabaseAddress, caller: Caller, use: DatabaseUse
     ) throws(RequestFailure) -> DatabaseContext {
         switch use {
         case .writeZones, .readChanges: throw .notApplicable(in: .public)

@@ -64,7 +64,9 @@ struct MemberFeed {
         isCaughtUp = request.syncToken == ""
         if let text = request.syncToken, !text.isEmpty {
             let token = try tokens.open(text, for: place.tokenPartition, kinds: [.member])
-            guard Self.isCurrent(token, access.zone, member, newest: newest) else { throw RequestFailure.tokenExpired }
+            guard Self.isCurrent(token, zone: access.zone, member: member, newest: newest) else {
+                throw RequestFailure.tokenExpired
+            }
             position = Position(version: token.version, within: token.floor)
             baseline = token.baseline
         } else {
@@ -80,7 +82,7 @@ struct MemberFeed {
     }
 
     private static func isCurrent(
-        _ token: SyncToken, _ zone: ZoneHeader, _ member: ShareMember, newest: UInt64
+        _ token: SyncToken, zone: ZoneHeader, member: ShareMember, newest: UInt64
     ) -> Bool {
         // Of a zone that is shared as a whole members read the zone's own feed.
         let horizon = zone.sharing.wholeShare == nil ? zone.memberHorizon : zone.horizon

@@ -104,7 +104,7 @@ package final class LongPollService: NotificationTransport {
 
     private func text(_ position: UInt64) -> String { QueuePosition.text(position, epoch: cloud.store.epoch) }
 
-    private func keep(_ position: UInt64, _ address: CourierAddress, _ now: Int64) async throws {
+    private func keep(_ position: UInt64, address: CourierAddress, now: Int64) async throws {
         try await cloud.store.write(address.partition) { transaction in
             guard var held = try await transaction.pushToken(address.hash) else { throw Self.unknownAddress }
             held.position = max(held.position, position)
@@ -135,18 +135,18 @@ package final class LongPollService: NotificationTransport {
             }
             let start = known ?? token.position
             var page = Page(start: start, position: start, token: token)
-            try await Self.fill(&page, address, view, oldest: now - limits.notifications.lifetime, max: max)
+            try await Self.fill(&page, address: address, view, oldest: now - limits.notifications.lifetime, max: max)
             return page
         }
         let isDue = QueuePositionWriteDecision.isDue(
             seen: page.token.seen, held: page.token.position, position: page.start, now: now)
-        if isDue { try await keep(page.start, address, now) }
+        if isDue { try await keep(page.start, address: address, now: now) }
         return page
     }
 
     /// Adds the notifications after the page's position that concern the device.
     private static func fill(
-        _ page: inout Page, _ address: CourierAddress, _ view: StorageReader, oldest: Int64, max: Int
+        _ page: inout Page, address: CourierAddress, _ view: StorageReader, oldest: Int64, max: Int
     ) async throws {
         let header = try await view.notificationQueueHeader()
         if page.position < header.lost {

@@ -69,7 +69,7 @@ final class LongPollWaiters: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let wait = Wait(hash: address.hash, ends: ends, continuation: continuation)
-                let ended = begin(wait, id, partition, after: stamp, now: now, sharedBy: max)
+                let ended = begin(wait, id: id, partition: partition, after: stamp, now: now, sharedBy: max)
                 for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
             }
         } onCancel: {
@@ -80,7 +80,7 @@ final class LongPollWaiters: Sendable {
 
     /// Lets a request wait; what ends at once, be it this one or an older one of the same device.
     private func begin(
-        _ wait: Wait, _ id: UInt64, _ partition: StoragePartition, after stamp: UInt64, now: Duration,
+        _ wait: Wait, id: UInt64, partition: StoragePartition, after stamp: UInt64, now: Duration,
         sharedBy max: Int
     ) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
         let isCancelled = Task.isCancelled

@@ -54,7 +54,7 @@ package struct PushTokens: Sendable {
         let position = try await cloud.store.write(address.partition) { transaction in
             try await PushTokenWriter(limits: cloud.limits).add(made, &transaction)
         }
-        return try registration(token, address, position, isPushed: made.destination != nil)
+        return try registration(token, address: address, position: position, isPushed: made.destination != nil)
     }
 
     /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (docs/web-services.md §12.1).
@@ -84,7 +84,7 @@ package struct PushTokens: Sendable {
                 clientID: clientID, service: service, in: container, environment, by: caller, sessionID: sessionID,
                 push: push)
         }
-        return try registration(token, address, kept.position, isPushed: kept.destination != nil)
+        return try registration(token, address: address, position: kept.position, isPushed: kept.destination != nil)
     }
 
     /// Ends a token: its device gets no more notifications by it. One that is gone is no error.
@@ -119,7 +119,7 @@ package struct PushTokens: Sendable {
     }
 
     private func registration(
-        _ token: [UInt8], _ address: CourierAddress, _ position: UInt64, isPushed: Bool
+        _ token: [UInt8], address: CourierAddress, position: UInt64, isPushed: Bool
     ) throws -> PushRegistration {
         PushRegistration(
             token: token, courierPath: isPushed ? nil : try courierSeal.seal(address),

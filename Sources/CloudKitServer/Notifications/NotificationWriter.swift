@@ -35,7 +35,7 @@ struct NotificationWriter: Sendable {
                                 try notice.draft(in: place, zoneName: commit.zoneName), receiver: notice.owner.user)))
                 }
             } else {
-                report.dropped[.noOtherDevice] = try await enqueue(decision, commit, &transaction)
+                report.dropped[.noOtherDevice] = try await enqueue(decision, commit: commit, &transaction)
             }
         }
         buffer?.add(report)
@@ -58,7 +58,7 @@ struct NotificationWriter: Sendable {
 
     /// Returns the number of notifications without a receiver; nil: none.
     private func enqueue(
-        _ decision: NotificationMatcher, _ commit: NotificationMatcher.Commit, _ transaction: inout StorageWriter
+        _ decision: NotificationMatcher, commit: NotificationMatcher.Commit, _ transaction: inout StorageWriter
     ) async throws -> Int? {
         let header = try await transaction.notificationQueueHeader()
         guard header.hasReceiver(besides: place.caller.deviceID) else { return decision.pendingNotifications.count }

@@ -22,7 +22,7 @@ package struct ModifyRecords: Sendable {
     ) async throws -> [RecordOutcome] {
         let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
-        try ModifyCheck.check(request, caller, cloud.limits)
+        try ModifyCheck.check(request, caller: caller, limits: cloud.limits)
         try await checkAccess(ofZone: zoneName, in: place)
         let request = try await cloud.userDirectory.resolving(request, in: address.container)
         let limits = try await cloud.limits(in: place)
@@ -55,7 +55,8 @@ package struct ModifyRecords: Sendable {
         for _ in 0..<Self.attemptsMax {
             let result = try await cloud.writeNotifying(batch.partitions) {
                 [schema, hasPendingWork] transaction, pendingNotifications in
-                try await batch.run(schema, hasPendingWork: hasPendingWork, pendingNotifications, &transaction)
+                try await batch.run(
+                    schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
             }
             switch result {
             case .outcomes(let outcomes): return outcomes
@@ -79,7 +80,7 @@ package struct ModifyRecords: Sendable {
 package enum ModifyCheck {
     /// Checked in this order: number of operations, their bytes, change tags, names that occur twice.
     package static func check(
-        _ request: ModifyRecordsRequest, _ caller: Caller, _ limits: Limits
+        _ request: ModifyRecordsRequest, caller: Caller, limits: Limits
     ) throws(RequestFailure) {
         let operations = request.operations
         let max = caller.surface.itemsMax

@@ -32,7 +32,7 @@ struct ChangeBatch: Sendable {
     }
 
     func run(
-        _ schema: Schema, hasPendingWork: Bool, _ pendingNotifications: NotificationBuffer,
+        _ schema: Schema, hasPendingWork: Bool, pendingNotifications: NotificationBuffer,
         _ transaction: inout StorageWriter
     ) async throws -> Result {
         let headers = try await transaction.headers(zoneNamed: zoneName)
@@ -41,7 +41,7 @@ struct ChangeBatch: Sendable {
         let zone = access.zone
         let isAtomic = wantsAtomic && zone.isCustom
         let held = try await held(in: zone, transaction)
-        var shares = try await SharePlanner(self, access, headers.database, held: held, transaction)
+        var shares = try await SharePlanner(self, access: access, database: headers.database, held: held, transaction)
 
         var planner = ChangePlanner(
             batch: self, database: headers.database, zone: zone, assets: try await assets(transaction),
@@ -52,7 +52,7 @@ struct ChangeBatch: Sendable {
             return .mustGrow(planner.growth)
         }
         try await refuseTooManyOwners(&plannedChanges, in: zone, transaction)
-        let verdict = try await evaluate(&plannedChanges, in: zone, held, &shares, transaction)
+        let verdict = try await evaluate(&plannedChanges, in: zone, held: held, shares: &shares, transaction)
         if isAtomic, plannedChanges.contains(where: { $0.failure != nil }) {
             return .outcomes(
                 try await atomicOutcomes(plannedChanges).attachingShares(transaction, zone: zone.number, in: place))
@@ -65,7 +65,7 @@ struct ChangeBatch: Sendable {
         var writer = ChangeWriter(
             batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil,
             pendingNotifications: pendingNotifications)
-        let outcomes = try await writer.write(plannedChanges, verdict, held, &transaction)
+        let outcomes = try await writer.write(plannedChanges, verdict: verdict, held: held, &transaction)
         return .outcomes(try await outcomes.attachingShares(transaction, zone: zone.number, in: place))
     }
 
@@ -140,14 +140,14 @@ extension ChangeBatch {
     /// Turns drafts that break the rules of shares and references into failures, until what is left agrees; what goes
     /// with the rest.
     private func evaluate(
-        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, _ held: [String: StoredRecord],
-        _ shares: inout SharePlanner,
+        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, held: [String: StoredRecord],
+        shares: inout SharePlanner,
         _ view: StorageWriter
     ) async throws -> ReferenceCheck.Verdict {
         while true {
             let failed = plannedChanges.count { $0.failure != nil }
-            try await shares.evaluate(&plannedChanges, held, view)
-            let verdict = try await evaluateReferences(&plannedChanges, in: zone, held, view)
+            try await shares.evaluate(&plannedChanges, held: held, view)
+            let verdict = try await evaluateReferences(&plannedChanges, in: zone, held: held, view)
             try await shares.evaluate(cascade: verdict.cascaded, &plannedChanges, view)
             if !shares.isActive || plannedChanges.count(where: { $0.failure != nil }) == failed { return verdict }
         }
@@ -155,7 +155,7 @@ extension ChangeBatch {
 
     /// Turns drafts that would break references into failures; what goes with the rest.
     private func evaluateReferences(
-        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, _ held: [String: StoredRecord],
+        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, held: [String: StoredRecord],
         _ view: StorageWriter
     ) async throws -> ReferenceCheck.Verdict {
         let matters = plannedChanges.contains { draft in

@@ -39,7 +39,7 @@ struct ChangeWriter {
     }
 
     mutating func write(
-        _ plannedChanges: [PlannedChange], _ verdict: ReferenceCheck.Verdict, _ held: [String: StoredRecord],
+        _ plannedChanges: [PlannedChange], verdict: ReferenceCheck.Verdict, held: [String: StoredRecord],
         _ transaction: inout StorageWriter
     ) async throws -> [RecordOutcome] {
         var outcomes: [RecordOutcome] = []
@@ -48,7 +48,7 @@ struct ChangeWriter {
             outcomes.append(try write(draft, of: item, &transaction))
         }
         try await writeCascade(verdict, &transaction)
-        try writeTouched(plannedChanges, held, &transaction)
+        try writeTouched(plannedChanges, held: held, &transaction)
         if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
@@ -115,7 +115,7 @@ struct ChangeWriter {
         transaction.set(entry, zone: zone.number)
         zone.latestVersion = record.feedVersion
         if let whole = zone.sharing.wholeShare { sharedChange.note(entry.recordType, in: whole) }
-        if let shares { moveInTrees(entry, shares, &transaction) }
+        if let shares { moveInTrees(entry, shares: shares, &transaction) }
     }
 
     /// Writes a record that is there already with another attribute, as a change of its own.
@@ -265,7 +265,7 @@ struct ChangeWriter {
 
     /// Gives new tags to records that new references point to. Their content is unchanged, so no feed reports it (B-CHG-16).
     private mutating func writeTouched(
-        _ plannedChanges: [PlannedChange], _ held: [String: StoredRecord], _ transaction: inout StorageWriter
+        _ plannedChanges: [PlannedChange], held: [String: StoredRecord], _ transaction: inout StorageWriter
     ) throws {
         if touched.isEmpty { return }
         var written: Set<String> = []

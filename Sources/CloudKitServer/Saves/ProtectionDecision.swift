@@ -22,15 +22,17 @@ package enum ProtectionDecision: Hashable, Sendable {
         set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool
     ) {
         do throws(RequestFailure) {
-            self = .store(try Self.evaluate(set, merged, sent, held, zoneEpoch, checksTag))
+            self = .store(
+                try Self.evaluate(
+                    set, merged: merged, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag))
         } catch {
             self = .refuse(error)
         }
     }
 
     private static func evaluate(
-        _ set: [Field], _ merged: [Field], _ sent: Protection?, _ held: Protection?, _ zoneEpoch: UInt32,
-        _ checksTag: Bool
+        _ set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32,
+        checksTag: Bool
     ) throws(RequestFailure) -> Protection? {
         var epochs: Set<UInt32> = []
         for field in set where field.type.isEncrypted {

@@ -59,11 +59,11 @@ extension RecordTypeDefinition {
             guard let field = fields[name] else {
                 throw RequestFailure(.badRequest, "Did not find field '\(name)' of record type: \(self.name)")
             }
-            try Self.check(indexes, field.type.indexesMax, name)
+            try Self.check(indexes, max: field.type.indexesMax, name: name)
             type.fields[name]?.indexes = indexes
             type.fields[name]?.building = building
         case .system(let field):
-            try Self.check(indexes, field.indexesMax, field.schemaName)
+            try Self.check(indexes, max: field.indexesMax, name: field.schemaName)
             // One that is being taken away stays until what it holds is cleared.
             type.systemIndexes[field] = indexes
             type.systemBuilding[field] = building.isEmpty ? nil : building
@@ -74,7 +74,7 @@ extension RecordTypeDefinition {
     }
 
     private static func check(
-        _ wanted: FieldIndexes, _ max: FieldIndexes, _ name: String
+        _ wanted: FieldIndexes, max: FieldIndexes, name: String
     ) throws(RequestFailure) {
         guard wanted.isSubset(of: max) else {
             throw RequestFailure(

@@ -37,7 +37,7 @@ struct ChangeShares: Sendable {
                 let access = try await CallerAccess(headers.zone, in: place, transaction)
                 let (shares, change) = try await decide(transaction, access)
                 if shares.isEmpty { return [] }
-                var sharing = try await SharePlanner(batch, access, headers.database, transaction)
+                var sharing = try await SharePlanner(batch, access: access, database: headers.database, transaction)
                 try await sharing.loadShares(shares.map(\.name), transaction)
                 var writer = ChangeWriter(
                     batch: batch, database: headers.database, zone: access.zone, schema: schema, shares: sharing,

@@ -14,7 +14,7 @@ package struct FetchShareKeys: Sendable {
     package func run(
         _ request: ShareKeysRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> ShareKeysAnswer {
-        let place = try DatabaseAccess.sharesContext(request.zoneID, address, caller, to: .readRecords)
+        let place = try DatabaseAccess.sharesContext(request.zoneID, address: address, caller: caller, to: .readRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         var answer = try await cloud.store.read(place.partition) { view in
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)

@@ -62,7 +62,7 @@ private struct SubscriptionWriter: Sendable {
         var outcomes: [SubscriptionOutcome] = []
         for operation in operations {
             do throws(RequestFailure) {
-                outcomes.append(try apply(try accepted(operation, zones), &held, &transaction))
+                outcomes.append(try apply(try accepted(operation, zones), held: &held, &transaction))
             } catch {
                 outcomes.append(.failed(id: operation.subscriptionID, error))
             }
@@ -107,7 +107,7 @@ private struct SubscriptionWriter: Sendable {
     }
 
     private func apply(
-        _ operation: SubscriptionOperation, _ held: inout [String: Subscription],
+        _ operation: SubscriptionOperation, held: inout [String: Subscription],
         _ transaction: inout StorageWriter
     ) throws(RequestFailure) -> SubscriptionOutcome {
         let old = held[operation.subscriptionID]

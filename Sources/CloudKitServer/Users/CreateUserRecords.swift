@@ -30,7 +30,7 @@ package struct CreateUserRecords: Sendable {
         for _ in 0..<Self.schemaReadsMax {
             let schema = try await cloud.schemas.current(place.schemaPartition)
             let isDone = try await cloud.store.write(place.partition) { transaction in
-                try await batch.makeUser(user, schema, &transaction)
+                try await batch.makeUser(user, schema: schema, &transaction)
             }
             if isDone { return }
         }
@@ -56,7 +56,7 @@ extension ChangeBatch {
     ///
     /// - Returns: Whether the record is there now; false: this schema is older than the database's indexes.
     fileprivate func makeUser(
-        _ user: UserID, _ schema: Schema, _ transaction: inout StorageWriter
+        _ user: UserID, schema: Schema, _ transaction: inout StorageWriter
     ) async throws -> Bool {
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return false }
@@ -67,7 +67,7 @@ extension ChangeBatch {
             before: [], after: [])
         var writer = ChangeWriter(
             batch: self, database: headers.database, zone: headers.zone ?? .implicitDefault, schema: schema)
-        _ = try await writer.write([.save(draft)], ReferenceCheck.Verdict(), [:], &transaction)
+        _ = try await writer.write([.save(draft)], verdict: ReferenceCheck.Verdict(), held: [:], &transaction)
         return true
     }
 }

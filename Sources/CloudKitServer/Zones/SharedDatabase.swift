@@ -43,7 +43,7 @@ struct SharedDatabase: Sendable {
         for joined in zones {
             let place = try place.reaching(ZoneID(zoneName: joined.zoneName, owner: joined.owner))
             let finding = try await store.read(place.partition) { view in
-                try await Self.finding(joined, user, place, view)
+                try await Self.finding(joined, user: user, place: place, view)
             }
             findings.append((joined, finding))
         }
@@ -51,7 +51,7 @@ struct SharedDatabase: Sendable {
     }
 
     private static func finding(
-        _ joined: JoinedZone, _ user: UserID, _ place: DatabaseContext, _ view: StorageReader
+        _ joined: JoinedZone, user: UserID, place: DatabaseContext, _ view: StorageReader
     ) async throws -> Finding {
         let headers = try await view.headers(zoneNamed: joined.zoneName)
         guard let zone = headers.zone, zone.number == joined.zone else { return .gone(.deleted) }

@@ -33,7 +33,7 @@ struct ZoneWriter {
     }
 
     mutating func apply(
-        _ operation: ZoneOperation, in place: DatabaseContext, _ limits: Limits, _ transaction: inout StorageWriter
+        _ operation: ZoneOperation, in place: DatabaseContext, limits: Limits, _ transaction: inout StorageWriter
     ) async throws -> Outcome {
         let name: String
         do throws(RequestFailure) {

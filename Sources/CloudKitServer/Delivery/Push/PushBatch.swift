@@ -31,7 +31,7 @@ struct PushBatch: Sendable {
         var result = Result(hasAddresses: !tokens.isEmpty)
         let now = cloud.serverEnvironment.now()
         let visits = try await withThrowingTaskGroup(of: PushAttempt?.self) { group in
-            for token in tokens { group.addTask { try await visit(token, header, place, now) } }
+            for token in tokens { group.addTask { try await visit(token, header: header, place: place, now: now) } }
             var visits: [PushAttempt] = []
             for try await visit in group { if let visit { visits.append(visit) } }
             return visits
@@ -57,7 +57,7 @@ struct PushBatch: Sendable {
 
     /// nil: the service is switched off, and the address waits for better days.
     private func visit(
-        _ token: PushToken, _ header: NotificationQueueHeader, _ place: DatabaseContext, _ now: Int64
+        _ token: PushToken, header: NotificationQueueHeader, place: DatabaseContext, now: Int64
     ) async throws -> PushAttempt? {
         guard let destination = token.destination, let service = services[destination.service] else { return nil }
         var visit = PushAttempt(token, destination)
@@ -75,7 +75,7 @@ struct PushBatch: Sendable {
             visit.end = .removed("unreadable")
             return visit
         }
-        let (list, page) = try await waiting(for: token, header, place, now)
+        let (list, page) = try await waiting(for: token, header: header, place: place, now: now)
         for notification in list {
             if Task.isCancelled { return visit }
             let isVisible = PushNotification.isVisible(payload: notification.payload)
@@ -91,7 +91,7 @@ struct PushBatch: Sendable {
             guard visit.took(outcome, of: notification.sequence) else {
                 // What was broken off because the cloud stops says nothing about the service.
                 if case .tryAgain(let requestedDelay, let reason) = outcome, !Task.isCancelled {
-                    postpone(&visit, destination.failures, requestedDelay, reason)
+                    postpone(&visit, earlier: destination.failures, requestedDelay: requestedDelay, reason: reason)
                 }
                 return visit
             }
@@ -102,7 +102,7 @@ struct PushBatch: Sendable {
     }
 
     private func postpone(
-        _ visit: inout PushAttempt, _ earlier: PushFailures?, _ requestedDelay: Int64?, _ reason: String
+        _ visit: inout PushAttempt, earlier: PushFailures?, requestedDelay: Int64?, reason: String
     ) {
         // Something got through meanwhile: this is the first failure of a new row.
         let failures = PushBackoff.failures(
@@ -123,7 +123,7 @@ struct PushBatch: Sendable {
 
     /// The next notifications, and up to where the queue was read for them.
     private func waiting(
-        for token: PushToken, _ header: NotificationQueueHeader, _ place: DatabaseContext, _ now: Int64
+        for token: PushToken, header: NotificationQueueHeader, place: DatabaseContext, now: Int64
     ) async throws -> (list: [Waiting], page: NotificationPage) {
         let page = try await cloud.store.read(place.partition) { [limits = cloud.limits] view in
             try await view.notifications(

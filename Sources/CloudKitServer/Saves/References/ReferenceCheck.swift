@@ -118,10 +118,12 @@ package struct ReferenceCheck: Sendable {
         let failedNames = Set(failed.values)
         var refused: [Int: RequestFailure] = [:]
         for (position, with) in gone.byDeletion {
-            if let blocking = blocking(with, gone.names, saved) { refused[position] = .deletionViolates(blocking) }
+            if let blocking = blocking(with, gone: gone.names, saved: saved) {
+                refused[position] = .deletionViolates(blocking)
+            }
         }
         for (position, save) in saves {
-            if let missing = violation(of: save, gone.names, failedNames, saved) {
+            if let missing = violation(of: save, gone: gone.names, failed: failedNames, saved: saved) {
                 refused[position] = .saveViolates(missing)
             }
         }
@@ -130,7 +132,7 @@ package struct ReferenceCheck: Sendable {
 
     /// A reference that stands in the way of records going: one by a record that stays (B-REF-05), unless that also holds
     /// a deleteSelf reference to the same record and so goes later (B-REF-06).
-    private func blocking(_ going: [String], _ gone: Set<String>, _ saved: [String: Save]) -> BackReference? {
+    private func blocking(_ going: [String], gone: Set<String>, saved: [String: Save]) -> BackReference? {
         for name in going {
             let references = references(to: name, saved)
             var leaving = gone
@@ -146,7 +148,7 @@ package struct ReferenceCheck: Sendable {
 
     /// A reference of a record being saved that would point at nothing.
     private func violation(
-        of save: Save, _ gone: Set<String>, _ failed: Set<String>, _ saved: [String: Save]
+        of save: Save, gone: Set<String>, failed: Set<String>, saved: [String: Save]
     ) -> BackReference? {
         if gone.contains(save.name) {
             return save.after.first { gone.contains($0.target) } ?? save.after.first

@@ -23,7 +23,7 @@ struct SharePlanner {
     private let savedNames: Set<String>
 
     init(
-        _ batch: ChangeBatch, _ access: CallerAccess, _ database: DatabaseHeader, held: [String: StoredRecord] = [:],
+        _ batch: ChangeBatch, access: CallerAccess, database: DatabaseHeader, held: [String: StoredRecord] = [:],
         _ view: some StorageView
     ) async throws {
         self.batch = batch
@@ -187,7 +187,7 @@ extension SharePlanner {
     ///
     /// To be called again when other rules have refused more of the batch.
     mutating func evaluate(
-        _ plannedChanges: inout [PlannedChange], _ held: [String: StoredRecord], _ view: some StorageView
+        _ plannedChanges: inout [PlannedChange], held: [String: StoredRecord], _ view: some StorageView
     ) async throws {
         guard isActive else { return }
         plan = PlannedShareChanges()
@@ -196,12 +196,12 @@ extension SharePlanner {
         for index in plannedChanges.indices { plannedChanges[index].resetShare(batch.items[index]) }
         noteEnded(plannedChanges)
         for index in plannedChanges.indices { plannedChanges[index].leaveShares(plan.ended) }
-        try await beginShares(&plannedChanges, held, view)
+        try await beginShares(&plannedChanges, held: held, view)
         var trees = ShareTreePlanner(
             zone: zone, plan: plan, batch: batch, memberships: memberships, held: held, plannedChanges: plannedChanges)
         try await trees.place(view)
         for (position, failure) in trees.failures { plannedChanges[position] = .failed(failure) }
-        if access.isOwner == false { try await checkMember(&plannedChanges, trees, held, view) }
+        if access.isOwner == false { try await checkMember(&plannedChanges, trees: trees, held: held, view) }
         plan.after = trees.after
         plan.moves = trees.moves
         checkExposedKeys(&plannedChanges)
@@ -229,7 +229,7 @@ extension SharePlanner {
     }
 
     private mutating func beginShares(
-        _ plannedChanges: inout [PlannedChange], _ held: [String: StoredRecord], _ view: some StorageView
+        _ plannedChanges: inout [PlannedChange], held: [String: StoredRecord], _ view: some StorageView
     ) async throws {
         var sharing = zone.sharing
         for share in plan.ended.values { sharing = share.root == nil ? .none : sharing.adding(trees: -1) }
@@ -238,7 +238,9 @@ extension SharePlanner {
             guard case .save = plannedChanges[position], var decision = saved[item.name] else { continue }
             if shares[item.name] == nil {
                 do {
-                    try begin(&decision, item, &sharing, &roots, &plannedChanges, held)
+                    try begin(
+                        &decision, item: item, sharing: &sharing, roots: &roots, plannedChanges: &plannedChanges,
+                        held: held)
                     if decision.share.root == nil, let guid = try await view.zoneShareGUID(zone: zone.number) {
                         decision.replaceShortGUID(guid)
                     }
@@ -256,9 +258,9 @@ extension SharePlanner {
 
     /// Rules B-SHR-03, B-SHR-05, B-SHR-06, B-SHR-07.
     private func begin(
-        _ decision: inout ShareDecision, _ item: IncomingChange, _ sharing: inout ZoneSharing,
-        _ roots: inout Set<String>,
-        _ plannedChanges: inout [PlannedChange], _ held: [String: StoredRecord]
+        _ decision: inout ShareDecision, item: IncomingChange, sharing: inout ZoneSharing,
+        roots: inout Set<String>,
+        plannedChanges: inout [PlannedChange], held: [String: StoredRecord]
     ) throws(RequestFailure) {
         guard let rootName = decision.share.root else {
             guard sharing == .none else {
@@ -351,7 +353,7 @@ extension SharePlanner {
 
     /// Refuses what members may not do (B-PRT-12, B-PRT-13): create outside, move out, refer to records they do not see.
     private func checkMember(
-        _ plannedChanges: inout [PlannedChange], _ trees: ShareTreePlanner, _ held: [String: StoredRecord],
+        _ plannedChanges: inout [PlannedChange], trees: ShareTreePlanner, held: [String: StoredRecord],
         _ view: some StorageView
     ) async throws {
         let targets = Set(
@@ -366,7 +368,7 @@ extension SharePlanner {
             guard case .save(let save) = plannedChanges[position], save.recordType != Validity.shareRecordType else {
                 continue
             }
-            if let failure = memberFailure(item.name, save, trees) {
+            if let failure = memberFailure(item.name, save: save, trees: trees) {
                 plannedChanges[position] = .failed(failure)
             } else if zone.sharing.wholeShare == nil,
                 save.added.contains(where: { !visible.contains($0.target) && !savedNames.contains($0.target) })
@@ -376,7 +378,7 @@ extension SharePlanner {
         }
     }
 
-    private func memberFailure(_ name: String, _ save: PlannedSave, _ trees: ShareTreePlanner) -> RequestFailure? {
+    private func memberFailure(_ name: String, save: PlannedSave, trees: ShareTreePlanner) -> RequestFailure? {
         let after = trees.after[name]
         guard let held = save.held else {
             return ShareAuthorization.verdict(.create, .record, for: access.standing(in: after)) == .allow
