@@ -47,14 +47,18 @@ package struct WebPush: PushService {
         self.sender = sender
     }
 
+    /// The name of the service in requests and in the store.
     package let name = "webPush"
 
+    /// The key that browsers bind their subscriptions to.
     package var announcement: [String: String] { ["applicationServerKey": key.publicText] }
 
+    /// Checks a browser's subscription and returns its address in the stored form.
     package func address(_ subscription: [UInt8]) throws(RequestFailure) -> PushAddress {
         try WebPushSubscription(subscription, rules: rules).address
     }
 
+    /// Encrypts a message, sends it to the browser's push service and returns the outcome.
     package func send(_ message: PushMessage, to address: PushAddress) async -> PushOutcome {
         let request: HTTPClient.Request
         do {

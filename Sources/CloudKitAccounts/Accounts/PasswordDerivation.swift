@@ -7,6 +7,7 @@ package struct PasswordDerivation: Hashable, Sendable {
     /// Rounds of PBKDF2.
     package var rounds: Int
 
+    /// Creates a derivation from the salt and the number of rounds.
     package init(salt: [UInt8], rounds: Int) {
         self.salt = salt
         self.rounds = rounds

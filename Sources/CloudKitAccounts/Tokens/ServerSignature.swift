@@ -10,6 +10,7 @@ package struct ServerSignature: Hashable, Sendable {
     /// Base 64 of the DER form.
     package var signature: String
 
+    /// Creates a signature from the values of the request's headers.
     package init(keyID: String, date: String, signature: String) {
         self.keyID = keyID
         self.date = date

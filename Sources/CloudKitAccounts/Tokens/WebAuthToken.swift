@@ -11,6 +11,7 @@ package struct WebAuthToken: Hashable, Sendable {
     /// Milliseconds since 1970.
     package var issued: Int64
 
+    /// Creates a token issued at `issued`, milliseconds since 1970.
     package init(account: String, device: String, lifetime: SessionLifetime, issued: Int64) {
         self.account = account
         self.device = device
@@ -31,6 +32,7 @@ package struct WebAuthTokens: Sendable {
 
     private static let textBytesMax = 511
 
+    /// Creates the codec with a key derived from the cloud's secret.
     package init(_ serverEnvironment: ServerEnvironment) {
         codec = SealedTokenCodec(purpose: "welkin web auth token 1", in: serverEnvironment)
     }

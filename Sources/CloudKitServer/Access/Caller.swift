@@ -30,6 +30,7 @@ package struct Caller: Hashable, Sendable {
     /// The relation of the device's keys to the account's; private and shared databases require the present ones.
     package var keychain: KeychainStatus
 
+    /// Creates a caller; without a user it is anonymous or a server key.
     package init(
         user: UserID?, deviceID: String? = nil, surface: ClientKind = .web, isServerKey: Bool = false,
         keychain: KeychainStatus = .current

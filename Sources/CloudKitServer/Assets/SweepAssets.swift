@@ -8,6 +8,7 @@ package struct AssetSweep: Hashable, Sendable {
     /// Their bytes.
     package var bytes: Int64 = 0
 
+    /// Creates a count of no files.
     package init() {}
 
     fileprivate mutating func count(_ entry: StoredFile) {

@@ -10,6 +10,7 @@ package struct FeedCompaction: Hashable, Sendable {
     /// Zones, a user's own and those of others.
     package var zones = 0
 
+    /// Creates the numbers of a run that deleted nothing.
     package init() {}
 
     /// A flag for runs that deleted nothing.

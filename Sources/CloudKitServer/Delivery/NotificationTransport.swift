@@ -22,6 +22,7 @@ package struct NotificationDelivery: Sendable {
     private let couriers: [any NotificationTransport]
     private let pace = DeliveryPace()
 
+    /// Creates the delivery of a cloud's notifications by the given transports.
     package init(cloud: Cloud, couriers: [any NotificationTransport]) {
         self.cloud = cloud
         self.couriers = couriers

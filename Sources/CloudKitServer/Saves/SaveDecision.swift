@@ -14,6 +14,7 @@ package enum SaveDecision: Hashable, Sendable {
         /// The type of the record.
         package var recordType: String
 
+        /// Creates the summary of a stored record.
         package init(tag: ChangeTag, recordType: String) {
             self.tag = tag
             self.recordType = recordType

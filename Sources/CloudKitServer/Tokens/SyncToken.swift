@@ -32,6 +32,7 @@ package struct SyncToken: Hashable, Sendable {
     /// here; 0: all of them.
     package var floor: UInt64
 
+    /// Creates a token; a baseline that `version` has reached is dropped unless the token is reversed.
     package init(_ kind: Kind, zone: UInt32 = 0, version: UInt64, baseline: UInt64 = 0, floor: UInt64 = 0) {
         self.kind = kind
         self.zone = zone
@@ -58,6 +59,7 @@ package struct SyncTokenSeal: Sendable {
     /// A 40-bit part of the epoch: stores are few, and what it guards against is not an attack.
     private var shownEpoch: UInt64 { (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF }
 
+    /// Creates the codec of a store's tokens with a key derived from its secret.
     package init(secret: [UInt8], epoch: UInt64) {
         codec = SealedTokenCodec(purpose: "welkin sync token 1", secret: secret, derivation: .hmac)
         self.epoch = epoch

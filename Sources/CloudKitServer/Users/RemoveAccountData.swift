@@ -12,6 +12,7 @@ package struct RemovedData: Hashable, Sendable {
     /// Zones of others that the person has left.
     package var shares = 0
 
+    /// Creates the numbers of a run that removed nothing.
     package init() {}
 }
 

@@ -34,6 +34,7 @@ package struct PushAddress: Hashable, Sendable {
     /// Bytes of an address.
     package static let bytesMax = 4096
 
+    /// Creates an address from its stored bytes and its identity.
     package init(bytes: [UInt8], identity: String) {
         self.bytes = bytes
         self.identity = identity
@@ -51,6 +52,7 @@ package struct PushMessage: Hashable, Sendable {
     /// Seconds for which the service keeps it for a device that is away; 0: now or never.
     package var lifetime: Int
 
+    /// Creates a message; the lifetime is in seconds.
     package init(payload: [UInt8], isVisible: Bool, collapseKey: String, lifetime: Int) {
         self.payload = payload
         self.isVisible = isVisible

@@ -16,6 +16,7 @@ package struct ReferenceCheck: Sendable {
         /// All references of the record after the save.
         package var after: Set<BackReference>
 
+        /// Creates a save from the references before and after it.
         package init(name: String, set: [BackReference], after: Set<BackReference>) {
             self.name = name
             self.set = set
@@ -36,6 +37,7 @@ package struct ReferenceCheck: Sendable {
     /// A flag for cascades that happen at once, not later (B-REF-08).
     package var cascadesAtOnce = true
 
+    /// Creates the check of an empty batch.
     package init() {}
 
     /// The outcome of the check.
