@@ -16,7 +16,7 @@ package struct WebPush: PushService {
     private let rules: WebPushEndpointRules
     private let now: @Sendable () -> Int64
     private let random: @Sendable (Int) -> [UInt8]
-    private let rest: @Sendable (Duration) async throws -> Void
+    private let sleep: @Sendable (Duration) async throws -> Void
     private let sender: Sender
 
     /// The maximum time without progress while a message is sent.
@@ -43,7 +43,7 @@ package struct WebPush: PushService {
         self.rules = rules
         now = serverEnvironment.now
         random = serverEnvironment.random
-        rest = serverEnvironment.sleep
+        sleep = serverEnvironment.sleep
         self.sender = sender
     }
 
@@ -106,7 +106,7 @@ package struct WebPush: PushService {
         try await withThrowingTaskGroup(of: HTTPClient.Answer?.self) { group in
             group.addTask { try await sender(request) }
             group.addTask {
-                try await rest(Self.sendingMax)
+                try await sleep(Self.sendingMax)
                 return nil
             }
             defer { group.cancelAll() }

@@ -48,7 +48,7 @@ package final class LongPollService: NotificationTransport {
     package func next(
         _ path: some StringProtocol, confirmed: String?, max: Int, isConnected: @Sendable () -> Bool = { true }
     ) async throws -> Delivery {
-        guard let address = CourierAddressSeal(cloud.serverEnvironment).open(path) else {
+        guard let address = LongPollAddressSeal(cloud.serverEnvironment).open(path) else {
             throw Self.unknownAddress
         }
         var stamp = waiting.enter(address.partition)
@@ -104,7 +104,7 @@ package final class LongPollService: NotificationTransport {
 
     private func text(_ position: UInt64) -> String { QueuePosition.text(position, epoch: cloud.store.epoch) }
 
-    private func keep(_ position: UInt64, address: CourierAddress, now: Int64) async throws {
+    private func keep(_ position: UInt64, address: LongPollAddress, now: Int64) async throws {
         try await cloud.store.write(address.partition) { transaction in
             guard var held = try await transaction.pushToken(address.hash) else { throw Self.unknownAddress }
             held.position = max(held.position, position)
@@ -125,7 +125,7 @@ package final class LongPollService: NotificationTransport {
     }
 
     /// The next notifications of a device, and keeps its place where that is due.
-    private func page(_ address: CourierAddress, confirmed: UInt64?, max: Int) async throws -> Page {
+    private func page(_ address: LongPollAddress, confirmed: UInt64?, max: Int) async throws -> Page {
         let now = cloud.serverEnvironment.now()
         let known = confirmed ?? positions.confirmed(address.hash)
         let page = try await cloud.store.read(address.partition) { [limits = cloud.limits] view in
@@ -146,7 +146,7 @@ package final class LongPollService: NotificationTransport {
 
     /// Adds the notifications after the page's position that concern the device.
     private static func fill(
-        _ page: inout Page, address: CourierAddress, _ view: StorageReader, oldest: Int64, max: Int
+        _ page: inout Page, address: LongPollAddress, _ view: StorageReader, oldest: Int64, max: Int
     ) async throws {
         let header = try await view.notificationQueueHeader()
         if page.position < header.lost {

@@ -59,7 +59,7 @@ final class LongPollWaiters: Sendable {
     /// - Parameters:
     ///   - ends: When the time is over, by the clock that only runs forward; what is over `now` does not wait.
     func wait(
-        _ address: CourierAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
+        _ address: LongPollAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
     ) async -> Outcome {
         let partition = address.partition
         let id = state.withLock { state in

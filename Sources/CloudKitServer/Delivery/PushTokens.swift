@@ -8,7 +8,7 @@ package struct PushRegistration: Hashable, Sendable {
     package var token: [UInt8]
     /// The last part of the long-poll URL: any holder may read the device's notifications; nil where a push service sends
     /// them.
-    package var courierPath: String?
+    package var longPollPath: String?
     /// From where on the device has not read.
     package var position: String
 }
@@ -44,7 +44,7 @@ package struct PushTokens: Sendable {
                 remedy: "The first is development or production, the second at most 255 characters.")
         }
         let token = cloud.serverEnvironment.random(32)
-        let address = CourierAddress(
+        let address = LongPollAddress(
             container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
             sessionID: sessionID ?? "")
         let made = PushToken(
@@ -65,7 +65,7 @@ package struct PushTokens: Sendable {
         by caller: Caller, sessionID: String? = nil, push: PushOrder? = nil
     ) async throws -> PushRegistration {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
-        let address = CourierAddress(
+        let address = LongPollAddress(
             container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
             sessionID: sessionID ?? "")
         let now = cloud.serverEnvironment.now()
@@ -102,7 +102,7 @@ package struct PushTokens: Sendable {
     }
 
     /// Returns the stored form of an address, once it is certain that it will be found again.
-    private func destination(_ push: PushOrder?, _ place: CourierAddress) async throws -> PushDestination? {
+    private func destination(_ push: PushOrder?, _ place: LongPollAddress) async throws -> PushDestination? {
         guard let push else { return nil }
         guard push.address.bytes.count <= PushAddress.bytesMax else {
             throw RequestFailure(.badRequest, "the address of the push service is too long")
@@ -119,12 +119,12 @@ package struct PushTokens: Sendable {
     }
 
     private func registration(
-        _ token: [UInt8], address: CourierAddress, position: UInt64, isPushed: Bool
+        _ token: [UInt8], address: LongPollAddress, position: UInt64, isPushed: Bool
     ) throws -> PushRegistration {
         PushRegistration(
-            token: token, courierPath: isPushed ? nil : try courierSeal.seal(address),
+            token: token, longPollPath: isPushed ? nil : try addressSeal.seal(address),
             position: QueuePosition.text(position, epoch: cloud.store.epoch))
     }
 
-    private var courierSeal: CourierAddressSeal { CourierAddressSeal(cloud.serverEnvironment) }
+    private var addressSeal: LongPollAddressSeal { LongPollAddressSeal(cloud.serverEnvironment) }
 }

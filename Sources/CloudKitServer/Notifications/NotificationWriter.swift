@@ -27,12 +27,13 @@ struct NotificationWriter: Sendable {
             place: place, decided: decision.pendingNotifications.count, dropped: decision.dropped)
         if !decision.pendingNotifications.isEmpty {
             if place.scope == .public {
-                for notice in decision.pendingNotifications {
+                for notification in decision.pendingNotifications {
                     transaction.set(
                         CrossPartitionNotification(
                             version: database.takeVersions(1),
                             content: .draft(
-                                try notice.draft(in: place, zoneName: commit.zoneName), receiver: notice.owner.user)))
+                                try notification.draft(in: place, zoneName: commit.zoneName),
+                                receiver: notification.owner.user)))
                 }
             } else {
                 report.dropped[.noOtherDevice] = try await enqueue(decision, commit: commit, &transaction)

@@ -33,14 +33,11 @@ package struct FinishKeyResets: Sendable {
 }
 
 extension Cloud {
-    /// Returns whether zones are still to be marked for a reset, read in the marking transaction, which names `keyResetPartition`.
+    /// Returns whether zones are still to be marked for a reset, read in the marking transaction, which names `accountStore.partition`.
     ///
     /// - Parameter reset: nil: an operator's order, which is executed in any case.
     func isDue(_ reset: KeyReset?, _ transaction: StorageWriter) async throws -> Bool {
         guard let reset else { return true }
         return try await accountStore.keyResets.isUnfinished(reset, in: transaction)
     }
-
-    /// The partition of unfinished resets.
-    var keyResetPartition: StoragePartition { accountStore.partition }
 }

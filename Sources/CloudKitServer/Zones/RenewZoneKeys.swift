@@ -33,7 +33,7 @@ struct RenewZoneKeys: Sendable {
     private func beginKeyEpoch(
         inZone zone: ZoneHeader, of place: DatabaseContext, for reset: KeyReset?
     ) async throws {
-        try await cloud.store.write([place.partition, cloud.keyResetPartition]) { transaction in
+        try await cloud.store.write([place.partition, cloud.accountStore.partition]) { transaction in
             guard try await cloud.isDue(reset, transaction), var held = try await transaction.zone(named: zone.name),
                 held.number == zone.number
             else { return }
@@ -46,7 +46,7 @@ struct RenewZoneKeys: Sendable {
     private func forgetKeysOfShares(
         inZone zone: ZoneHeader, of place: DatabaseContext, for reset: KeyReset?
     ) async throws {
-        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.keyResetPartition]) {
+        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.accountStore.partition]) {
             view, access in
             guard try await cloud.isDue(reset, view) else { return ([], { _, _ in }) }
             let shares = try await view.shares(zone: access.zone.number)
@@ -72,7 +72,7 @@ struct RenewZoneKeys: Sendable {
     ) async throws {
         var last: String?
         repeat {
-            last = try await cloud.store.write([place.partition, cloud.keyResetPartition]) {
+            last = try await cloud.store.write([place.partition, cloud.accountStore.partition]) {
                 [last] transaction -> String? in
                 guard try await cloud.isDue(reset, transaction),
                     var header = try await transaction.zone(named: zone.name),

@@ -24,7 +24,7 @@ struct ResetZoneKeys: Sendable {
         guard schema.hasSealedValues else { return try await RenewZoneKeys(cloud).run(in: place, for: reset) }
         let now = cloud.serverEnvironment.now()
         try await cloud.registry.renewWorkPromise(in: partition, now: now)
-        return try await cloud.writeNotifying([partition, cloud.keyResetPartition]) { transaction, buffer in
+        return try await cloud.writeNotifying([partition, cloud.accountStore.partition]) { transaction, buffer in
             guard try await cloud.isDue(reset, transaction) else { return 0 }
             let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
             guard !zones.isEmpty else { return 0 }

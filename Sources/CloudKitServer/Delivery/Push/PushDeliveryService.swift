@@ -7,8 +7,8 @@ import Synchronization
 /// A commit costs a look into a set of partitions and, for users with an address, an entry in an agenda; everything else happens
 /// beside it. After a restart it looks once at every user with an address, so that nothing waits for the next change.
 package final class PushDeliveryService: NotificationTransport {
-    private let round: PushBatch
-    private let agenda = Mutex(PushSchedule())
+    private let batch: PushBatch
+    private let schedule = Mutex(PushSchedule())
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
@@ -17,7 +17,7 @@ package final class PushDeliveryService: NotificationTransport {
     /// The pause after a failure of the store.
     private static let failurePause = Duration.seconds(1)
 
-    private var cloud: Cloud { round.cloud }
+    private var cloud: Cloud { batch.cloud }
 
     /// - Parameters:
     ///   - services: The services that are switched on; each has a name of its own.
@@ -26,7 +26,7 @@ package final class PushDeliveryService: NotificationTransport {
         cloud: Cloud, services: [any PushService],
         isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
     ) {
-        round = PushBatch(
+        batch = PushBatch(
             cloud: cloud, services: Dictionary(services.map { ($0.name, $0) }, uniquingKeysWith: { $1 }),
             isCurrent: isCurrent)
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -35,7 +35,7 @@ package final class PushDeliveryService: NotificationTransport {
     /// Schedules a visit of the partition if its user has an address.
     package func deliver(in partition: StoragePartition) async {
         guard cloud.pushIndex.contains(partition) else { return }
-        agenda.withLock { $0.note(partition) }
+        schedule.withLock { $0.note(partition) }
         signal.yield()
     }
 
@@ -49,7 +49,7 @@ package final class PushDeliveryService: NotificationTransport {
                 }
             }
             for await _ in signals {
-                while let partition = agenda.withLock({ $0.begin(now: cloud.serverEnvironment.now()) }) {
+                while let partition = schedule.withLock({ $0.begin(now: cloud.serverEnvironment.now()) }) {
                     group.addTask { await self.look(at: partition) }
                 }
             }
@@ -61,13 +61,13 @@ package final class PushDeliveryService: NotificationTransport {
     /// - Returns: Milliseconds since 1970; nil: nothing waits.
     @discardableResult
     package func deliverOnce(in partition: StoragePartition) async throws -> Int64? {
-        try await round.run(in: partition).again
+        try await batch.run(in: partition).again
     }
 
     private func look(at partition: StoragePartition) async {
         var result = PushBatch.Result()
         do {
-            result = try await round.run(in: partition)
+            result = try await batch.run(in: partition)
             if !result.hasAddresses { try await forget(partition) }
         } catch {
             if !(error is CancellationError) {
@@ -75,7 +75,7 @@ package final class PushDeliveryService: NotificationTransport {
             }
             result.again = cloud.serverEnvironment.now() + PushBackoff.firstPause
         }
-        agenda.withLock {
+        schedule.withLock {
             $0.end(partition, hasSent: result.hasSent, again: result.again, now: cloud.serverEnvironment.now())
         }
         signal.yield()
@@ -102,7 +102,7 @@ package final class PushDeliveryService: NotificationTransport {
             }
             for partition in known {
                 cloud.pushIndex.insert(partition)
-                agenda.withLock { $0.note(partition) }
+                schedule.withLock { $0.note(partition) }
             }
             signal.yield()
             last = known.last
