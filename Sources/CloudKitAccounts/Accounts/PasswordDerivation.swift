@@ -13,7 +13,7 @@ package struct PasswordDerivation: Hashable, Sendable {
         self.rounds = rounds
     }
 
-    /// Checks what a device has chosen for a new password.
+    /// Checks a device's choices for a new password.
     ///
     /// - Parameter roundsMin: The rounds of this cloud's own accounts.
     /// - Throws: `badRequest`.

@@ -23,10 +23,10 @@ package struct WebAuthToken: Hashable, Sendable {
     package var expires: Int64 { issued + lifetime.milliseconds }
 }
 
-/// Seals web tokens, so that only this cloud can make one or see whose it is, and opens them.
+/// Seals and opens web tokens, so that only this cloud can make one or see its account.
 ///
-/// A token is valid in one container and environment and beside one API token (docs/web-services.md §2.1): the seal covers
-/// them. Apps cannot tell from tokens that users of two containers are the same person: the account is encrypted.
+/// A token is valid in one container and environment and with one API token (docs/web-services.md §2.1): the seal
+/// covers them. Apps cannot see from tokens that users of two containers are the same person: the account is encrypted.
 package struct WebAuthTokens: Sendable {
     private let codec: SealedTokenCodec
 

@@ -8,7 +8,7 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var publicURL: String?
     /// Whether the server itself speaks TLS.
     package var usesTLS: Bool
-    /// Whether `X-Forwarded-For` is written by a proxy that we trust.
+    /// Whether `X-Forwarded-For` is written by a trusted proxy.
     package var isBehindProxy: Bool
     /// The bytes of the largest accepted body: the 2 MB of B-LIM-02, and some for base 64 and names.
     package var bodyBytesMax: Int

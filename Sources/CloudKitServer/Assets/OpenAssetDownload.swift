@@ -8,10 +8,10 @@ package struct OpenAssetDownload: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Opens the file that a download URL is for.
+    /// Opens the file of a download URL.
     ///
-    /// - Throws: `accessDenied` for a token that is not this cloud's, or whose time is over; `assetNotAvailable` when the
-    ///   file is gone (B-AST-05); what a fault lets it fail with.
+    /// - Throws: `accessDenied` for a token that is not this cloud's or has expired; `assetNotAvailable` when the file
+    ///   is gone (B-AST-05); the failure that a fault orders.
     package func run(_ token: String) async throws -> AssetFileReader {
         guard let token = AssetDownloadToken(token, by: cloud.assetSeal) else {
             throw RequestFailure(.accessDenied, "not a download URL of this cloud", remedy: "Fetch the record.")

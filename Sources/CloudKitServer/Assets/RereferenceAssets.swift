@@ -9,10 +9,10 @@ package struct RereferenceAssets: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Gives receipts for assets of records there are, so that other records of the database can hold them too without
+    /// Issues receipts for assets of existing records, so that other records of the database can hold them too without
     /// another upload.
     ///
-    /// A receipt is good for any record of the target zone, for this caller, as long as one of an upload.
+    /// A receipt is valid for any record of the target zone and for this caller, as long as the receipt of an upload.
     ///
     /// - Returns: An outcome for each item, in their order.
     package func run(

@@ -24,7 +24,7 @@ package struct FeedCompaction: Hashable, Sendable {
     }
 }
 
-/// Deletes what the feeds of a private database keep of old deletions (B-BKD-12).
+/// Removes old deletions from the feeds of a private database (B-BKD-12).
 package struct CompactFeeds: Sendable {
     let cloud: Cloud
 
@@ -36,12 +36,12 @@ package struct CompactFeeds: Sendable {
         try await cloud.store.read(.registry) { try await $0.knownPrivateDatabases(after: partition, limit: limit) }
     }
 
-    /// Deletes what the feeds of a private database keep of old deletions, so that feeds do not grow without bound (B-BKD-12).
-    /// Tokens from before what is forgotten expire (B-CHG-09); all others stay good.
+    /// Removes old deletions from the feeds of a private database, so that feeds do not grow without bound (B-BKD-12).
+    /// Tokens from before the removed entries expire (B-CHG-09); all others stay valid.
     ///
-    /// Reads in small pieces and writes only where there is something to forget, in short transactions.
+    /// Reads in small pieces and writes only where there is something to remove, in short transactions.
     ///
-    /// - Parameter cutoff: Milliseconds since 1970; what happened before is forgotten.
+    /// - Parameter cutoff: Milliseconds since 1970; deletions before it are removed.
     package func run(of partition: StoragePartition, before cutoff: Int64) async throws -> FeedCompaction {
         var compaction = FeedCompaction()
         compaction.zones += try await forgetDeletedZones(before: cutoff, in: partition)

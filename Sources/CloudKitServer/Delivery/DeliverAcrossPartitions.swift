@@ -9,14 +9,14 @@ struct DeliverAcrossPartitions: Sendable {
 
     /// Delivers notifications that wait in a partition to the queues of their receivers.
     ///
-    /// Each receiver's queue is written before the job is done, so that a crash between the two delivers again rather than
-    /// never; the queue takes the second for a newer one of the same.
+    /// Each receiver's queue is written before the job is done, so that a crash between the two delivers twice rather
+    /// than never; the queue treats the second as a newer version of the first.
     ///
-    /// - Returns: How many were queued; nil if none waited.
+    /// - Returns: The number of queued notifications; nil if none waited.
     @discardableResult
     func run(from partition: StoragePartition) async throws -> Int? {
         guard let place = DatabaseContext(partition: partition) else { return nil }
-        // Two at once would deliver twice what a subscription meets once.
+        // Two deliveries at once would deliver the same notifications twice.
         return try await cloud.deliveryTurns.withLock(partition) {
             let (waiting, delivery) = try await cloud.store.read(partition) { view in
                 let waiting = try await view.crossPartitionNotifications(limit: Self.notificationsAtOnce)

@@ -11,7 +11,7 @@ package final class LongPollService: NotificationTransport {
     package struct Delivery: Hashable, Sendable {
         /// Payloads, oldest first.
         package var payloads: [[UInt8]]
-        /// What the device says next time to confirm that it has them.
+        /// The value that the device sends with its next request to confirm these notifications.
         package var position: String
     }
 
@@ -36,15 +36,15 @@ package final class LongPollService: NotificationTransport {
     /// Requests that wait at this moment.
     package var waitingCount: Int { waiting.count }
 
-    /// The next notifications of a device; none if there are none within the time that a request waits.
+    /// Returns the next notifications of a device; none if none arrive within the waiting time of a request.
     ///
     /// - Parameters:
     ///   - path: The last part of the long-poll URL.
-    ///   - confirmed: What the device has, as the answer before said; nil: a web client, which has what it was last given
-    ///     once it asks again.
+    ///   - confirmed: The position that the device confirms, from the previous answer; nil: a web client, which
+    ///     confirms the last answer by asking again.
     ///   - max: The most payloads of one answer.
     ///   - isConnected: Returns whether the client is still connected; notifications are not spent on one that left.
-    /// - Throws: `itemNotFound` for a URL that is no longer good: the device asks for a new token.
+    /// - Throws: `itemNotFound` for a URL that is no longer valid: the device asks for a new token.
     package func next(
         _ path: some StringProtocol, confirmed: String?, max: Int, isConnected: @Sendable () -> Bool = { true }
     ) async throws -> Delivery {
@@ -129,7 +129,7 @@ package final class LongPollService: NotificationTransport {
         let now = cloud.serverEnvironment.now()
         let known = confirmed ?? positions.confirmed(address.hash)
         let page = try await cloud.store.read(address.partition) { [limits = cloud.limits] view in
-            // What a push service sends is not to be had here as well: one would confirm for the other.
+            // Notifications that a push service sends are not available here as well: one would confirm for the other.
             guard let token = try await view.pushToken(address.hash), token.destination == nil else {
                 throw Self.unknownAddress
             }

@@ -53,11 +53,11 @@ final class LongPollWaiters: Sendable {
         }
     }
 
-    /// Waits until the queue changes after `stamp`, the time is over, more requests of the same device come than may wait,
-    /// or the task is cancelled.
+    /// Waits until the queue changes after `stamp`, the time is over, more requests of the same device arrive than may
+    /// wait, or the task is cancelled.
     ///
     /// - Parameters:
-    ///   - ends: When the time is over, by the clock that only runs forward; what is over `now` does not wait.
+    ///   - ends: The end of the waiting time, by the monotonic clock; a time that is not after `now` does not wait.
     func wait(
         _ address: LongPollAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
     ) async -> Outcome {

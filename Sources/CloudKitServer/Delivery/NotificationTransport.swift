@@ -30,7 +30,7 @@ package struct NotificationDelivery: Sendable {
 
     /// Follows the store's commits until the task is cancelled.
     ///
-    /// - Parameter failed: Receives what the store throws; the outbox's worker retries failed deliveries.
+    /// - Parameter failed: Receives the store's errors; the outbox's worker retries failed deliveries.
     package func run(failed: @escaping @Sendable (any Error) -> Void) async {
         let commits = cloud.store.commits()
         await withTaskGroup(of: Void.self) { group in

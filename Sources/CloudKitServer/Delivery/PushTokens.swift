@@ -20,11 +20,12 @@ package struct PushTokens: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Gives a device of the caller a token for the caller's notifications in one container.
+    /// Issues a token for the caller's notifications in one container to a device of the caller.
     ///
-    /// A device that comes back under the identifier it chose before goes on where it was; a new one receives notifications of later
-    /// changes (docs/web-services.md §12.1). A user has `pushTokensMax` of them: beyond that, the one longest unseen is removed. The same holds
-    /// for those that a push service sends to, `pushAddressesMax` of them; an address is registered once, for the user who names it last.
+    /// A device that returns under the identifier it chose before continues at its position; a new one receives
+    /// notifications of later changes (docs/web-services.md §12.1). A user has at most `pushTokensMax` of them: beyond
+    /// that, the one unseen for the longest time is removed. The same holds for those that a push service sends to,
+    /// `pushAddressesMax` of them; an address is registered once, for the user who registered it last.
     ///
     /// - Parameters:
     ///   - clientID: At most 255 bytes; nil: the client is new each time.
@@ -87,7 +88,7 @@ package struct PushTokens: Sendable {
         return try registration(token, address: address, position: kept.position, isPushed: kept.destination != nil)
     }
 
-    /// Ends a token: its device gets no more notifications by it. One that is gone is no error.
+    /// Deletes a token: its device gets no more notifications by it. Deleting a token that does not exist is no error.
     ///
     /// - Throws: `authenticationRequired` without a user.
     package func remove(

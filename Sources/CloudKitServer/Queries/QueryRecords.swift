@@ -12,11 +12,11 @@ package struct QueryRecords: Sendable {
     /// Finds the records of one type that satisfy a query, page by page.
     ///
     /// Rules B-QRY-01 to B-QRY-22. Without a limit a page holds up to 100 records (B-QRY-19), never more than 200, or
-    /// 400 for the native surface; it may hold fewer and still not be the last. What was committed before the request is
-    /// found (B-QRY-20). In the private database a query may ask all zones at once; the shared one needs a zone.
+    /// 400 for the native surface; it may hold fewer and still not be the last. Changes committed before the request
+    /// are found (B-QRY-20). In the private database a query may cover all zones; the shared one needs a zone.
     ///
     /// - Throws: `typeNotFound`, `indexMissing`, `badRequest`, `sizeLimitExceeded` as `QueryPlan.init`; `zoneNotFound`
-    ///   and what else a zone may be; `badRequest` for a marker of another query.
+    ///   and other failures of the zone; `badRequest` for a marker of another query.
     package func run(
         _ request: QueryRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> QueryPage {

@@ -12,10 +12,11 @@ package struct ModifyRecords: Sendable {
     /// Saves and deletes records of one zone.
     ///
     /// In a custom zone either all operations take effect or none, unless the request says otherwise; elsewhere each
-    /// succeeds or fails on its own (B-BAT-01 to B-BAT-04). In development the schema grows by what is saved (B-SCH-01).
+    /// succeeds or fails on its own (B-BAT-01 to B-BAT-04). In development the schema grows by the saved types and
+    /// fields (B-SCH-01).
     ///
     /// - Returns: An outcome for each operation, in their order.
-    /// - Throws: What concerns the request as a whole: its size (B-LIM-01, B-LIM-02), a record named twice (B-BAT-07,
+    /// - Throws: Failures of the request as a whole: its size (B-LIM-01, B-LIM-02), a record named twice (B-BAT-07,
     ///   B-BAT-08), a missing change tag, access, the zone (B-ZN-07).
     package func run(
         _ request: ModifyRecordsRequest, in address: DatabaseAddress, by caller: Caller

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// One `records/modify` request: reads what its rules need, decides every record, writes what was decided.
+/// One `records/modify` request: reads the rows that its rules need, decides every record, writes the decisions.
 ///
 /// Everything in it is a value, so that a store may run it again.
 struct ChangeBatch: Sendable {
@@ -57,7 +57,7 @@ struct ChangeBatch: Sendable {
             return .outcomes(
                 try await atomicOutcomes(plannedChanges).attachingShares(transaction, zone: zone.number, in: place))
         }
-        // Notifications about what is public or shared wait for delivery to their receivers.
+        // Notifications about public or shared records wait for delivery to their receivers.
         let mayNotify =
             place.scope == .public ? headers.database.subscriptionCount > 0 : zone.sharing != .none
         if !verdict.deferred.isEmpty || mayNotify, !hasPendingWork { return .mustRegisterWork }
@@ -91,7 +91,7 @@ struct ChangeBatch: Sendable {
         return AssetPlanner(known: known, now: now)
     }
 
-    /// Each item's own error, and for the others that they stood beside it (B-BAT-02).
+    /// Returns each item's own error, and for the others the error of an item whose batch failed (B-BAT-02).
     private func atomicOutcomes(_ plannedChanges: [PlannedChange]) -> [RecordOutcome] {
         zip(items, plannedChanges).map { item, draft in
             .failed(recordName: item.name, draft.failure ?? .atomicFailure(item.name))
@@ -137,8 +137,8 @@ extension ChangeBatch {
         }
     }
 
-    /// Turns drafts that break the rules of shares and references into failures, until what is left agrees; what goes
-    /// with the rest.
+    /// Turns drafts that break the rules of shares and references into failures until the rest is consistent, and
+    /// returns the verdict on references.
     private func evaluate(
         _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, held: [String: StoredRecord],
         shares: inout SharePlanner,
@@ -153,7 +153,7 @@ extension ChangeBatch {
         }
     }
 
-    /// Turns drafts that would break references into failures; what goes with the rest.
+    /// Turns drafts that would break references into failures, and returns the verdict.
     private func evaluateReferences(
         _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, held: [String: StoredRecord],
         _ view: StorageWriter
@@ -184,7 +184,7 @@ extension ChangeBatch {
         return verdict
     }
 
-    /// Looks up who points at each record that goes, and at each that goes with it.
+    /// Looks up the references to each record that is deleted, and to each that is deleted with it.
     private func collectBackReferences(
         for check: inout ReferenceCheck, in zone: ZoneHeader, _ view: StorageWriter
     ) async throws {

@@ -2,7 +2,8 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// Writes what a batch has decided: records, their feed, references, indexes and the counters of zone and database.
+/// Writes the decisions of a batch: records, their feed entries, references, indexes and the counters of zone and
+/// database.
 struct ChangeWriter {
     let batch: ChangeBatch
     private let schema: Schema
@@ -118,7 +119,7 @@ struct ChangeWriter {
         if let shares { moveInTrees(entry, shares: shares, &transaction) }
     }
 
-    /// Writes a record that is there already with another attribute, as a change of its own.
+    /// Writes an existing record with another attribute, as a change of its own.
     mutating func rewrite(
         _ held: StoredRecord, _ transaction: inout StorageWriter, _ change: (inout StoredRecord) -> Void
     ) throws {
@@ -247,8 +248,8 @@ struct ChangeWriter {
         return database.takeVersions(1)
     }
 
-    /// When and by whom a record is written now. Of two versions of a record the newer has the later date, also within a
-    /// millisecond and when the clock was set back: apps decide by it which is newer.
+    /// Returns the time and the author of a write that happens now. Of two versions of a record the newer has the later
+    /// date, also within a millisecond and when the clock was set back: apps decide by it which is newer.
     private func stamp(after held: StoredRecord?) -> Stamp {
         Stamp(
             timestamp: max(batch.now, held.map { $0.modified.timestamp + 1 } ?? .min),

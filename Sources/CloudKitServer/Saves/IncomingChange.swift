@@ -114,7 +114,7 @@ struct IncomingChange: Sendable {
         in place: DatabaseContext, limits: Limits
     ) throws(RequestFailure) {
         if kind.isDelete { return }
-        // Whether the name is one only the system may give is known when the record is found missing.
+        // Whether the name is reserved for the system is decided when the record is found missing.
         try Validity.recordName(name, isSystem: true)
         try checkEncrypted(fields, in: place)
         guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
@@ -132,7 +132,7 @@ extension IncomingChange {
 }
 
 extension RecordOperation.Kind {
-    /// Shares are saved with the tag check, whatever was asked for (B-SAV-09).
+    /// Returns the operation with the tag check that every save of a share has, whatever was requested (B-SAV-09).
     fileprivate func checkingTag(_ tag: ChangeTag?) -> Self {
         switch self {
         case .forceUpdate: tag == nil ? .create : .update

@@ -5,7 +5,7 @@ import CloudKitRecordLayer
 enum PlannedChange: Sendable {
     case save(PlannedSave)
     case delete(PlannedDeletion)
-    /// A deletion of what is not there.
+    /// A deletion of a record that does not exist.
     case alreadyGone
     case failed(RequestFailure)
 

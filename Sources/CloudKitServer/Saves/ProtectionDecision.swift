@@ -47,7 +47,7 @@ package enum ProtectionDecision: Hashable, Sendable {
         if sent.epoch < zoneEpoch { throw .staleKeyEpoch }
         guard sent.epoch == zoneEpoch, epochs.isSubset(of: [sent.epoch]) else { throw .otherKeyEpoch }
         if sent != held, !isResealed(merged, by: set) { throw .staleKeyEpoch }
-        // Who overwrites whatever there is may not know for whom the record's key was wrapped since.
+        // A save that overwrites any stored version may not know for whom the record's key was wrapped since.
         if sent != held, held != nil, !checksTag { throw .staleKeyEpoch }
         return sent
     }

@@ -20,7 +20,7 @@ final class SchemaCache: Sendable {
         return remember(newer ?? cached ?? Schema(), partition)
     }
 
-    /// Adds what a batch needs, in a transaction of its own, before the batch's.
+    /// Adds the types and fields that a batch needs, in a transaction of its own, before the batch's.
     func grow(_ partition: StoragePartition, by growth: SchemaGrowth) async throws -> Schema {
         try await change(partition) { $0.merge(growth) }
     }

@@ -5,7 +5,7 @@ import CloudKitSchema
 extension RecordTypeDefinition {
     private static let format: UInt8 = 1
 
-    /// The definition as it lies in the schema's partition.
+    /// The definition as stored in the schema's partition.
     var stored: StorageBytes {
         var value = ValueWriter(capacity: 32 + 24 * fields.count)
         value.add(byte: Self.format)

@@ -9,12 +9,12 @@ package struct SetIndex: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Sets which questions a field, or an attribute of records, can answer, and builds what is needed for that over the
-    /// records there are; queries cannot use the field's indexes until that is done (B-SCH-07).
+    /// Sets the kinds of queries that a field, or an attribute of records, can answer, and builds the entries of
+    /// existing records for them; queries cannot use the field's indexes until that is done (B-SCH-07).
     ///
-    /// Interrupted, it leaves the index marked as being built; the same call again completes it.
+    /// An interrupted call leaves the index marked as being built; the same call again completes it.
     ///
-    /// - Parameter indexes: Those the field is to have from now on; what its type cannot have is refused.
+    /// - Parameter indexes: The field's indexes from now on; those that its type cannot have are refused.
     package func run(
         _ indexes: FieldIndexes, on key: QueryKey, ofType name: String, in container: ContainerID,
         _ environment: Environment

@@ -8,7 +8,8 @@ package struct FetchShareKeys: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// The keys of a share as far as the caller may have them, newest epochs first, and for its hosts who waits for one.
+    /// Returns the keys of a share that the caller may have, newest epochs first, and for its hosts the participants
+    /// who wait for one.
     ///
     /// - Throws: `itemNotFound` for a share that the caller does not see.
     package func run(

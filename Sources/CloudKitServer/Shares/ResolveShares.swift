@@ -12,7 +12,7 @@ package struct ResolveShares: Sendable {
 
     /// Returns the shares of links, for any holder (B-ACP-01, B-ACP-02).
     ///
-    /// - Returns: An outcome for each, in their order; `itemNotFound` for what the caller may not know of.
+    /// - Returns: An outcome for each, in their order; `itemNotFound` for a share that the caller may not know of.
     /// - Throws: `authenticationRequired` for callers without an account, unless all the shares are public.
     package func run(
         _ requests: [ShareInvitationRequest], in address: DatabaseAddress, by caller: Caller

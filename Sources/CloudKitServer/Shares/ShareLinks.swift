@@ -22,7 +22,7 @@ struct ShareLinks: Sendable {
         return LinkHolder(user: user, email: try await cloud.userDirectory.person(user)?.email)
     }
 
-    /// nil: there is no such link.
+    /// Returns the location of a link's share; nil: there is no such link.
     func link(_ shortGUID: String, in address: DatabaseAddress) async throws -> ShareLocation? {
         guard (1...255).contains(shortGUID.utf8.count) else { return nil }
         let link = try await cloud.store.read(.shareDirectory) { try await $0.shareLocation(shortGUID: shortGUID) }

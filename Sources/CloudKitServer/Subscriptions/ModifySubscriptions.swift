@@ -38,7 +38,7 @@ extension SubscriptionOperation {
         }
     }
 
-    /// The operation with an identifier of its own where the client chose none.
+    /// Returns the operation with a generated identifier where the client chose none.
     fileprivate func naming(_ name: () -> String) -> SubscriptionOperation {
         guard case .create(var subscription) = self, subscription.id.isEmpty else { return self }
         subscription.id = name()

@@ -2,15 +2,15 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// Creates the records that stand for a user in a container (B-USR-02).
+/// Creates the records that represent a user in a container (B-USR-02).
 package struct CreateUserRecords: Sendable {
     private let cloud: Cloud
 
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Makes the records that stand for a user in a container's public and in the user's private database (B-USR-02),
-    /// where they are missing. To be called when a user first comes to a container.
+    /// Creates the records that represent a user in a container's public database and in the user's private database
+    /// (B-USR-02), where they are missing. Called when a user first uses a container.
     package func run(
         _ user: UserID, in container: ContainerID, _ environment: Environment
     ) async throws {
@@ -73,7 +73,7 @@ extension ChangeBatch {
 }
 
 extension StorageView {
-    /// What the default zone holds under a user's name.
+    /// Returns the record under a user's name in the default zone.
     fileprivate func userRecord(_ user: UserID) async throws -> StoredRecord? {
         try await records(zone: ZoneHeader.implicitDefault.number, names: [user.recordName])[0]
     }

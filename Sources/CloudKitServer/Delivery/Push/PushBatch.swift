@@ -3,7 +3,8 @@ import CloudKitRecordLayer
 
 /// Delivers the waiting notifications of a partition to every due address of its user, in the order of the queue.
 ///
-/// Sending is done between transactions. What came of it is written in one at the end, so that a crash sends again, and never skips.
+/// Messages are sent between transactions. Their outcomes are written in one at the end, so that a crash repeats
+/// messages and never skips one.
 struct PushBatch: Sendable {
     let cloud: Cloud
     let services: [String: any PushService]
@@ -14,11 +15,11 @@ struct PushBatch: Sendable {
         /// A flag for users with an address.
         var hasAddresses = false
         var hasSent = false
-        /// When there is more to do, milliseconds since 1970; nil: nothing waits.
+        /// The time of the next visit, milliseconds since 1970; nil: nothing waits.
         var again: Int64?
     }
 
-    /// Notifications looked at for an address before what came of them is written.
+    /// Notifications processed for an address before their outcomes are written.
     private static let entriesAtOnce = 20
 
     func run(in partition: StoragePartition) async throws -> Result {
@@ -37,7 +38,7 @@ struct PushBatch: Sendable {
             return visits
         }
         if visits.contains(where: \.needsWrite) {
-            // Also when the cloud stops: what was sent need not be sent again.
+            // Also when the cloud stops: notifications that were sent need not be sent again.
             try await Task { try await keep(visits, in: partition, now) }.value
         }
         for visit in visits {
@@ -89,7 +90,7 @@ struct PushBatch: Sendable {
                     payload: notification.payload, isVisible: isVisible, collapseKey: notification.collapseKey,
                     lifetime: Int(max(left, 0) / 1000)), to: address)
             guard visit.took(outcome, of: notification.sequence) else {
-                // What was broken off because the cloud stops says nothing about the service.
+                // An attempt that ended because the cloud stops says nothing about the service.
                 if case .tryAgain(let requestedDelay, let reason) = outcome, !Task.isCancelled {
                     postpone(&visit, earlier: destination.failures, requestedDelay: requestedDelay, reason: reason)
                 }

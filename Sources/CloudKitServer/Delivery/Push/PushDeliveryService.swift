@@ -2,10 +2,12 @@ import CloudKitModel
 import CloudKitRecordLayer
 import Synchronization
 
-/// Sends notifications by push services: for devices that keep no connection of their own, such as browsers whose page is closed.
+/// Sends notifications by push services: for devices that keep no connection of their own, such as browsers whose page
+/// is closed.
 ///
-/// A commit costs a look into a set of partitions and, for users with an address, an entry in an agenda; everything else happens
-/// beside it. After a restart it looks once at every user with an address, so that nothing waits for the next change.
+/// A commit costs a lookup in a set of partitions and, for users with an address, an entry in a schedule; everything
+/// else happens outside of the commit. After a restart every user with an address is visited once, so that no
+/// notification waits for the next change.
 package final class PushDeliveryService: NotificationTransport {
     private let batch: PushBatch
     private let schedule = Mutex(PushSchedule())
@@ -20,8 +22,8 @@ package final class PushDeliveryService: NotificationTransport {
     private var cloud: Cloud { batch.cloud }
 
     /// - Parameters:
-    ///   - services: The services that are switched on; each has a name of its own.
-    ///   - isCurrent: Whether the session with this identifier still lasts.
+    ///   - services: The enabled services; their names are distinct.
+    ///   - isCurrent: Returns whether the session with this identifier is still valid.
     package init(
         cloud: Cloud, services: [any PushService],
         isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
@@ -84,7 +86,8 @@ package final class PushDeliveryService: NotificationTransport {
     // MARK: Across restarts
 
     private static let partitionsAtOnce = 500
-    /// A mark is made before the address it stands for, which may still be on its way; milliseconds.
+    /// The age at which a mark may be removed, milliseconds: a mark is made before its address, which may not be stored
+    /// yet.
     private static let markLifetime: Int64 = 300_000
 
     /// Looks at every partition with an address.

@@ -51,11 +51,11 @@ struct PushSchedule: Sendable {
         return partition
     }
 
-    /// A partition was looked at.
+    /// Ends the visit of a partition.
     ///
     /// - Parameters:
     ///   - hasSent: Whether something was sent.
-    ///   - again: When it is to be looked at again, whatever happens; nil: when something happens.
+    ///   - again: The time of the next visit, also without a change; nil: at the next change.
     mutating func end(_ partition: StoragePartition, hasSent: Bool, again: Int64?, now: Int64) {
         guard case .underway(let isDirty) = states[partition] else { return }
         workers -= 1

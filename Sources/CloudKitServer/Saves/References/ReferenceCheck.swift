@@ -1,11 +1,11 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// Checks what a batch does to references, all of it at once, so that the order inside the batch does not matter
+/// Checks the effects of a batch on references, all at once, so that the order inside the batch does not matter
 /// (B-BAT-09).
 ///
-/// Rules B-REF-03, B-REF-05 to B-REF-09. Nothing is read here: the references to each record that goes, and whether a
-/// target exists, have been looked up before.
+/// Rules B-REF-03, B-REF-05 to B-REF-09. Reads nothing: the references to each deleted record, and the existence of
+/// targets, have been looked up before.
 package struct ReferenceCheck: Sendable {
     /// A record that is to be saved.
     package struct Save: Hashable, Sendable {
@@ -132,8 +132,8 @@ package struct ReferenceCheck: Sendable {
         return refused
     }
 
-    /// A reference that stands in the way of records going: one by a record that stays (B-REF-05), unless that also holds
-    /// a deleteSelf reference to the same record and so goes later (B-REF-06).
+    /// Returns a reference that prevents the deletion of records: one by a record that stays (B-REF-05), unless that
+    /// also holds a deleteSelf reference to the same record and is deleted later (B-REF-06).
     private func blocking(_ going: [String], gone: Set<String>, saved: [String: Save]) -> BackReference? {
         for name in going {
             let references = references(to: name, saved)

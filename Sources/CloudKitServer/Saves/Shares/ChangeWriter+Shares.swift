@@ -31,7 +31,7 @@ extension ChangeWriter {
             entry, zone: zone.number, share: after, previous: before, leaving: shares.plan.leavings[entry.recordName])
     }
 
-    /// Carries out what a batch does to shares, its records being written.
+    /// Writes the changes of shares that a batch decided, after its records.
     mutating func write(
         _ plan: PlannedShareChanges, of shares: SharePlanner, _ transaction: inout StorageWriter
     ) async throws {

@@ -70,7 +70,7 @@ struct SharePlanner {
 // MARK: One record
 
 extension SharePlanner {
-    /// Decides one record by itself, by who asks.
+    /// Decides one record independently of the rest of the batch, by the rights of the caller.
     mutating func draft(
         _ item: IncomingChange, held: StoredRecord?, with planner: inout ChangePlanner
     ) throws -> PlannedChange {
@@ -138,10 +138,11 @@ extension SharePlanner {
             return RequestFailure(
                 .badRequest, "the default zone cannot be shared", remedy: "Keep what is to be shared in a custom zone.")
         }
-        // A change of what is not there fails as one of what the caller must not learn of (B-ACP-02).
+        // A change of a record that does not exist fails like one of a record that the caller must not know of
+        // (B-ACP-02).
         guard let live else { return access.isOwner || item.kind.checksTag ? nil : .notInShare }
         if ShareAuthorization.verdict(.change, .share, for: standing(of: live)) == .refuse { return .writeNotPermitted }
-        // Rule B-SAV-09: the tag is checked whatever the policy. What names the type has become a verb that checks it.
+        // Rule B-SAV-09: the tag is checked under every policy; an operation with a type has become one that checks it.
         let isForced = item.kind == .forceUpdate || item.kind == .forceReplace
         return isForced && item.tag != live.changeTag && standing(of: live) != .none ? .staleTag : nil
     }
@@ -183,9 +184,10 @@ extension RequestFailure {
 // MARK: The whole of it
 
 extension SharePlanner {
-    /// Decides what the drafts that have not failed do to shares and trees together; drafts that break a rule fail.
+    /// Decides the effects of the drafts that have not failed on shares and trees together; drafts that break a rule
+    /// fail.
     ///
-    /// To be called again when other rules have refused more of the batch.
+    /// Called again when other rules have refused more of the batch.
     mutating func evaluate(
         _ plannedChanges: inout [PlannedChange], held: [String: StoredRecord], _ view: some StorageView
     ) async throws {
@@ -300,7 +302,8 @@ extension SharePlanner {
         sharing = sharing.adding(trees: 1)
     }
 
-    /// Reads where entering records had left their new trees before, so that no record stands in a feed twice.
+    /// Reads the positions at which entering records had left their new trees before, so that no record occurs in a
+    /// feed twice.
     private mutating func loadLeavings(_ view: some StorageView) async throws {
         let begunNumbers = Set(plan.begun.compactMap { plan.decisions[$0]?.share.number })
         var entering: [UInt64: [String]] = [:]
@@ -428,14 +431,14 @@ extension RequestFailure {
 extension PlannedChange {
     fileprivate var shortGUID: String? { if case .save(let save) = self { save.shortGUID } else { nil } }
 
-    /// The root of a share that ends is no root any more (B-ACP-08).
+    /// Makes the root of a share that ends an ordinary record (B-ACP-08).
     fileprivate mutating func leaveShares(_ ended: [String: StoredShare]) {
         guard case .save(var save) = self, let share = save.share, ended[share] != nil else { return }
         save.share = nil
         self = .save(save)
     }
 
-    /// Takes back what an earlier weighing made of a root.
+    /// Undoes the effect of an earlier evaluation on a root.
     fileprivate mutating func resetShare(_ item: IncomingChange) {
         guard case .save(var save) = self else { return }
         save.share = save.held?.share

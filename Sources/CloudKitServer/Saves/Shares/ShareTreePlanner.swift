@@ -4,8 +4,8 @@ import CloudKitRecordLayer
 /// Finds the tree that each record is in after a batch: the share of the first root on its chain of parents, itself
 /// included (B-SHR-01).
 ///
-/// Where nothing in the batch moves, the parent's stored membership is the answer. Where something does, chains are walked
-/// up, and the children of what moved are walked down.
+/// Where nothing in the batch moves, the parent's stored membership is the answer. Otherwise chains are followed up,
+/// and the children of moved records are followed down.
 struct ShareTreePlanner {
     private let zone: ZoneHeader
     private let plan: PlannedShareChanges
@@ -148,7 +148,7 @@ struct ShareTreePlanner {
         for (name, membership) in zip(missing, found) { memberships[name] = membership }
     }
 
-    /// Rule B-SHR-05: the root of a tree must not lie in another one.
+    /// Rule B-SHR-05: the root of a tree must not be in another tree.
     private mutating func checkOverlap(
         _ name: String, parent: String?, position: Int, _ view: some StorageView
     ) async throws {
