@@ -111,7 +111,7 @@ extension StorageView {
         }
     }
 
-    /// The newest epochs of a share's keys that a viewer may have, newest first.
+    /// Returns the newest epochs of a share's keys that a viewer may have, newest first.
     ///
     /// - Parameter before: Only epochs before this one.
     func shareKeyEpochs(

@@ -10,7 +10,7 @@ package struct AssetUploadSession: Sendable {
     let cloud: Cloud
     let token: AssetUploadToken
 
-    /// To whom its URL was given.
+    /// The bearer of its URL.
     package var bearer: AssetBearer { token.bearer }
     /// The most bytes the file may have.
     package var bytesMax: Int64 { token.bytesMax }

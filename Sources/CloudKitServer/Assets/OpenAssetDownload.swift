@@ -40,7 +40,7 @@ package struct AssetFileReader: Sendable {
     /// The checksum of the file.
     package var fileChecksum: String { token.fileChecksum }
 
-    /// The next bytes; fewer than `count` only at the end of the file.
+    /// Returns the next bytes; fewer than `count` only at the end of the file.
     package func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         do {
             return try await files.read(token.id, at: offset, count: count)

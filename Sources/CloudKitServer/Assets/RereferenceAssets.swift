@@ -54,7 +54,7 @@ package struct RereferenceAssets: Sendable {
         }
     }
 
-    /// The asset of one field, if the caller may read it.
+    /// Returns the asset of one field, if the caller may read it.
     private static func asset(
         _ item: RereferenceAssetsRequest.Item, of record: StoredRecord?, in place: DatabaseContext, _ schema: Schema
     ) -> Result<AssetValue, RequestFailure> {

@@ -194,7 +194,7 @@ private struct ExpiredDeletions: Sendable {
 }
 
 extension StorageWriter {
-    /// A zone as it is now, if it is the same incarnation and alive.
+    /// Returns the present state of a zone, if it is the same incarnation and alive.
     func current(_ zone: ZoneHeader) async throws -> ZoneHeader? {
         guard let held = try await self.zone(named: zone.name), held.number == zone.number, held.state == .live else {
             return nil

@@ -240,7 +240,7 @@ private struct ParticipantFeed {
 }
 
 extension StorageView {
-    /// The newest version of anything a member sees of a zone: a look at the end of each feed, however long.
+    /// Returns the newest version that a member sees of a zone: one read at the end of each feed, however long.
     ///
     /// Compacted entries count: a member who missed them has to fetch the zone again (B-BKD-12), and does so only when
     /// the zone is reported as changed.

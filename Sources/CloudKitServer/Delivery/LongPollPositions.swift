@@ -7,7 +7,7 @@ final class LongPollPositions: Sendable {
     /// stored position.
     private static let devicesMax = 100_000
 
-    /// A device was given notifications up to a position.
+    /// Remembers that a device was given notifications up to a position.
     func gave(_ hash: [UInt8], up position: UInt64) {
         given.withLock { given in
             if given.count >= Self.devicesMax, given[hash] == nil { given.removeAll(keepingCapacity: true) }

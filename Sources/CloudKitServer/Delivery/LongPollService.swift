@@ -124,7 +124,7 @@ package final class LongPollService: NotificationTransport {
         var token: PushToken
     }
 
-    /// The next notifications of a device, and keeps its place where that is due.
+    /// Returns the next notifications of a device, and stores its position when that is due.
     private func page(_ address: LongPollAddress, confirmed: UInt64?, max: Int) async throws -> Page {
         let now = cloud.serverEnvironment.now()
         let known = confirmed ?? positions.confirmed(address.hash)

@@ -102,7 +102,7 @@ final class LongPollWaiters: Sendable {
 
     func isAwaited(_ partition: StoragePartition) -> Bool { state.withLock { $0.watches[partition] != nil } }
 
-    /// The queue of a partition has grown up to a place; wakes who waits unless it was woken for that place before.
+    /// Wakes the requests that wait for a partition whose queue has grown, unless this growth woke them before.
     func wake(_ partition: StoragePartition, upTo sequence: UInt64) {
         let (waits, stamp) = state.withLock { state in
             guard var watch = state.watches.removeValue(forKey: partition) else { return ([Wait](), UInt64(0)) }

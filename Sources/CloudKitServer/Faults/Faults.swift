@@ -102,7 +102,7 @@ package final class Faults: Sendable {
         }
     }
 
-    /// The smallest quota ordered for a user; nil if none is.
+    /// Returns the smallest quota ordered for a user; nil if none is.
     package func quota(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
         guard environment == .development else { return nil }
         let now = store.serverEnvironment.now()

@@ -115,7 +115,7 @@ struct ChangePlanner {
         }
     }
 
-    /// The public database's roles (B-DB-06, B-DB-08); in a private one its owner may do everything.
+    /// Checks the public database's roles (B-DB-06, B-DB-08); in a private one its owner may do everything.
     private func checkGrant(
         _ privilege: Grant.Privilege, _ recordType: String, creator: UserID?
     ) throws(RequestFailure) {
@@ -155,7 +155,7 @@ extension IncomingChange {
 }
 
 extension RequestFailure {
-    /// The failure with the server's record, where that is what it is about (B-SAV-07).
+    /// Returns the failure with the server's record, where it is about that record (B-SAV-07).
     fileprivate func withServerRecord(_ held: StoredRecord?, in batch: ChangeBatch) throws -> RequestFailure {
         guard code == .conflict || code == .recordExists, let held else { return self }
         var failure = self

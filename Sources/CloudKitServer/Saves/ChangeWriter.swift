@@ -308,7 +308,7 @@ extension UInt {
 }
 
 extension Record {
-    /// The record with these fields only; nil: all.
+    /// Returns the record with these fields only; nil: all.
     func keeping(_ names: Set<String>?) -> Record {
         guard let names else { return self }
         var record = self

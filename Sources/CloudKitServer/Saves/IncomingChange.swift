@@ -160,6 +160,6 @@ extension RequestFailure {
 
 /// Names of records that came without one.
 enum RecordName {
-    /// A random UUID (B-REC-09).
+    /// Returns a random UUID (B-REC-09).
     static func random(_ serverEnvironment: ServerEnvironment) -> String { serverEnvironment.randomUUID() }
 }

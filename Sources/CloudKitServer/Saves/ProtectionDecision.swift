@@ -58,7 +58,7 @@ package enum ProtectionDecision: Hashable, Sendable {
         return merged.allSatisfy { !holdsKeys($0) || names.contains($0.name) }
     }
 
-    /// The keys of files are sealed under the record's key, as encrypted values are.
+    /// Returns whether a field holds keys. Those of files are sealed under the record's key, as encrypted values are.
     private static func holdsKeys(_ field: Field) -> Bool {
         guard field.type.base == .asset else { return field.type.isEncrypted }
         // A damaged value cannot be distinguished from a key, and is not left behind.

@@ -49,7 +49,7 @@ extension QueryKey {
 }
 
 extension RecordTypeDefinition {
-    /// The type with other indexes on one key.
+    /// Returns the type with other indexes on one key.
     fileprivate func marking(
         _ indexes: FieldIndexes, building: FieldIndexes, on key: QueryKey
     ) throws(RequestFailure) -> RecordTypeDefinition {

@@ -111,7 +111,7 @@ extension ZoneHeader {
 }
 
 extension SharedDatabase.Reached {
-    /// The zone as answers carry it.
+    /// Returns the zone as answers contain it.
     func zone(sealedBy tokens: SyncTokenSeal) -> Zone {
         let token = SyncToken(.member, zone: zone.number, version: databaseVersion)
         return Zone(

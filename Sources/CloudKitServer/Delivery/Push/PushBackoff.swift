@@ -12,10 +12,10 @@ struct PushBackoff: Hashable, Sendable {
     static let retryAfterMax: Int64 = 86_400_000
     static let timeLimit: Int64 = 3 * 86_400_000
 
-    /// The failures with this one added; nil: enough of them.
+    /// Returns the failures with this one added; nil: give up.
     ///
     /// - Parameters:
-    ///   - wish: Seconds that the service asks for.
+    ///   - requestedDelay: Seconds that the service asks for.
     ///   - chance: Any byte, random.
     static func failures(
         after earlier: PushFailures?, requestedDelay: Int64?, now: Int64, chance: UInt8

@@ -122,7 +122,7 @@ struct PushBatch: Sendable {
         var queued: Int64
     }
 
-    /// The next notifications, and up to where the queue was read for them.
+    /// Returns the next notifications, and the position up to which the queue was read for them.
     private func waiting(
         for token: PushToken, header: NotificationQueueHeader, place: DatabaseContext, now: Int64
     ) async throws -> (list: [Waiting], page: NotificationPage) {

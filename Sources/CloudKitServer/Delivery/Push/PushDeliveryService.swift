@@ -113,7 +113,7 @@ package final class PushDeliveryService: NotificationTransport {
         }
     }
 
-    /// The user has no address any more: the next start need not look here.
+    /// Forgets a partition whose user has no address any more: the next start need not visit it.
     private func forget(_ partition: StoragePartition) async throws {
         let marked = try await cloud.store.read(.registry) { try await $0.whenPushed(partition) }
         guard let marked, marked + Self.markLifetime < cloud.serverEnvironment.now() else { return }

@@ -27,7 +27,7 @@ struct PushSchedule: Sendable {
     /// The latest time that was passed in.
     private var latest: Int64 = 0
 
-    /// Something happened in a partition.
+    /// Notes that a partition has changed.
     mutating func note(_ partition: StoragePartition) {
         switch states[partition] {
         case .ready, .waiting(_, true): return
@@ -36,7 +36,7 @@ struct PushSchedule: Sendable {
         }
     }
 
-    /// The next partition to look at now; nil: none, or enough are looked at.
+    /// Begins the next visit and returns its partition; nil: none is due, or enough are being visited.
     mutating func begin(now: Int64) -> StoragePartition? {
         wake(now: now)
         guard workers < Self.workersMax, firstReady < ready.count else { return nil }

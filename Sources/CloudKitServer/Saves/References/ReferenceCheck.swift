@@ -94,7 +94,7 @@ package struct ReferenceCheck: Sendable {
         Dictionary(saves.values.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// A record and all that point at it, or at one of those, with deleteSelf; cycles end (B-REF-07).
+    /// Returns a record and all that point at it, or at one of those, with deleteSelf; cycles end (B-REF-07).
     private func closure(of name: String, _ saved: [String: Save]) -> [String] {
         var order = [name]
         var seen: Set<String> = [name]
@@ -107,7 +107,8 @@ package struct ReferenceCheck: Sendable {
         return order
     }
 
-    /// The references to a record as they will be: those stored, but for records that are saved those they will hold.
+    /// Returns the references to a record as they will be: those stored, but for records that are saved those they will
+    /// hold.
     private func references(to target: String, _ saved: [String: Save]) -> [BackReference] {
         if saved.isEmpty { return stored[target] ?? [] }
         let kept = (stored[target] ?? []).filter { saved[$0.holder]?.after.contains($0) ?? true }
@@ -148,7 +149,7 @@ package struct ReferenceCheck: Sendable {
         return nil
     }
 
-    /// A reference of a record being saved that would point at nothing.
+    /// Returns a reference of a record being saved that would have no target.
     private func violation(
         of save: Save, gone: Set<String>, failed: Set<String>, saved: [String: Save]
     ) -> BackReference? {

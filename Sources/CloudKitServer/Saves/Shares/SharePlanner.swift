@@ -54,7 +54,8 @@ struct SharePlanner {
         try await loadMemberships(of: names, view)
     }
 
-    /// The tree of a record that is written without being in the batch: a root or a share that changes with one.
+    /// Returns the tree of a record that is written without being in the batch: a root or a share that changes with
+    /// one.
     func unplanned(_ name: String) -> UInt64? {
         if savedNames.contains(name) { return nil }
         if let decision = plan.decisions.values.first(where: { $0.share.root == name }) { return decision.share.number }

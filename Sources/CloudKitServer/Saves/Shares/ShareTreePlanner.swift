@@ -124,7 +124,7 @@ struct ShareTreePlanner {
         return result
     }
 
-    /// The share of which a record is the root after the batch.
+    /// Returns the share of which a record is the root after the batch.
     private mutating func rootNumber(of name: String, _ view: some StorageView) async throws -> UInt64? {
         if let begin = begun[name] { return begin.number }
         try await load([name], view)
