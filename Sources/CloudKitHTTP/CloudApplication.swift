@@ -37,17 +37,18 @@ package struct CloudApplication: Sendable {
         let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: cacheLifetime)
         self.authenticator = authenticator
         faults = cloud.faults
-        let courier = LongPollService(cloud: cloud, hold: configuration.courierHold) {
+        let courier = LongPollService(cloud: cloud, hold: configuration.longPollHold) {
             try await authenticator.isCurrent(sessionID: $0)
         }
-        var couriers: [any NotificationTransport] = [courier]
+        var transports: [any NotificationTransport] = [courier]
         if !pushServices.isEmpty {
-            couriers.append(
+            transports.append(
                 PushDeliveryService(cloud: cloud, services: pushServices) {
                     try await authenticator.isCurrent(sessionID: $0)
                 })
         }
-        delivery = NotificationService(cloud: cloud, couriers: couriers, metrics: metrics.notifications, logger: logger)
+        delivery = NotificationService(
+            cloud: cloud, transports: transports, metrics: metrics.notifications, logger: logger)
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
             rounds: rounds, pushServices: pushServices, metrics: metrics, logger: logger)

@@ -5,6 +5,7 @@ package struct JSONText {
     @usableFromInline let start: UnsafePointer<UInt8>
     /// Bytes between the quotes, escapes not undone.
     @usableFromInline let count: Int
+    /// A flag for text with escapes, which differs from the string that it stands for.
     package let isEscaped: Bool
 
     init(start: UnsafePointer<UInt8>, count: Int, isEscaped: Bool) {

@@ -61,5 +61,6 @@ package struct ApplicationServerKey: Sendable {
 
 /// The error of a text that is not a private P-256 key.
 package struct ApplicationServerKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The sentence for the operator.
     package var description: String { "This is not a private P-256 key in PEM form." }
 }

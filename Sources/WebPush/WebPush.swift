@@ -16,7 +16,7 @@ package struct WebPush: PushService {
     private let rules: WebPushEndpointRules
     private let now: @Sendable () -> Int64
     private let random: @Sendable (Int) -> [UInt8]
-    private let rest: @Sendable (Duration) async throws -> Void
+    private let sleep: @Sendable (Duration) async throws -> Void
     private let sender: Sender
 
     /// The maximum time without progress while a message is sent.
@@ -43,18 +43,22 @@ package struct WebPush: PushService {
         self.rules = rules
         now = serverEnvironment.now
         random = serverEnvironment.random
-        rest = serverEnvironment.sleep
+        sleep = serverEnvironment.sleep
         self.sender = sender
     }
 
+    /// The name of the service in requests and in the store.
     package let name = "webPush"
 
+    /// The key that browsers bind their subscriptions to.
     package var announcement: [String: String] { ["applicationServerKey": key.publicText] }
 
+    /// Checks a browser's subscription and returns its address in the stored form.
     package func address(_ subscription: [UInt8]) throws(RequestFailure) -> PushAddress {
         try WebPushSubscription(subscription, rules: rules).address
     }
 
+    /// Encrypts a message, sends it to the browser's push service and returns the outcome.
     package func send(_ message: PushMessage, to address: PushAddress) async -> PushOutcome {
         let request: HTTPClient.Request
         do {
@@ -102,7 +106,7 @@ package struct WebPush: PushService {
         try await withThrowingTaskGroup(of: HTTPClient.Answer?.self) { group in
             group.addTask { try await sender(request) }
             group.addTask {
-                try await rest(Self.sendingMax)
+                try await sleep(Self.sendingMax)
                 return nil
             }
             defer { group.cancelAll() }

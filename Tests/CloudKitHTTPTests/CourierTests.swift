@@ -41,7 +41,7 @@ struct CourierTests {
     }
 
     @Test func `a web client gets one object an answer, and an empty one when its time is over`() async throws {
-        try await TestCloud.run(CloudConfiguration(port: 0, courierHold: .zero)) { cloud in
+        try await TestCloud.run(CloudConfiguration(port: 0, longPollHold: .zero)) { cloud in
             let saver = try await cloud.signIn()
             let tokens = try await cloud.signIn()
             let path = try await Self.courier(cloud, tokens)
@@ -59,7 +59,7 @@ struct CourierTests {
     }
 
     @Test func `the framework gets all that waits and confirms it`() async throws {
-        try await TestCloud.run(CloudConfiguration(port: 0, courierHold: .zero)) { cloud in
+        try await TestCloud.run(CloudConfiguration(port: 0, longPollHold: .zero)) { cloud in
             let native = ["X-Welkin-Client": "sdk/1"]
             let saver = try await cloud.signIn()
             let tokens = try await cloud.signIn()
@@ -79,7 +79,7 @@ struct CourierTests {
     }
 
     @Test func `a poll waits until there is a notification, and the operator sees the outcome`() async throws {
-        try await TestCloud.run(CloudConfiguration(port: 0, courierHold: .seconds(60))) { cloud in
+        try await TestCloud.run(CloudConfiguration(port: 0, longPollHold: .seconds(60))) { cloud in
             let saver = try await cloud.signIn()
             let tokens = try await cloud.signIn()
             let path = try await Self.courier(cloud, tokens)
@@ -99,7 +99,7 @@ struct CourierTests {
     }
 
     @Test func `a device that was signed out gets nothing more`() async throws {
-        try await TestCloud.run(CloudConfiguration(port: 0, courierHold: .zero)) { cloud in
+        try await TestCloud.run(CloudConfiguration(port: 0, longPollHold: .zero)) { cloud in
             let tokens = try await cloud.signIn()
             let path = try await Self.courier(cloud, tokens)
             #expect(try await cloud.client.get(path).status == 200)

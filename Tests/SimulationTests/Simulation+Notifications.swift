@@ -61,7 +61,7 @@ extension Simulation {
             let registration = try await PushTokens(world.cloud).create(
                 clientID: name, service: "development", in: SimulatedCloud.container, .development,
                 by: Caller(user: user, deviceID: name, surface: .native))
-            guard let path = registration.courierPath else { throw Violation("\(name) cannot listen") }
+            guard let path = registration.longPollPath else { throw Violation("\(name) cannot listen") }
             listeners.append(Listener(name: name, person: person, path: path, position: registration.position))
         }
         for scope in [DatabaseScope.private, .shared] {

@@ -4,6 +4,7 @@ package enum AccountError: Error, Hashable, Sendable, CustomStringConvertible {
     case emailTaken(String)
     case notFound(String)
 
+    /// The sentence for the operator who gave the command.
     package var description: String {
         switch self {
         case .emailInvalid(let email): "\"\(email)\" is not an e-mail address."

@@ -71,7 +71,7 @@ package struct Accounts: Sendable {
         }
     }
 
-    /// Returns what the cloud keeps of a new password.
+    /// Returns the verifier of a new password, as the cloud stores it.
     func newVerifier(_ proof: [UInt8], _ derivation: PasswordDerivation) -> PasswordVerifier {
         PasswordVerifier(
             proof: proof, salt: derivation.salt, rounds: derivation.rounds,

@@ -16,5 +16,6 @@ package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
         normalised = text
     }
 
+    /// The address in its normalised form.
     package var description: String { normalised }
 }

@@ -7,12 +7,13 @@ package struct PasswordDerivation: Hashable, Sendable {
     /// Rounds of PBKDF2.
     package var rounds: Int
 
+    /// Creates a derivation from the salt and the number of rounds.
     package init(salt: [UInt8], rounds: Int) {
         self.salt = salt
         self.rounds = rounds
     }
 
-    /// Checks what a device has chosen for a new password.
+    /// Checks a device's choices for a new password.
     ///
     /// - Parameter roundsMin: The rounds of this cloud's own accounts.
     /// - Throws: `badRequest`.

@@ -7,6 +7,7 @@ package final class ProofLimiter: Sendable {
     package let roundsMin: Int
     private let throttle = Mutex(SignInThrottle())
 
+    /// Creates a limiter for accounts of at least `roundsMin` rounds.
     package init(roundsMin: Int = 600_000) { self.roundsMin = roundsMin }
 
     /// Runs a check unless there were too many wrong proofs; a refusal with `authenticationFailed` counts as one.

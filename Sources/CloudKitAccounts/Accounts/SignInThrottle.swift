@@ -28,6 +28,7 @@ package struct SignInThrottle: Sendable {
     /// The times of failures, oldest first.
     private var failures: [Key: [Int64]] = [:]
 
+    /// Creates a throttle that has counted no failures.
     package init() {}
 
     /// Returns the seconds to wait before another attempt; nil when it may be made now.

@@ -1,9 +1,9 @@
 import CloudKitModel
 import Synchronization
 
-/// Lets people make accounts for themselves, where the operator allows it.
+/// Creates accounts for new users, where the operator allows it.
 package final class SignUp: Sendable {
-    /// Whether the operator allows it.
+    /// Whether the operator allows sign-up.
     package let isOpen: Bool
     private let store: AccountStore
     private let roundsMin: Int
@@ -16,10 +16,10 @@ package final class SignUp: Sendable {
         self.roundsMin = roundsMin
     }
 
-    /// Makes an account.
+    /// Creates an account.
     ///
-    /// The answer shows whether an address has an account already: addresses are not confirmed by mail, so there is no other
-    /// way to report it. Every attempt counts against the limit of its sender.
+    /// The answer shows whether an address has an account already: addresses are not confirmed by mail, so there is no
+    /// other way to report it. Every attempt counts against the limit of its sender.
     ///
     /// - Parameters:
     ///   - name: At most 200 characters are kept.

@@ -4,7 +4,7 @@ package struct ServerEnvironment: Sendable {
     package var now: @Sendable () -> Int64
     /// The time since an arbitrary start, by a clock that is never set back.
     package var uptime: @Sendable () -> Duration
-    /// Waits that long, where work pauses by itself. Throws `CancellationError`.
+    /// Waits for a duration, where work pauses. Throws `CancellationError`.
     package var sleep: @Sendable (Duration) async throws -> Void
     /// Returns that many unpredictable bytes.
     package var random: @Sendable (Int) -> [UInt8]

@@ -7,6 +7,7 @@ package struct KeyReset: StoredRow, Hashable {
     /// Milliseconds since 1970.
     package var begun: Int64
 
+    /// Creates the row for a reset of an account's keychain that began at `begun`, milliseconds since 1970.
     package init(account: String, begun: Int64) {
         self.account = account
         self.begun = begun

@@ -9,6 +9,7 @@ package struct KeychainUpload: Hashable, Sendable {
     /// The public half of the account's keys.
     package var identity: [UInt8]
 
+    /// Creates an upload from its parts; they are not checked.
     package init(passwordWrap: [UInt8], recovery: RecoveryUpload, identity: [UInt8]) {
         self.passwordWrap = passwordWrap
         self.recovery = recovery
@@ -32,6 +33,7 @@ package struct RecoveryUpload: Hashable, Sendable {
     /// Derived from the recovery words.
     package var proof: [UInt8]
 
+    /// Creates an upload from its parts; they are not checked.
     package init(wrap: [UInt8], proof: [UInt8]) {
         self.wrap = wrap
         self.proof = proof
@@ -52,6 +54,7 @@ package struct NewPassword: Hashable, Sendable {
     /// nil: the account has no keychain.
     package var wrap: [UInt8]?
 
+    /// Creates an upload from its parts; they are not checked.
     package init(proof: [UInt8], derivation: PasswordDerivation, wrap: [UInt8]?) {
         self.proof = proof
         self.derivation = derivation

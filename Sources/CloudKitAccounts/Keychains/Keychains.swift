@@ -21,7 +21,7 @@ package struct Keychains: Sendable {
         package var identity: [UInt8]?
     }
 
-    /// Compares what a device holds with what the account has.
+    /// Compares the keychain of a device with that of the account.
     package func status(for device: DeviceKey) async throws -> Status {
         let now = store.serverEnvironment.now()
         return try await store.read { transaction in

@@ -51,6 +51,7 @@ package struct DeviceKey: Hashable, Sendable {
     /// The secret that the device got when it signed in.
     package var secret: [UInt8]
 
+    /// Creates a key from the session's identifier and its secret.
     package init(id: String, secret: [UInt8]) {
         self.id = id
         self.secret = secret

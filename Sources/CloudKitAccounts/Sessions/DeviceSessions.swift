@@ -45,10 +45,11 @@ package struct DeviceSessions: Sendable {
         return matches
     }
 
-    /// Gives a session of an account another name, given its id or the first digits of it.
+    /// Renames a session of an account, given its id or the first digits of it.
     ///
     /// - Parameter name: 1 to 100 characters.
-    /// - Returns: The renamed session; empty when nothing matches, more than one when `text` is ambiguous, and then nothing is done.
+    /// - Returns: The renamed session; empty when nothing matches, more than one when `text` is ambiguous, and then
+    ///   nothing is renamed.
     /// - Throws: `RequestFailure` `badRequest` for a name that is empty or too long.
     package func rename(_ text: String, to name: String, ofAccount id: String) async throws -> [DeviceSession] {
         guard (1...DeviceSession.nameCharactersMax).contains(name.count) else {

@@ -13,6 +13,7 @@ package struct SessionLine: Encodable, Sendable {
     /// Whether the account's keys were reset since it was opened.
     package var isOutdated: Bool
 
+    /// Creates the line for a session of an account.
     package init(_ session: DeviceSession, of account: Account) {
         deviceID = session.id
         name = session.name

@@ -24,6 +24,7 @@ package final class DeviceSignIn: Sendable {
         /// The token that the app showed.
         package var apiToken: APIToken
 
+        /// Creates the app from its container, environment and API token.
         package init(container: ContainerID, environment: Environment, apiToken: APIToken) {
             self.container = container
             self.environment = environment

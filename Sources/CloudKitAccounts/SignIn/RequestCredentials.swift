@@ -9,6 +9,7 @@ package struct RequestCredentials: Hashable, Sendable {
     /// The origin of the web page that sends it.
     package var origin: String?
 
+    /// Creates credentials; parts that the request did not have are nil.
     package init(
         apiToken: String? = nil, webAuthToken: String? = nil, signature: ServerSignature? = nil, origin: String? = nil
     ) {

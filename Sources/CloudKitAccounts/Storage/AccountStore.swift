@@ -1,6 +1,6 @@
 import CloudKitRecordLayer
 
-/// Where a cloud keeps its accounts, sessions, tokens and keys, and what their rules take from outside.
+/// The store of a cloud's accounts, sessions, tokens and keys, with the environment that their rules depend on.
 ///
 /// Each kind of row has its own type for working with it, such as `accounts` or `apiTokens`.
 package struct AccountStore: Sendable {
@@ -30,7 +30,7 @@ package struct AccountStore: Sendable {
         try await storage.write([partition], body)
     }
 
-    /// Reads from the store, and throws what the engine throws where that is impossible.
+    /// Reads from the store, and throws the engine's error where that is impossible.
     package func checkIsReadable() async throws {
         _ = try await read { try await $0.get(Array("health".utf8)) }
     }

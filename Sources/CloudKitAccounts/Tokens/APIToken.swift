@@ -14,7 +14,7 @@ package struct APIToken: RevocableRow, Hashable {
     package var name: String
     /// Origins of web pages that may use it, such as `https://app.example.com`; none: any.
     package var allowedOrigins: [String]
-    /// Where the sign-in page sends the browser; nil: it posts a message to the page that opened it.
+    /// The address to which the sign-in page sends the browser; nil: it posts a message to the page that opened it.
     package var callback: String?
     /// Milliseconds since 1970.
     package var created: Int64

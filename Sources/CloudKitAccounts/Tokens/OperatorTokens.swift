@@ -46,7 +46,7 @@ package struct OperatorTokens: Sendable {
         case good(OperatorToken)
     }
 
-    /// Compares what a request shows with every token in use, in constant time.
+    /// Compares the token of a request with every token in use, in constant time.
     package func standing(of shown: String?) async throws -> Standing {
         let inUse = try await list().filter { !$0.isRevoked }
         guard !inUse.isEmpty else { return .off }

@@ -26,6 +26,7 @@ package struct ServerKey: RevocableRow, Hashable {
 
 /// The error for a text that is no public key of the right kind.
 package struct ServerKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The sentence for the operator, with the commands that make a key.
     package var description: String {
         "This is not a public P-256 key in PEM form. Make one with: openssl ecparam -name prime256v1 -genkey -noout "
             + "-out key.pem && openssl ec -in key.pem -pubout -out public.pem"

@@ -10,6 +10,7 @@ package struct ServerSignature: Hashable, Sendable {
     /// Base 64 of the DER form.
     package var signature: String
 
+    /// Creates a signature from the values of the request's headers.
     package init(keyID: String, date: String, signature: String) {
         self.keyID = keyID
         self.date = date
@@ -19,7 +20,7 @@ package struct ServerSignature: Hashable, Sendable {
     /// The largest difference between a request's date and now, either way; milliseconds.
     package static let dateToleranceDefault: Int64 = 10 * 60_000
 
-    /// Returns whether the date lies near enough to now.
+    /// Returns whether the date is near enough to now.
     package func isWithinTolerance(now: Int64, tolerance: Int64 = dateToleranceDefault) -> Bool {
         guard let milliseconds = ISO8601Time(date)?.milliseconds else { return false }
         return abs(now - milliseconds) <= tolerance

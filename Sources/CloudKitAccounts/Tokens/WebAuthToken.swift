@@ -11,6 +11,7 @@ package struct WebAuthToken: Hashable, Sendable {
     /// Milliseconds since 1970.
     package var issued: Int64
 
+    /// Creates a token issued at `issued`, milliseconds since 1970.
     package init(account: String, device: String, lifetime: SessionLifetime, issued: Int64) {
         self.account = account
         self.device = device
@@ -22,15 +23,16 @@ package struct WebAuthToken: Hashable, Sendable {
     package var expires: Int64 { issued + lifetime.milliseconds }
 }
 
-/// Seals web tokens, so that only this cloud can make one or see whose it is, and opens them.
+/// Seals and opens web tokens, so that only this cloud can make one or see its account.
 ///
-/// A token is valid in one container and environment and beside one API token (docs/web-services.md §2.1): the seal covers
-/// them. Apps cannot tell from tokens that users of two containers are the same person: the account is encrypted.
+/// A token is valid in one container and environment and with one API token (docs/web-services.md §2.1): the seal
+/// covers them. Apps cannot see from tokens that users of two containers are the same person: the account is encrypted.
 package struct WebAuthTokens: Sendable {
     private let codec: SealedTokenCodec
 
     private static let textBytesMax = 511
 
+    /// Creates the codec with a key derived from the cloud's secret.
     package init(_ serverEnvironment: ServerEnvironment) {
         codec = SealedTokenCodec(purpose: "welkin web auth token 1", in: serverEnvironment)
     }

@@ -12,7 +12,8 @@ package struct UserDirectory: Sendable {
         package var givenName: String?
         /// The rest of the account's name.
         package var familyName: String?
-        /// What others need to give the account keys (B-TM-08); nil for an account without a keychain.
+        /// The public identity to which others wrap keys for the account (B-TM-08); nil for an account without a
+        /// keychain.
         package var publicIdentity: [UInt8]?
     }
 

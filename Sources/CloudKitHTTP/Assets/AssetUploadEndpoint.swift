@@ -5,23 +5,24 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The endpoint at the URLs that `assets/upload` returns (docs/web-services.md §7). The URL is the permission: no token, no
-/// signature, any content type.
+/// The endpoint at the URLs that `assets/upload` returns (docs/web-services.md §7). The URL is the permission: no
+/// token, no signature, any content type.
 ///
-/// - `POST` has the whole file as its body, within 15 minutes of the ticket. Answer 200:
-///   `{"singleFile": {"fileChecksum", "size", "receipt"}}`; the dictionary, with the client's `wrappingKey` and
-///   `referenceChecksum` added where it has some, is the value of the record's field.
-/// - An addition to web services: `PATCH` has a piece. `Upload-Offset` is its position in the file, `Upload-Length`
-///   how long the whole file will be; both in bytes. Answer 204 with the `Upload-Offset` reached, durable; the
-///   piece with which the file is complete is answered like a `POST`. What is there already is passed over: a piece may be
-///   repeated, also the last one or an empty one at the end, which gives the answer again. A piece beyond what is there is
-///   409 `CONFLICT` with the `Upload-Offset` to go on from. The first piece has to come within 15 minutes of the ticket,
-///   the last within 24 hours.
+/// - `POST` has the whole file as its body, within 15 minutes of the ticket. Answer 200: `{"singleFile":
+///   {"fileChecksum", "size", "receipt"}}`; the dictionary, with the client's `wrappingKey` and `referenceChecksum`
+///   added where it has some, is the value of the record's field.
+/// - An addition to web services: `PATCH` has a piece. `Upload-Offset` is its position in the file, `Upload-Length` the
+///   length of the whole file; both in bytes. Answer 204 with the `Upload-Offset` reached, durable; the piece with
+///   which the file is complete is answered like a `POST`. Bytes that are there already are skipped: a piece may be
+///   repeated, also the last one or an empty one at the end, which returns the answer again. A piece beyond the end is
+///   409 `CONFLICT` with the `Upload-Offset` to continue from. The first piece has to arrive within 15 minutes of the
+///   ticket, the last within 24 hours.
 /// - `HEAD` answers 204 with `Upload-Offset`, and `Upload-Complete: ?1` or `?0`.
 ///
-/// Errors are error objects: 403 `ACCESS_DENIED` for a URL that is not ours or too old (ask for another one); 400
+/// Errors are error objects: 403 `ACCESS_DENIED` for a URL that is not ours or too old (request another one); 400
 /// `BAD_REQUEST` (native code `sizeLimitExceeded`) for a file that is too large; 413 `QUOTA_EXCEEDED`; 503
-/// `TRY_AGAIN_LATER` with `Retry-After` when the disk is full; and the faults that an operator ordered for the user who got the URL.
+/// `TRY_AGAIN_LATER` with `Retry-After` when the disk is full; and the faults that an operator ordered for the user who
+/// got the URL.
 struct AssetUploadEndpoint {
     var cloud: Cloud
     var minimumRate: MinimumTransferRate

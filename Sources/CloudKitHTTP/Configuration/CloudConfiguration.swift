@@ -8,7 +8,7 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var publicURL: String?
     /// Whether the server itself speaks TLS.
     package var usesTLS: Bool
-    /// Whether `X-Forwarded-For` is written by a proxy that we trust.
+    /// Whether `X-Forwarded-For` is written by a trusted proxy.
     package var isBehindProxy: Bool
     /// The bytes of the largest accepted body: the 2 MB of B-LIM-02, and some for base 64 and names.
     package var bodyBytesMax: Int
@@ -17,13 +17,13 @@ package struct CloudConfiguration: Hashable, Sendable {
     /// The slowest rate at which a client may send or receive a file.
     package var minimumTransferRate: MinimumTransferRate
     /// The time for which a device's request for notifications waits for one.
-    package var courierHold: Duration
+    package var longPollHold: Duration
 
     /// Creates settings; by default the cloud serves this machine alone.
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
         isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true,
-        minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), courierHold: Duration = .seconds(25)
+        minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), longPollHold: Duration = .seconds(25)
     ) {
         self.host = host
         self.port = port
@@ -33,7 +33,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.bodyBytesMax = bodyBytesMax
         self.isSignUpOpen = isSignUpOpen
         self.minimumTransferRate = minimumTransferRate
-        self.courierHold = courierHold
+        self.longPollHold = longPollHold
     }
 
     var scheme: String { usesTLS ? "https" : "http" }

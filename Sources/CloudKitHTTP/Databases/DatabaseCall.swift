@@ -25,7 +25,7 @@ struct DatabaseCall {
         baseURL = request.baseURL ?? ""
     }
 
-    /// The caller's user.
+    /// Returns the caller's user.
     ///
     /// - Throws: `authenticationRequired`.
     func user() throws(RequestFailure) -> UserID {

@@ -22,7 +22,7 @@ final class NotificationCounters: Sendable {
         dropped = counters
     }
 
-    /// Counts what became of notifications.
+    /// Counts the outcomes that an event reports.
     func record(_ event: NotificationEvent) {
         switch event {
         case .decided(let report):

@@ -1,4 +1,4 @@
-/// The function that responds to a request: an endpoint, or what stands around one.
+/// The function that responds to a request: an endpoint, or a middleware around one.
 typealias RequestHandler = @Sendable (IncomingRequest) async throws -> EndpointResponse
 
 /// A step around the handling of a request: it may look at the request before, at the response after, or respond itself.

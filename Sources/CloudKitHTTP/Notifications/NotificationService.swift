@@ -9,8 +9,8 @@ struct NotificationService: Service {
     private let delivery: NotificationDelivery
     private let logger: Logger
 
-    init(cloud: Cloud, couriers: [any NotificationTransport], metrics: NotificationCounters, logger: Logger) {
-        delivery = NotificationDelivery(cloud: cloud, couriers: couriers)
+    init(cloud: Cloud, transports: [any NotificationTransport], metrics: NotificationCounters, logger: Logger) {
+        delivery = NotificationDelivery(cloud: cloud, transports: transports)
         self.logger = logger
         cloud.notificationMetrics.listen { event in
             metrics.record(event)

@@ -52,7 +52,7 @@ struct PushTokenEndpoints {
         try .json(
             RegistrationBody(
                 apnsEnvironment: service, apnsToken: Data(registration.token).base64EncodedString(),
-                webcourierURL: registration.courierPath.map { call.baseURL + CourierEndpoint.pathPrefix + $0 },
+                webcourierURL: registration.longPollPath.map { call.baseURL + CourierEndpoint.pathPrefix + $0 },
                 position: call.caller.surface == .native ? registration.position : nil),
             itemsOut: 1)
     }

@@ -79,7 +79,7 @@ struct FaultOrderBody: Decodable {
             switch (id, all) {
             case (let id?, nil): return .removeFault(id: id)
             case (nil, true?): return .removeAllFaults
-            default: throw RequestFailure(.badRequest, "which fault is to go?", remedy: "Send id, or all as true.")
+            default: throw RequestFailure(.badRequest, "id or all is required", remedy: "Send id, or all as true.")
             }
         case .adminTokensExpire: return .expireTokens(of: try requiredPerson(), zone: zone)
         case .adminZonesCompact: return .compactZone(try required(zone, .zone), of: try requiredPerson())
@@ -93,7 +93,7 @@ struct FaultOrderBody: Decodable {
         }
     }
 
-    /// The person that the order is about; nil for all.
+    /// Returns the user that the order concerns; nil for all.
     private func person() throws(RequestFailure) -> FaultOrder.Person? {
         switch (email, userRecordName) {
         case (nil, nil): return nil
@@ -103,7 +103,7 @@ struct FaultOrderBody: Decodable {
         }
     }
 
-    /// The person that the order is about.
+    /// Returns the user that the order concerns.
     ///
     /// - Throws: `badRequest` when the body names none.
     func requiredPerson() throws(RequestFailure) -> FaultOrder.Person {

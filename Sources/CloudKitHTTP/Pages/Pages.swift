@@ -39,10 +39,10 @@ enum Pages {
         return html(signUpPage.filled(with: app.values.merging(values) { $1 }))
     }
 
-    /// The sign-up page of a cloud whose operator creates the accounts.
+    /// Returns the sign-up page of a cloud whose operator creates the accounts.
     static func signUpClosed() -> EndpointResponse { html(signUpClosedPage.filled(), status: .forbidden) }
 
-    /// The sign-in page for an unknown API token.
+    /// Returns the sign-in page for an unknown API token.
     static func signInRefused() -> EndpointResponse { html(signInRefusedPage.filled(), status: .badRequest) }
 
     /// Turns an app's notifications on and off for the browser that shows the page.
@@ -61,7 +61,7 @@ enum Pages {
         return html(page, allowsImages: true)
     }
 
-    /// The page of a link that leads to no share.
+    /// Returns the page of a link that leads to no share.
     static func shareNotFound() -> EndpointResponse { html(shareNotFoundPage.filled(), status: .notFound) }
 
     static func signInScript() -> EndpointResponse { script(PackageResources.sign_in_js) }

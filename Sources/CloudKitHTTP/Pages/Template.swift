@@ -1,5 +1,5 @@
-/// A page with places for values: `{{name}}` is a value, escaped; `{{#name}}…{{/name}}` stands only where there is one, and
-/// `{{^name}}…{{/name}}` only where there is none.
+/// A page with placeholders: `{{name}}` is a value, escaped; `{{#name}}…{{/name}}` is included only if there is one,
+/// and `{{^name}}…{{/name}}` only if there is none.
 struct Template: Sendable {
     private let parts: [Part]
 

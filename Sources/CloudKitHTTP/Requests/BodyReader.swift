@@ -37,7 +37,7 @@ struct BodyReader {
         case tooLarge
         /// Too large to be worth reading to its end.
         case abandoned
-        /// The client hung up, or its body is no HTTP.
+        /// The client disconnected, or its body is not valid HTTP.
         case broken
     }
 

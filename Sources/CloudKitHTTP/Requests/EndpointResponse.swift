@@ -49,7 +49,7 @@ extension EndpointResponse {
     /// An empty JSON object, for an action that returns nothing.
     static var emptyObject: EndpointResponse { EndpointResponse(body: Array("{}".utf8)) }
 
-    /// A small object that is not about records.
+    /// Returns a response with a small object that is not about records.
     static func json(_ body: some Encodable, itemsOut: Int = 0) throws -> EndpointResponse {
         EndpointResponse(body: try SmallJSON.encode(body), itemsOut: itemsOut)
     }

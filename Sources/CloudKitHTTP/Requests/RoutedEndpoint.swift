@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// An endpoint, and what the request's path says besides.
+/// An endpoint with the values of the request's path.
 struct RoutedEndpoint: Sendable {
     var name: EndpointName
     var methods: AllowedMethods

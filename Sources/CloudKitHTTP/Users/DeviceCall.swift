@@ -23,7 +23,7 @@ struct DeviceCall {
     }
 }
 
-/// The credentials of a signed-in device, among whatever else a body holds.
+/// The credentials of a signed-in device in a body, which may hold more.
 struct DeviceBody: Decodable {
     var deviceID: String
     var deviceSecret: Data

@@ -52,7 +52,8 @@ struct KeychainEndpoints {
                 to: offer, replacing: proof.generation ?? 0, proof: Array(proof.proof), by: device,
                 address: call.address)
         }
-        // The reset stands; zones that are not marked now are marked later by the cloud's outbox, and no device uses them before.
+        // The reset is done; zones that are not marked now are marked later by the cloud's outbox, and no device uses
+        // them before.
         try? await FinishKeyResets(cloud).run()
         return try .json(["generation": generation])
     }

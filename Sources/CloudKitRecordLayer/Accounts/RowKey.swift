@@ -5,6 +5,7 @@ package protocol RowKey: Hashable, Sendable {
 }
 
 extension String: RowKey {
+    /// The text itself.
     package var rowText: String { self }
 }
 
@@ -15,10 +16,12 @@ package struct OwnedRowKey: RowKey {
     /// Differs between the rows of one owner.
     package var name: String
 
+    /// Creates the key of the row `name` of an owner.
     package init(owner: String, name: String) {
         self.owner = owner
         self.name = name
     }
 
+    /// The owner and the name, separated by a slash.
     package var rowText: String { "\(owner)/\(name)" }
 }

@@ -14,16 +14,20 @@ package protocol RowValue: Sendable {
 package protocol StoredRow: RowValue, Codable {}
 
 extension StoredRow {
+    /// Decodes a row from JSON.
     package init(rowBytes bytes: Bytes) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(bytes))
     }
 
+    /// Returns the row as JSON.
     package func rowBytes() throws -> Bytes { Array(try JSONEncoder().encode(self)) }
 }
 
 /// Text is stored as its UTF-8.
 extension String: RowValue {
+    /// Decodes text from UTF-8.
     package init(rowBytes bytes: Bytes) { self.init(decoding: bytes, as: UTF8.self) }
 
+    /// Returns the text as UTF-8.
     package func rowBytes() -> Bytes { Array(utf8) }
 }

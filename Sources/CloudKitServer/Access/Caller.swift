@@ -7,7 +7,7 @@ package struct Caller: Hashable, Sendable {
     package enum ClientKind: Hashable, Sendable {
         /// CloudKit Web Services: 200 items a request (B-LIM-03).
         case web
-        /// Our own SDK, which stands for Apple's framework: 400 items a request (B-LIM-01).
+        /// Our own SDK, which has the limits of Apple's framework: 400 items a request (B-LIM-01).
         case native
 
         /// The most items of a request and the most records of an answer.
@@ -30,6 +30,7 @@ package struct Caller: Hashable, Sendable {
     /// The relation of the device's keys to the account's; private and shared databases require the present ones.
     package var keychain: KeychainStatus
 
+    /// Creates a caller; without a user it is anonymous or a server key.
     package init(
         user: UserID?, deviceID: String? = nil, surface: ClientKind = .web, isServerKey: Bool = false,
         keychain: KeychainStatus = .current

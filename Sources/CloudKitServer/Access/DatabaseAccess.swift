@@ -4,7 +4,7 @@ import CloudKitRecordLayer
 /// The use that a request makes of a database.
 package enum DatabaseUse: Hashable, Sendable {
     case readRecords, writeRecords, readZones
-    /// Custom zones and feeds: what the public database does not have (B-DB-04).
+    /// Custom zones and feeds, which the public database does not have (B-DB-04).
     case writeZones, readChanges
     /// Subscriptions belong to a user (B-SUB-02).
     case subscribe
@@ -12,10 +12,10 @@ package enum DatabaseUse: Hashable, Sendable {
 
 /// Decides who may use which database; no other place decides it.
 package enum DatabaseAccess {
-    /// The database at `address` for `caller`.
+    /// Returns the database at `address` for `caller`.
     ///
-    /// Checked in this order: server keys (B-ACC-09), what the database can do (B-DB-04), the account (B-DB-02, B-DB-03), the
-    /// device's keys (B-ACC-02).
+    /// Checks in this order: server keys (B-ACC-09), the abilities of the database (B-DB-04), the account (B-DB-02,
+    /// B-DB-03), the device's keys (B-ACC-02).
     package static func place(
         _ address: DatabaseAddress, for caller: Caller, to use: DatabaseUse
     ) throws(RequestFailure) -> DatabaseContext {
@@ -25,13 +25,13 @@ package enum DatabaseAccess {
                 remedy: "Sign in as a user.")
         }
         switch address.scope {
-        case .public: return try publicContext(address, caller, use)
+        case .public: return try publicContext(address, caller: caller, use: use)
         case .private, .shared: return try ownContext(address, caller)
         }
     }
 
     private static func publicContext(
-        _ address: DatabaseAddress, _ caller: Caller, _ use: DatabaseUse
+        _ address: DatabaseAddress, caller: Caller, use: DatabaseUse
     ) throws(RequestFailure) -> DatabaseContext {
         switch use {
         case .writeZones, .readChanges: throw .notApplicable(in: .public)

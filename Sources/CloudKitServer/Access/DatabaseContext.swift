@@ -19,10 +19,11 @@ package struct DatabaseContext: Hashable, Sendable {
     /// The scope of the database.
     package var scope: DatabaseScope { address.scope }
 
-    /// A zone of this database, by the name its owner gave it.
+    /// Returns a zone of this database, by the name its owner gave it.
     package func zoneID(_ name: String) -> ZoneID { ZoneID(zoneName: name, owner: owner) }
 
-    /// The place of a zone: in the shared database that is its owner's private one, with the caller as a member.
+    /// Returns the place of a zone: in the shared database that is its owner's private one, with the caller as a
+    /// member.
     ///
     /// Rules B-DB-10, B-DB-12. `CallerAccess` decides whether the caller is a member.
     package func reaching(_ id: ZoneID) throws(RequestFailure) -> DatabaseContext {

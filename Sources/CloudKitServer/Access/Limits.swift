@@ -44,6 +44,7 @@ package struct Limits: Hashable, Sendable {
     /// Bytes that uploads leave free on the disk.
     package var freeBytesMin: Int64 = 256 * 1_048_576
 
+    /// Creates the limits that apply unless the operator sets others.
     package init() {}
 
     /// Seconds after which a save that found the quota used up may be tried again (B-THR-01).
@@ -66,5 +67,6 @@ package struct AssetLifetimes: Hashable, Sendable {
     /// is mistaken that is just being finished.
     package var orphan: Int64 = 48 * 3_600_000
 
+    /// Creates the lifetimes that apply unless the operator sets others.
     package init() {}
 }

@@ -7,7 +7,7 @@ package enum ShareAccessLevel: Hashable, Sendable, CaseIterable {
     /// A pending or removed participant, or a non-member: shared records are hidden from them.
     case none
 
-    /// - Parameter seat: The caller's participant slot in the share of that part.
+    /// - Parameter slot: The caller's participant slot in the share of that part.
     package init(slot: ShareMember.Slot?) {
         switch (slot?.role, slot?.permission) {
         case (.administrator?, .readWrite?), (.administrator?, .readOnly?): self = .administrator

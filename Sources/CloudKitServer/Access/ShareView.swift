@@ -98,7 +98,8 @@ extension StoredPerson {
 }
 
 extension StorageView {
-    /// Gives records that are shares what the caller may see of them; names of people are still missing.
+    /// Attaches the shares to records that are shares, as far as the caller may see them; names of users are still
+    /// missing.
     func attachShares(to records: inout [Record], zone: UInt32, in place: DatabaseContext) async throws {
         let positions = records.indices.filter { records[$0].recordType == Validity.shareRecordType }
         if positions.isEmpty { return }
@@ -110,7 +111,7 @@ extension StorageView {
         }
     }
 
-    /// The newest epochs of a share's keys that a viewer may have, newest first.
+    /// Returns the newest epochs of a share's keys that a viewer may have, newest first.
     ///
     /// - Parameter before: Only epochs before this one.
     func shareKeyEpochs(
@@ -136,7 +137,7 @@ extension StorageView {
 }
 
 extension [RecordOutcome] {
-    /// Gives shares among the outcomes, and those that conflicts carry, what the caller may see of them.
+    /// Returns the outcomes with shares attached, also to the records of conflicts, as far as the caller may see them.
     func attachingShares(_ view: some StorageView, zone: UInt32, in place: DatabaseContext) async throws
         -> [RecordOutcome]
     {

@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 
 /// Decides which zones a caller reaches in a database, and whether they can be used.
 package enum ZoneAccess {
-    /// The zone's name in the partition of its owner, for a zone as a caller names it.
+    /// Returns the zone's name in the partition of its owner, for a zone as a caller names it.
     ///
     /// Rules B-DB-04, B-DB-12, B-ZN-03. In the shared database the place is one that reaches the zone
     /// (`DatabaseContext.reaching(_:)`).

@@ -27,10 +27,10 @@ package struct AssetReceiver: Sendable {
 
     private static let readBytes = 1_048_576
 
-    /// Takes the next bytes; returns once the store has them, though not yet for good.
+    /// Takes the next bytes; returns when the store has them, though not yet durably.
     ///
-    /// - Throws: `sizeLimitExceeded` for a file longer than allowed or announced; `conflict` when another request wrote to
-    ///   the file; errors of the store.
+    /// - Throws: `sizeLimitExceeded` for a file longer than allowed or announced; `conflict` when another request wrote
+    ///   to the file; errors of the store.
     package mutating func receive(_ bytes: [UInt8]) async throws {
         var bytes = bytes
         if bytesToSkip > 0 {
@@ -51,7 +51,7 @@ package struct AssetReceiver: Sendable {
         checksum.update(bytes)
     }
 
-    /// Ends a piece that is not the last: what came is there for good.
+    /// Ends a piece that is not the last: the bytes received are durable then.
     package func pause() async throws {
         guard held > 0 else { return }
         try await cloud.files.synchronize(token.id)
@@ -64,9 +64,9 @@ package struct AssetReceiver: Sendable {
     /// A flag for files with all their bytes.
     package var isComplete: Bool { held == lengthMax }
 
-    /// Completes the file: it is there for good, and its receipt can be saved.
+    /// Completes the file: it is durable, and its receipt can be saved.
     ///
-    /// Repeated, it gives another receipt for the same file.
+    /// A repeated call returns another receipt for the same file.
     ///
     /// - Returns: The `singleFile` of docs/web-services.md §7.
     /// - Throws: `quotaExceeded` (B-AST-06); the file is gone then.
@@ -98,7 +98,7 @@ package struct AssetReceiver: Sendable {
         return asset
     }
 
-    /// The checksum of what is there: remembered, or read from the file.
+    /// Restores the checksum of the bytes received so far: remembered, or read from the file.
     mutating func resumeChecksum() async throws {
         if let known = cloud.assetDigests.take(token.id), known.count == held {
             checksum = known

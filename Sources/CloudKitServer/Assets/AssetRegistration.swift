@@ -20,7 +20,7 @@ struct AssetRegistration: Sendable {
         }
     }
 
-    /// Makes a file known to the database it is for; from now on it is kept as long as `StoredAsset` says.
+    /// Registers a file in its database; from now on it is kept as long as `StoredAsset` says.
     func register(_ asset: StoredAsset, in partition: StoragePartition) async throws {
         try await cloud.registry.enter(partition)
         let quota = partition.isPrivate ? cloud.limits.quotaBytes : nil

@@ -3,14 +3,14 @@ import CloudKitRecordLayer
 
 /// One permitted upload.
 ///
-/// A file comes as a whole, or in pieces: each piece says where it belongs and how long the file will be, and what is there
-/// already is passed over, so that a piece may be repeated. An upload has to begin within 15 minutes; in pieces it may
-/// go on for a day.
+/// A file arrives as a whole or in pieces. Each piece states its position and the length of the file; bytes that are
+/// there already are skipped, so that a piece may be repeated. An upload has to begin within 15 minutes; in pieces it
+/// may take up to a day.
 package struct AssetUploadSession: Sendable {
     let cloud: Cloud
     let token: AssetUploadToken
 
-    /// To whom its URL was given.
+    /// The bearer of its URL.
     package var bearer: AssetBearer { token.bearer }
     /// The most bytes the file may have.
     package var bytesMax: Int64 { token.bytesMax }

@@ -8,10 +8,10 @@ package struct OpenAssetDownload: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Opens the file that a download URL is for.
+    /// Opens the file of a download URL.
     ///
-    /// - Throws: `accessDenied` for a token that is not this cloud's, or whose time is over; `assetNotAvailable` when the
-    ///   file is gone (B-AST-05); what a fault lets it fail with.
+    /// - Throws: `accessDenied` for a token that is not this cloud's or has expired; `assetNotAvailable` when the file
+    ///   is gone (B-AST-05); the failure that a fault orders.
     package func run(_ token: String) async throws -> AssetFileReader {
         guard let token = AssetDownloadToken(token, by: cloud.assetSeal) else {
             throw RequestFailure(.accessDenied, "not a download URL of this cloud", remedy: "Fetch the record.")
@@ -40,7 +40,7 @@ package struct AssetFileReader: Sendable {
     /// The checksum of the file.
     package var fileChecksum: String { token.fileChecksum }
 
-    /// The next bytes; fewer than `count` only at the end of the file.
+    /// Returns the next bytes; fewer than `count` only at the end of the file.
     package func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         do {
             return try await files.read(token.id, at: offset, count: count)

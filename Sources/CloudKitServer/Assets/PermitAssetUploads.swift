@@ -9,12 +9,14 @@ package struct PermitAssetUploads: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Gives permission to upload files for fields of records, if the caller could save them there.
+    /// Permits uploads of files for fields of records, if the caller could save them there.
     ///
-    /// Weighed as a save is: the database, the zone, in the public database the grants of the record's type, the schema.
+    /// Checked as a save is: the database, the zone, in the public database the grants of the record's type, the
+    /// schema.
     ///
-    /// - Returns: A ticket for each item, in their order, whose `url` is a token and not yet a URL. Good for 15 minutes.
-    /// - Throws: What is wrong with the request or its first bad item; there are no tickets then.
+    /// - Returns: A ticket for each item, in their order, whose `url` is a token and not yet a URL; valid for 15
+    ///   minutes.
+    /// - Throws: The failure of the request or of its first bad item; no tickets are issued then.
     package func run(
         _ request: AssetUploadRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [AssetUploadTarget] {
@@ -54,7 +56,7 @@ package struct PermitAssetUploads: Sendable {
     }
 }
 
-/// Checks whether a caller could save a file in a field, as far as possible before there is one.
+/// Checks whether a caller could save a file in a field, as far as that is known before the file exists.
 private struct AssetFieldCheck {
     let place: DatabaseContext
     let schema: Schema

@@ -9,10 +9,10 @@ package struct RereferenceAssets: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Gives receipts for assets of records there are, so that other records of the database can hold them too without
+    /// Issues receipts for assets of existing records, so that other records of the database can hold them too without
     /// another upload.
     ///
-    /// A receipt is good for any record of the target zone, for this caller, as long as one of an upload.
+    /// A receipt is valid for any record of the target zone and for this caller, as long as the receipt of an upload.
     ///
     /// - Returns: An outcome for each item, in their order.
     package func run(
@@ -54,7 +54,7 @@ package struct RereferenceAssets: Sendable {
         }
     }
 
-    /// The asset of one field, if the caller may read it.
+    /// Returns the asset of one field, if the caller may read it.
     private static func asset(
         _ item: RereferenceAssetsRequest.Item, of record: StoredRecord?, in place: DatabaseContext, _ schema: Schema
     ) -> Result<AssetValue, RequestFailure> {

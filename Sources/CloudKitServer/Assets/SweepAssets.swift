@@ -8,6 +8,7 @@ package struct AssetSweep: Hashable, Sendable {
     /// Their bytes.
     package var bytes: Int64 = 0
 
+    /// Creates a count of no files.
     package init() {}
 
     fileprivate mutating func count(_ entry: StoredFile) {
@@ -141,7 +142,7 @@ private struct AssetReferenceIndex: Sendable {
 }
 
 extension Array {
-    /// The elements in pieces of at most `count`.
+    /// Returns the elements in pieces of at most `count`.
     fileprivate func chunks(of count: Int) -> [ArraySlice<Element>] {
         stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
     }

@@ -68,7 +68,7 @@ extension CompactFeeds {
 }
 
 extension StorageView {
-    /// The versions at which members of a zone lost records, oldest first.
+    /// Returns the versions at which members of a zone lost records, oldest first.
     fileprivate func shareLossVersions(zone: UInt32) async throws -> [UInt64] {
         var versions: [UInt64] = []
         while let next = try await shareLossVersion(zone: zone, after: versions.last ?? 0) { versions.append(next) }

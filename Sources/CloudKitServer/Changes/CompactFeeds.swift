@@ -10,6 +10,7 @@ package struct FeedCompaction: Hashable, Sendable {
     /// Zones, a user's own and those of others.
     package var zones = 0
 
+    /// Creates the numbers of a run that deleted nothing.
     package init() {}
 
     /// A flag for runs that deleted nothing.
@@ -23,7 +24,7 @@ package struct FeedCompaction: Hashable, Sendable {
     }
 }
 
-/// Deletes what the feeds of a private database keep of old deletions (B-BKD-12).
+/// Removes old deletions from the feeds of a private database (B-BKD-12).
 package struct CompactFeeds: Sendable {
     let cloud: Cloud
 
@@ -35,12 +36,12 @@ package struct CompactFeeds: Sendable {
         try await cloud.store.read(.registry) { try await $0.knownPrivateDatabases(after: partition, limit: limit) }
     }
 
-    /// Deletes what the feeds of a private database keep of old deletions, so that feeds do not grow without bound (B-BKD-12).
-    /// Tokens from before what is forgotten expire (B-CHG-09); all others stay good.
+    /// Removes old deletions from the feeds of a private database, so that feeds do not grow without bound (B-BKD-12).
+    /// Tokens from before the removed entries expire (B-CHG-09); all others stay valid.
     ///
-    /// Reads in small pieces and writes only where there is something to forget, in short transactions.
+    /// Reads in small pieces and writes only where there is something to remove, in short transactions.
     ///
-    /// - Parameter cutoff: Milliseconds since 1970; what happened before is forgotten.
+    /// - Parameter cutoff: Milliseconds since 1970; deletions before it are removed.
     package func run(of partition: StoragePartition, before cutoff: Int64) async throws -> FeedCompaction {
         var compaction = FeedCompaction()
         compaction.zones += try await forgetDeletedZones(before: cutoff, in: partition)
@@ -193,7 +194,7 @@ private struct ExpiredDeletions: Sendable {
 }
 
 extension StorageWriter {
-    /// A zone as it is now, if it is the same incarnation and alive.
+    /// Returns the present state of a zone, if it is the same incarnation and alive.
     func current(_ zone: ZoneHeader) async throws -> ZoneHeader? {
         guard let held = try await self.zone(named: zone.name), held.number == zone.number, held.state == .live else {
             return nil

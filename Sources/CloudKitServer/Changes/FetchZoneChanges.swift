@@ -89,11 +89,14 @@ private struct ZoneFeedReader: Sendable {
         let zone = try ZoneAccess.live(try await view.zone(named: name))
         switch try position(of: request, in: zone) {
         case .refuse(let failure): throw failure
-        case .caughtUp: return answer([], .zone(zone.number, at: zone.latestVersion), moreComing: false, zone)
+        case .caughtUp:
+            return answer([], token: .zone(zone.number, at: zone.latestVersion), moreComing: false, zone: zone)
         case .forward(let version, let baseline):
-            return try await forward(request, zone, after: version, baseline, &bytesLeft, view)
+            return try await forward(
+                request, zone: zone, after: version, baseline: baseline, bytesLeft: &bytesLeft, view)
         case .backward(let version, let floor, let top):
-            return try await backward(request, zone, before: version, floor, top, &bytesLeft, view)
+            return try await backward(
+                request, zone: zone, before: version, floor: floor, top: top, bytesLeft: &bytesLeft, view)
         }
     }
 
@@ -107,8 +110,8 @@ private struct ZoneFeedReader: Sendable {
     }
 
     private func forward(
-        _ request: ZoneChangesRequest, _ zone: ZoneHeader, after version: UInt64, _ baseline: UInt64,
-        _ bytesLeft: inout Int, _ view: StorageReader
+        _ request: ZoneChangesRequest, zone: ZoneHeader, after version: UInt64, baseline: UInt64,
+        bytesLeft: inout Int, _ view: StorageReader
     ) async throws -> ZoneChangesPage {
         var page = newPage(request, silentDeletions: baseline, bytesLeft)
         try await fill(&page) { last, limit in
@@ -117,12 +120,14 @@ private struct ZoneFeedReader: Sendable {
         bytesLeft -= page.bytesTaken
         let reached = page.isFull ? page.last ?? version : max(page.last ?? version, zone.latestVersion)
         let token = SyncToken(.zone, zone: zone.number, version: reached, baseline: baseline)
-        return answer(try await events(page, request, zone, view), token, moreComing: page.isFull, zone)
+        return answer(
+            try await events(page, request: request, zone: zone, view), token: token, moreComing: page.isFull,
+            zone: zone)
     }
 
     private func backward(
-        _ request: ZoneChangesRequest, _ zone: ZoneHeader, before version: UInt64, _ floor: UInt64, _ top: UInt64,
-        _ bytesLeft: inout Int, _ view: StorageReader
+        _ request: ZoneChangesRequest, zone: ZoneHeader, before version: UInt64, floor: UInt64, top: UInt64,
+        bytesLeft: inout Int, _ view: StorageReader
     ) async throws -> ZoneChangesPage {
         // Without a token at the start nothing is known that could be gone.
         var page = newPage(request, silentDeletions: floor == 0 ? top : 0, bytesLeft)
@@ -137,7 +142,9 @@ private struct ZoneFeedReader: Sendable {
             ? SyncToken(
                 .zoneReversed, zone: zone.number, version: page.last ?? version, baseline: top, floor: floor)
             : .zone(zone.number, at: top)
-        return answer(try await events(page, request, zone, view), token, moreComing: page.isFull, zone)
+        return answer(
+            try await events(page, request: request, zone: zone, view), token: token, moreComing: page.isFull,
+            zone: zone)
     }
 
     private func newPage(_ request: ZoneChangesRequest, silentDeletions: UInt64, _ bytesLeft: Int) -> FeedPage {
@@ -163,13 +170,13 @@ private struct ZoneFeedReader: Sendable {
     }
 
     private func events(
-        _ page: FeedPage, _ request: ZoneChangesRequest, _ zone: ZoneHeader, _ view: StorageReader
+        _ page: FeedPage, request: ZoneChangesRequest, zone: ZoneHeader, _ view: StorageReader
     ) async throws -> [RecordChangeEvent] {
         try await view.events(page.picked, of: zone, in: place, desiredKeys: request.desiredKeys)
     }
 
     private func answer(
-        _ events: [RecordChangeEvent], _ token: SyncToken, moreComing: Bool, _ zone: ZoneHeader
+        _ events: [RecordChangeEvent], token: SyncToken, moreComing: Bool, zone: ZoneHeader
     ) -> ZoneChangesPage {
         ZoneChangesPage(
             zoneID: place.zoneID(zone.name), events: events, syncToken: tokens.seal(token, for: place.partition),

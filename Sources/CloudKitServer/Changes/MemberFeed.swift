@@ -4,9 +4,9 @@ import CloudKitRecordLayer
 /// One page of a zone's feed as a member reads it: the feeds of the trees that the member accepted, merged by version
 /// (B-SHF-03 to B-SHF-06).
 ///
-/// Accepting a share has a version of its own; all that the share held then stands at that one place of the merged feed,
-/// and so does all that was lost with a share. A token therefore says how far it went within such a place as well. What is
-/// read is what is returned, whatever else the zone holds.
+/// Accepting a share has a version of its own; all records that the share held then have that one position in the
+/// merged feed, and so do all records that were lost with a share. A token therefore also says how far it went within
+/// such a position. Only the entries that are returned are read, whatever else the zone holds.
 struct MemberFeed {
     private let request: ZoneChangesRequest
     private let place: DatabaseContext
@@ -23,11 +23,11 @@ struct MemberFeed {
     /// The position up to which the feed was read: everything before `version`, and of the entries at it those up to `within`.
     private struct Position {
         var version: UInt64
-        /// 0: all that stands at `version`.
+        /// 0: all records at `version`.
         var within: UInt64
     }
 
-    /// A place of the feed at which many records stand.
+    /// A position of the feed that many records share.
     private enum Block {
         /// The records of a share when it was accepted.
         case joined(ShareMember.Slot)
@@ -64,7 +64,9 @@ struct MemberFeed {
         isCaughtUp = request.syncToken == ""
         if let text = request.syncToken, !text.isEmpty {
             let token = try tokens.open(text, for: place.tokenPartition, kinds: [.member])
-            guard Self.isCurrent(token, access.zone, member, newest: newest) else { throw RequestFailure.tokenExpired }
+            guard Self.isCurrent(token, zone: access.zone, member: member, newest: newest) else {
+                throw RequestFailure.tokenExpired
+            }
             position = Position(version: token.version, within: token.floor)
             baseline = token.baseline
         } else {
@@ -80,7 +82,7 @@ struct MemberFeed {
     }
 
     private static func isCurrent(
-        _ token: SyncToken, _ zone: ZoneHeader, _ member: ShareMember, newest: UInt64
+        _ token: SyncToken, zone: ZoneHeader, member: ShareMember, newest: UInt64
     ) -> Bool {
         // Of a zone that is shared as a whole members read the zone's own feed.
         let horizon = zone.sharing.wholeShare == nil ? zone.memberHorizon : zone.horizon
@@ -135,7 +137,7 @@ struct MemberFeed {
         try await stream(through: newest, view)
     }
 
-    /// Reads what stands at one place, from where the page before ended.
+    /// Reads the records at one position, from the end of the previous page on.
     private mutating func read(_ block: Block, _ view: StorageReader) async throws {
         let chunk = 200
         var within = position.within
@@ -156,7 +158,7 @@ struct MemberFeed {
                 }
             }
             for (order, entry) in entries {
-                // What had left before the member came is nothing to them.
+                // Records that had left before the member joined do not concern the member.
                 if case .joined = block, entry.isTombstone {
                     within = order
                     continue
@@ -238,7 +240,7 @@ private struct ParticipantFeed {
 }
 
 extension StorageView {
-    /// The newest version of anything a member sees of a zone: a look at the end of each feed, however long.
+    /// Returns the newest version that a member sees of a zone: one read at the end of each feed, however long.
     ///
     /// Compacted entries count: a member who missed them has to fetch the zone again (B-BKD-12), and does so only when
     /// the zone is reported as changed.

@@ -4,7 +4,7 @@ import CloudKitRecordLayer
 extension RequestFailure {
     /// Creates the failure for errors of a store that callers may retry.
     ///
-    /// - Returns: nil for anything that only the operator can repair, or that is no error of a store.
+    /// - Returns: nil for an error that only the operator can repair, or that is not a store's.
     package init?(storage error: any Error) {
         let wait: Double?
         switch error {

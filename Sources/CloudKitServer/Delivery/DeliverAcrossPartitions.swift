@@ -9,16 +9,16 @@ struct DeliverAcrossPartitions: Sendable {
 
     /// Delivers notifications that wait in a partition to the queues of their receivers.
     ///
-    /// Each receiver's queue is written before the job is done, so that a crash between the two delivers again rather than
-    /// never; the queue takes the second for a newer one of the same.
+    /// Each receiver's queue is written before the job is done, so that a crash between the two delivers twice rather
+    /// than never; the queue treats the second as a newer version of the first.
     ///
-    /// - Returns: How many were queued; nil if none waited.
+    /// - Returns: The number of queued notifications; nil if none waited.
     @discardableResult
     func run(from partition: StoragePartition) async throws -> Int? {
         guard let place = DatabaseContext(partition: partition) else { return nil }
-        // Two at once would deliver twice what a subscription meets once.
+        // Two deliveries at once would deliver the same notifications twice.
         return try await cloud.deliveryTurns.withLock(partition) {
-            let (waiting, mail) = try await cloud.store.read(partition) { view in
+            let (waiting, delivery) = try await cloud.store.read(partition) { view in
                 let waiting = try await view.crossPartitionNotifications(limit: Self.notificationsAtOnce)
                 var members: [UInt32: [ShareMember]] = [:]
                 for zone in CrossPartitionDelivery.zones(of: waiting) {
@@ -27,7 +27,7 @@ struct DeliverAcrossPartitions: Sendable {
                 return (waiting, CrossPartitionDelivery(waiting, from: partition, members: members))
             }
             if waiting.isEmpty { return nil }
-            let counts = try await deliver(mail, in: place.address)
+            let counts = try await deliver(delivery, in: place.address)
             try await cloud.store.write(partition) { transaction in
                 for carried in waiting { transaction.clear(carried) }
             }
@@ -40,10 +40,11 @@ struct DeliverAcrossPartitions: Sendable {
     /// Queues written at the same time: they share syncs of the disk.
     private static var receiversAtOnce: Int { 16 }
 
-    private func deliver(_ mail: CrossPartitionDelivery, in address: DatabaseAddress) async throws -> DeliveryCounts {
+    private func deliver(_ delivery: CrossPartitionDelivery, in address: DatabaseAddress) async throws -> DeliveryCounts
+    {
         try await withThrowingTaskGroup(of: DeliveryCounts.self) { group in
             var counts = DeliveryCounts()
-            for (index, (receiver, items)) in mail.items.enumerated() {
+            for (index, (receiver, items)) in delivery.items.enumerated() {
                 if index >= Self.receiversAtOnce, let done = try await group.next() { counts.add(done) }
                 group.addTask { try await deliver(items, to: receiver, address) }
             }

@@ -3,10 +3,11 @@ import Synchronization
 /// The positions up to which web clients last received notifications; their next request confirms them.
 final class LongPollPositions: Sendable {
     private let given = Mutex<[[UInt8]: UInt64]>([:])
-    /// Devices remembered; of more, all are forgotten, and each is given again what came since its position was stored.
+    /// The most devices remembered; beyond that all are forgotten, and each receives again the notifications since its
+    /// stored position.
     private static let devicesMax = 100_000
 
-    /// A device was given notifications up to a position.
+    /// Remembers that a device was given notifications up to a position.
     func gave(_ hash: [UInt8], up position: UInt64) {
         given.withLock { given in
             if given.count >= Self.devicesMax, given[hash] == nil { given.removeAll(keepingCapacity: true) }

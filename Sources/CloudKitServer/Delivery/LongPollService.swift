@@ -11,7 +11,7 @@ package final class LongPollService: NotificationTransport {
     package struct Delivery: Hashable, Sendable {
         /// Payloads, oldest first.
         package var payloads: [[UInt8]]
-        /// What the device says next time to confirm that it has them.
+        /// The value that the device sends with its next request to confirm these notifications.
         package var position: String
     }
 
@@ -36,19 +36,19 @@ package final class LongPollService: NotificationTransport {
     /// Requests that wait at this moment.
     package var waitingCount: Int { waiting.count }
 
-    /// The next notifications of a device; none if there are none within the time that a request waits.
+    /// Returns the next notifications of a device; none if none arrive within the waiting time of a request.
     ///
     /// - Parameters:
     ///   - path: The last part of the long-poll URL.
-    ///   - confirmed: What the device has, as the answer before said; nil: a web client, which has what it was last given
-    ///     once it asks again.
+    ///   - confirmed: The position that the device confirms, from the previous answer; nil: a web client, which
+    ///     confirms the last answer by asking again.
     ///   - max: The most payloads of one answer.
     ///   - isConnected: Returns whether the client is still connected; notifications are not spent on one that left.
-    /// - Throws: `itemNotFound` for a URL that is no longer good: the device asks for a new token.
+    /// - Throws: `itemNotFound` for a URL that is no longer valid: the device asks for a new token.
     package func next(
         _ path: some StringProtocol, confirmed: String?, max: Int, isConnected: @Sendable () -> Bool = { true }
     ) async throws -> Delivery {
-        guard let address = CourierAddressSeal(cloud.serverEnvironment).open(path) else {
+        guard let address = LongPollAddressSeal(cloud.serverEnvironment).open(path) else {
             throw Self.unknownAddress
         }
         var stamp = waiting.enter(address.partition)
@@ -104,7 +104,7 @@ package final class LongPollService: NotificationTransport {
 
     private func text(_ position: UInt64) -> String { QueuePosition.text(position, epoch: cloud.store.epoch) }
 
-    private func keep(_ position: UInt64, _ address: CourierAddress, _ now: Int64) async throws {
+    private func keep(_ position: UInt64, address: LongPollAddress, now: Int64) async throws {
         try await cloud.store.write(address.partition) { transaction in
             guard var held = try await transaction.pushToken(address.hash) else { throw Self.unknownAddress }
             held.position = max(held.position, position)
@@ -124,29 +124,29 @@ package final class LongPollService: NotificationTransport {
         var token: PushToken
     }
 
-    /// The next notifications of a device, and keeps its place where that is due.
-    private func page(_ address: CourierAddress, confirmed: UInt64?, max: Int) async throws -> Page {
+    /// Returns the next notifications of a device, and stores its position when that is due.
+    private func page(_ address: LongPollAddress, confirmed: UInt64?, max: Int) async throws -> Page {
         let now = cloud.serverEnvironment.now()
         let known = confirmed ?? positions.confirmed(address.hash)
         let page = try await cloud.store.read(address.partition) { [limits = cloud.limits] view in
-            // What a push service sends is not to be had here as well: one would confirm for the other.
+            // Notifications that a push service sends are not available here as well: one would confirm for the other.
             guard let token = try await view.pushToken(address.hash), token.destination == nil else {
                 throw Self.unknownAddress
             }
             let start = known ?? token.position
             var page = Page(start: start, position: start, token: token)
-            try await Self.fill(&page, address, view, oldest: now - limits.notifications.lifetime, max: max)
+            try await Self.fill(&page, address: address, view, oldest: now - limits.notifications.lifetime, max: max)
             return page
         }
         let isDue = QueuePositionWriteDecision.isDue(
             seen: page.token.seen, held: page.token.position, position: page.start, now: now)
-        if isDue { try await keep(page.start, address, now) }
+        if isDue { try await keep(page.start, address: address, now: now) }
         return page
     }
 
     /// Adds the notifications after the page's position that concern the device.
     private static func fill(
-        _ page: inout Page, _ address: CourierAddress, _ view: StorageReader, oldest: Int64, max: Int
+        _ page: inout Page, address: LongPollAddress, _ view: StorageReader, oldest: Int64, max: Int
     ) async throws {
         let header = try await view.notificationQueueHeader()
         if page.position < header.lost {

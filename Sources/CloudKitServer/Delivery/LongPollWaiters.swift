@@ -53,13 +53,13 @@ final class LongPollWaiters: Sendable {
         }
     }
 
-    /// Waits until the queue changes after `stamp`, the time is over, more requests of the same device come than may wait,
-    /// or the task is cancelled.
+    /// Waits until the queue changes after `stamp`, the time is over, more requests of the same device arrive than may
+    /// wait, or the task is cancelled.
     ///
     /// - Parameters:
-    ///   - ends: When the time is over, by the clock that only runs forward; what is over `now` does not wait.
+    ///   - ends: The end of the waiting time, by the monotonic clock; a time that is not after `now` does not wait.
     func wait(
-        _ address: CourierAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
+        _ address: LongPollAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
     ) async -> Outcome {
         let partition = address.partition
         let id = state.withLock { state in
@@ -69,7 +69,7 @@ final class LongPollWaiters: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let wait = Wait(hash: address.hash, ends: ends, continuation: continuation)
-                let ended = begin(wait, id, partition, after: stamp, now: now, sharedBy: max)
+                let ended = begin(wait, id: id, partition: partition, after: stamp, now: now, sharedBy: max)
                 for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
             }
         } onCancel: {
@@ -80,7 +80,7 @@ final class LongPollWaiters: Sendable {
 
     /// Lets a request wait; what ends at once, be it this one or an older one of the same device.
     private func begin(
-        _ wait: Wait, _ id: UInt64, _ partition: StoragePartition, after stamp: UInt64, now: Duration,
+        _ wait: Wait, id: UInt64, partition: StoragePartition, after stamp: UInt64, now: Duration,
         sharedBy max: Int
     ) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
         let isCancelled = Task.isCancelled
@@ -102,7 +102,7 @@ final class LongPollWaiters: Sendable {
 
     func isAwaited(_ partition: StoragePartition) -> Bool { state.withLock { $0.watches[partition] != nil } }
 
-    /// The queue of a partition has grown up to a place; wakes who waits unless it was woken for that place before.
+    /// Wakes the requests that wait for a partition whose queue has grown, unless this growth woke them before.
     func wake(_ partition: StoragePartition, upTo sequence: UInt64) {
         let (waits, stamp) = state.withLock { state in
             guard var watch = state.watches.removeValue(forKey: partition) else { return ([Wait](), UInt64(0)) }

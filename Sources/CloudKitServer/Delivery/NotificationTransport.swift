@@ -19,21 +19,22 @@ package protocol NotificationTransport: Sendable {
 /// Delivers notifications to their receivers' queues and wakes the transports, while the cloud runs.
 package struct NotificationDelivery: Sendable {
     private let cloud: Cloud
-    private let couriers: [any NotificationTransport]
+    private let transports: [any NotificationTransport]
     private let pace = DeliveryPace()
 
-    package init(cloud: Cloud, couriers: [any NotificationTransport]) {
+    /// Creates the delivery of a cloud's notifications by the given transports.
+    package init(cloud: Cloud, transports: [any NotificationTransport]) {
         self.cloud = cloud
-        self.couriers = couriers
+        self.transports = transports
     }
 
     /// Follows the store's commits until the task is cancelled.
     ///
-    /// - Parameter failed: Receives what the store throws; the outbox's worker retries failed deliveries.
+    /// - Parameter failed: Receives the store's errors; the outbox's worker retries failed deliveries.
     package func run(failed: @escaping @Sendable (any Error) -> Void) async {
         let commits = cloud.store.commits()
         await withTaskGroup(of: Void.self) { group in
-            for courier in couriers { group.addTask { await courier.run() } }
+            for transport in transports { group.addTask { await transport.run() } }
             group.addTask {
                 await withDiscardingTaskGroup { carriers in
                     for await partition in commits {
@@ -42,7 +43,7 @@ package struct NotificationDelivery: Sendable {
                         if mayHold(partition), pace.begin(partition) {
                             carriers.addTask { await carry(from: partition, failed: failed) }
                         }
-                        for courier in couriers { await courier.deliver(in: partition) }
+                        for transport in transports { await transport.deliver(in: partition) }
                     }
                 }
             }
@@ -65,7 +66,7 @@ package struct NotificationDelivery: Sendable {
                 let began = serverEnvironment.uptime()
                 if let count = try await DeliverAcrossPartitions(cloud).run(from: partition) {
                     try await serverEnvironment.sleep(
-                        DeliveryPace.rest(after: serverEnvironment.uptime() - began, queued: count))
+                        DeliveryPace.pause(after: serverEnvironment.uptime() - began, queued: count))
                 } else if pace.end(partition) {
                     return
                 }
@@ -108,7 +109,7 @@ final class DeliveryPace: Sendable {
     func stop(_ partition: StoragePartition) { busy.withLock { $0[partition] = nil } }
 
     /// Returns the pause after a delivery. Waking and answering devices costs more than the delivery, so each notification counts.
-    static func rest(after work: Duration, queued count: Int) -> Duration {
+    static func pause(after work: Duration, queued count: Int) -> Duration {
         min(max(work * 20, .milliseconds(20) * count), .seconds(2))
     }
 }

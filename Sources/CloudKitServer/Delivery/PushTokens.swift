@@ -8,7 +8,7 @@ package struct PushRegistration: Hashable, Sendable {
     package var token: [UInt8]
     /// The last part of the long-poll URL: any holder may read the device's notifications; nil where a push service sends
     /// them.
-    package var courierPath: String?
+    package var longPollPath: String?
     /// From where on the device has not read.
     package var position: String
 }
@@ -20,11 +20,12 @@ package struct PushTokens: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Gives a device of the caller a token for the caller's notifications in one container.
+    /// Issues a token for the caller's notifications in one container to a device of the caller.
     ///
-    /// A device that comes back under the identifier it chose before goes on where it was; a new one receives notifications of later
-    /// changes (docs/web-services.md §12.1). A user has `pushTokensMax` of them: beyond that, the one longest unseen is removed. The same holds
-    /// for those that a push service sends to, `pushAddressesMax` of them; an address is registered once, for the user who names it last.
+    /// A device that returns under the identifier it chose before continues at its position; a new one receives
+    /// notifications of later changes (docs/web-services.md §12.1). A user has at most `pushTokensMax` of them: beyond
+    /// that, the one unseen for the longest time is removed. The same holds for those that a push service sends to,
+    /// `pushAddressesMax` of them; an address is registered once, for the user who registered it last.
     ///
     /// - Parameters:
     ///   - clientID: At most 255 bytes; nil: the client is new each time.
@@ -44,7 +45,7 @@ package struct PushTokens: Sendable {
                 remedy: "The first is development or production, the second at most 255 characters.")
         }
         let token = cloud.serverEnvironment.random(32)
-        let address = CourierAddress(
+        let address = LongPollAddress(
             container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
             sessionID: sessionID ?? "")
         let made = PushToken(
@@ -54,7 +55,7 @@ package struct PushTokens: Sendable {
         let position = try await cloud.store.write(address.partition) { transaction in
             try await PushTokenWriter(limits: cloud.limits).add(made, &transaction)
         }
-        return try registration(token, address, position, isPushed: made.destination != nil)
+        return try registration(token, address: address, position: position, isPushed: made.destination != nil)
     }
 
     /// Confirms a token that a device has kept; one that is gone meanwhile is replaced (docs/web-services.md §12.1).
@@ -65,7 +66,7 @@ package struct PushTokens: Sendable {
         by caller: Caller, sessionID: String? = nil, push: PushOrder? = nil
     ) async throws -> PushRegistration {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
-        let address = CourierAddress(
+        let address = LongPollAddress(
             container: container, environment: environment, user: user, hash: Array(SHA256.hash(data: token)),
             sessionID: sessionID ?? "")
         let now = cloud.serverEnvironment.now()
@@ -84,10 +85,10 @@ package struct PushTokens: Sendable {
                 clientID: clientID, service: service, in: container, environment, by: caller, sessionID: sessionID,
                 push: push)
         }
-        return try registration(token, address, kept.position, isPushed: kept.destination != nil)
+        return try registration(token, address: address, position: kept.position, isPushed: kept.destination != nil)
     }
 
-    /// Ends a token: its device gets no more notifications by it. One that is gone is no error.
+    /// Deletes a token: its device gets no more notifications by it. Deleting a token that does not exist is no error.
     ///
     /// - Throws: `authenticationRequired` without a user.
     package func remove(
@@ -102,7 +103,7 @@ package struct PushTokens: Sendable {
     }
 
     /// Returns the stored form of an address, once it is certain that it will be found again.
-    private func destination(_ push: PushOrder?, _ place: CourierAddress) async throws -> PushDestination? {
+    private func destination(_ push: PushOrder?, _ place: LongPollAddress) async throws -> PushDestination? {
         guard let push else { return nil }
         guard push.address.bytes.count <= PushAddress.bytesMax else {
             throw RequestFailure(.badRequest, "the address of the push service is too long")
@@ -119,12 +120,12 @@ package struct PushTokens: Sendable {
     }
 
     private func registration(
-        _ token: [UInt8], _ address: CourierAddress, _ position: UInt64, isPushed: Bool
+        _ token: [UInt8], address: LongPollAddress, position: UInt64, isPushed: Bool
     ) throws -> PushRegistration {
         PushRegistration(
-            token: token, courierPath: isPushed ? nil : try courierSeal.seal(address),
+            token: token, longPollPath: isPushed ? nil : try addressSeal.seal(address),
             position: QueuePosition.text(position, epoch: cloud.store.epoch))
     }
 
-    private var courierSeal: CourierAddressSeal { CourierAddressSeal(cloud.serverEnvironment) }
+    private var addressSeal: LongPollAddressSeal { LongPollAddressSeal(cloud.serverEnvironment) }
 }

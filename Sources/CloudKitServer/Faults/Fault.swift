@@ -33,6 +33,7 @@ package struct Fault: StoredRow, Hashable {
     /// A flag for refusals with a waiting time (`retryAfter`).
     package var sendsRetryAfter: Bool { isSilent != true }
 
+    /// Creates a fault; the restrictions that are nil do not apply.
     package init(
         id: String, kind: Kind, container: String? = nil, user: String? = nil, until: Int64? = nil,
         bytes: UInt64? = nil, sendsRetryAfter: Bool = true

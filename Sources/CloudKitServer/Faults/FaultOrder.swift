@@ -8,7 +8,7 @@ package enum FaultOrder: Hashable, Sendable {
     package enum Person: Hashable, Sendable {
         /// By the address of their account.
         case email(String)
-        /// By the name that the container knows them by, as it stands in records.
+        /// By the user's name in the container, as records show it.
         case user(UserID)
     }
 

@@ -3,9 +3,9 @@ import CloudKitModel
 import CloudKitRecordLayer
 import Synchronization
 
-/// The faults that are ordered now.
+/// The faults that are ordered at present.
 ///
-/// They are stored, so that a command can order one while the cloud runs; what is stored is remembered for a second.
+/// They are stored, so that a command can order one while the cloud runs; the stored faults are cached for a second.
 package final class Faults: Sendable {
     private struct Memory {
         var faults: [Fault] = []
@@ -16,7 +16,7 @@ package final class Faults: Sendable {
     private let cacheLifetime: Int64
     private let memory = Mutex(Memory())
 
-    /// - Parameter cacheLifetime: How long what is stored is remembered, milliseconds.
+    /// - Parameter cacheLifetime: Milliseconds for which the stored faults are cached.
     package init(store: AccountStore, cacheLifetime: Int64 = 1_000) {
         self.store = store
         self.cacheLifetime = cacheLifetime
@@ -102,7 +102,7 @@ package final class Faults: Sendable {
         }
     }
 
-    /// The smallest quota ordered for a user; nil if none is.
+    /// Returns the smallest quota ordered for a user; nil if none is.
     package func quota(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
         guard environment == .development else { return nil }
         let now = store.serverEnvironment.now()

@@ -10,6 +10,7 @@ package struct AssetBearer: Hashable, Sendable {
     /// nil: no user was signed in.
     package var user: UserID?
 
+    /// Creates a bearer; the user is nil where no user was signed in.
     package init(container: ContainerID, environment: Environment, user: UserID?) {
         self.container = container
         self.environment = environment

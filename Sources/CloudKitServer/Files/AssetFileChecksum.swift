@@ -12,6 +12,7 @@ package struct AssetFileChecksum: Sendable {
 
     private static let salt = Array("com.apple.XattrObjectSalt\0com.apple.DataObjectSalt\0".utf8)
 
+    /// Creates the checksum of an empty file.
     package init() { hash.update(data: Self.salt) }
 
     /// Adds the next bytes of the file.

@@ -8,7 +8,8 @@ final class AssetPartitions: Sendable {
 
     init(store: Storage) { self.store = store }
 
-    /// The partitions of tags; none for a tag that none has. A partition is listed before a file of its is sealed.
+    /// Returns the partitions of tags; none for a tag that none has. A partition is listed before a file of its is
+    /// sealed.
     func partitions(tagged tags: Set<[UInt8]>) async throws -> [[UInt8]: [StoragePartition]] {
         let missing = known.withLock { known in tags.contains { known[$0] == nil } }
         if missing {

@@ -44,6 +44,7 @@ package struct AssetPurpose: Hashable, Sendable {
         user = try value.text()
     }
 
+    /// Creates the purpose of a file.
     package init(
         partition: StoragePartition, zoneName: String, recordName: String?, recordType: String?, fieldName: String?,
         user: UserID?

@@ -19,6 +19,7 @@ package struct AssetSeal: Sendable {
 
     private static let textBytesMax = 8192
 
+    /// Creates the seal with keys derived from the cloud's secret.
     package init(_ serverEnvironment: ServerEnvironment) {
         func codec(_ kind: Kind) -> SealedTokenCodec {
             SealedTokenCodec(purpose: "welkin asset \(kind.rawValue) 1", in: serverEnvironment)

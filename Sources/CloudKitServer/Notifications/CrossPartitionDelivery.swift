@@ -10,7 +10,7 @@ struct CrossPartitionDelivery: Sendable {
 
     private(set) var items: [UserID: [Item]] = [:]
 
-    /// - Parameter members: Those who have something of the zones that changed, by the zones' numbers.
+    /// - Parameter members: The members of the changed zones, by the zones' numbers.
     init(_ waiting: [CrossPartitionNotification], from partition: StoragePartition, members: [UInt32: [ShareMember]]) {
         for carried in waiting {
             switch carried.content {

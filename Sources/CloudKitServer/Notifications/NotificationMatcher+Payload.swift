@@ -3,7 +3,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension NotificationMatcher.Match {
-    /// The notification as it goes into a queue.
+    /// Returns the notification in the form of a queue.
     ///
     /// - Throws: `internalError` if a stored field was damaged.
     func draft(in place: DatabaseContext, zoneName: String) throws -> NotificationDraft {
@@ -32,7 +32,7 @@ extension NotificationMatcher.Match {
         }
     }
 
-    /// The info with the record's values where it names fields (B-PSH-05).
+    /// Returns the info with the record's values where it names fields (B-PSH-05).
     private func presentation(_ info: NotificationInfo) throws -> NotificationInfo {
         var result = info
         let names = Set(info.alertLocalizationArgs + info.titleLocalizationArgs + info.subtitleLocalizationArgs)
@@ -62,7 +62,7 @@ extension DatabaseContext {
 
 /// Notifications about one change have one identifier, whatever subscription they come from.
 enum NotificationID {
-    /// A UUID made of the partition and the version, which occur together once.
+    /// Returns a UUID made of the partition and the version, which occur together once.
     static func text(_ partition: StoragePartition, _ version: UInt64) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in partition.name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -35,7 +35,7 @@ struct NotificationMatcher: Sendable {
     init(_ commit: Commit, subscriptions: [OwnedSubscription], in place: DatabaseContext, schema: Schema) {
         for owner in subscriptions {
             switch owner.subscription.interest {
-            case .query(let query): evaluate(query, of: owner, commit, place, schema)
+            case .query(let query): evaluate(query, of: owner, commit: commit, place: place, schema: schema)
             case .zone(let zoneID, let recordType):
                 guard zoneID.zoneName == commit.zoneName else { continue }
                 evaluate(recordType, of: owner, commit)
@@ -55,8 +55,8 @@ struct NotificationMatcher: Sendable {
     }
 
     private mutating func evaluate(
-        _ query: SubscribedQuery, of owner: OwnedSubscription, _ commit: Commit, _ place: DatabaseContext,
-        _ schema: Schema
+        _ query: SubscribedQuery, of owner: OwnedSubscription, commit: Commit, place: DatabaseContext,
+        schema: Schema
     ) {
         if let zoneID = query.zoneID, zoneID.zoneName != commit.zoneName { return }
         let changes = commit.changes.filter {
@@ -73,7 +73,7 @@ struct NotificationMatcher: Sendable {
             return drop(.conditionInvalid)
         }
         for change in changes where (try? condition.holds(for: change.record)) == true {
-            guard Self.mayRead(change.record, owner.user, place, schema) else {
+            guard Self.mayRead(change.record, user: owner.user, place: place, schema: schema) else {
                 drop(.accessDenied)
                 continue
             }
@@ -87,7 +87,7 @@ struct NotificationMatcher: Sendable {
 
     /// Returns whether the receiver may read the record of the notification (B-DB-06).
     private static func mayRead(
-        _ record: StoredRecord, _ user: UserID, _ place: DatabaseContext, _ schema: Schema
+        _ record: StoredRecord, user: UserID, place: DatabaseContext, schema: Schema
     ) -> Bool {
         guard place.scope == .public else { return true }
         let grants = schema[record.recordType]?.grants ?? Grant.defaults

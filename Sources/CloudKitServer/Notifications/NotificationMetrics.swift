@@ -59,6 +59,7 @@ package struct PushReport: Hashable, Sendable {
     /// The reason why the address was removed.
     package var removed: String?
 
+    /// Creates an event in which nothing was delivered, dropped, postponed or removed.
     package init(container: ContainerID, environment: Environment, service: String) {
         self.container = container
         self.environment = environment
@@ -81,6 +82,7 @@ package struct NotificationCounts: Hashable, Sendable {
     /// Addresses of push services that were removed, by service.
     package var removed: [String: Int] = [:]
 
+    /// Creates counters at zero.
     package init() {}
 }
 

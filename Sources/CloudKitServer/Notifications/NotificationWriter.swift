@@ -27,15 +27,16 @@ struct NotificationWriter: Sendable {
             place: place, decided: decision.pendingNotifications.count, dropped: decision.dropped)
         if !decision.pendingNotifications.isEmpty {
             if place.scope == .public {
-                for notice in decision.pendingNotifications {
+                for notification in decision.pendingNotifications {
                     transaction.set(
                         CrossPartitionNotification(
                             version: database.takeVersions(1),
                             content: .draft(
-                                try notice.draft(in: place, zoneName: commit.zoneName), receiver: notice.owner.user)))
+                                try notification.draft(in: place, zoneName: commit.zoneName),
+                                receiver: notification.owner.user)))
                 }
             } else {
-                report.dropped[.noOtherDevice] = try await enqueue(decision, commit, &transaction)
+                report.dropped[.noOtherDevice] = try await enqueue(decision, commit: commit, &transaction)
             }
         }
         buffer?.add(report)
@@ -58,7 +59,7 @@ struct NotificationWriter: Sendable {
 
     /// Returns the number of notifications without a receiver; nil: none.
     private func enqueue(
-        _ decision: NotificationMatcher, _ commit: NotificationMatcher.Commit, _ transaction: inout StorageWriter
+        _ decision: NotificationMatcher, commit: NotificationMatcher.Commit, _ transaction: inout StorageWriter
     ) async throws -> Int? {
         let header = try await transaction.notificationQueueHeader()
         guard header.hasReceiver(besides: place.caller.deviceID) else { return decision.pendingNotifications.count }

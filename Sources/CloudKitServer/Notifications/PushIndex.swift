@@ -1,8 +1,8 @@
 import CloudKitRecordLayer
 import Synchronization
 
-/// The partitions whose users have an address with a push service, as far as this process knows: what happens in others is passed
-/// over at once.
+/// The partitions whose users have an address with a push service, as far as this process knows: changes in others are
+/// skipped at once.
 final class PushIndex: Sendable {
     private let known = Mutex<Set<StoragePartition>>([])
 

@@ -34,7 +34,7 @@ struct SharedZoneNotification: Hashable, Sendable {
 }
 
 extension NotificationInfo {
-    /// No record goes with the notification: there is nothing to put into its texts.
+    /// The texts without arguments: the notification has no record that could provide them.
     fileprivate var withoutArguments: NotificationInfo {
         var result = self
         result.alertLocalizationArgs = alertLocalizationArgs.map { _ in "" }

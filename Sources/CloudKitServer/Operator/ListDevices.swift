@@ -9,7 +9,7 @@ package struct ListDevices: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// The devices and browsers that a person is signed in with.
+    /// Returns the devices and browsers that a user is signed in with.
     ///
     /// - Throws: `RequestFailure` `itemNotFound`.
     package func run(

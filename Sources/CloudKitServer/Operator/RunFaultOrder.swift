@@ -91,7 +91,7 @@ package struct RunFaultOrder: Sendable {
     }
 
     /// Keychains and sessions are the account's, in every container and environment: an operator of development only
-    /// must not reach people's real data through them.
+    /// must not reach users' real data through them.
     private func checkIsOnlyInDevelopment(_ account: Account) async throws {
         let accountStore = cloud.accountStore
         let containers = try await accountStore.userNames.all(of: account.id)

@@ -8,11 +8,11 @@ package struct RunOutbox: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Processes a part of the waiting work: cascades of default zones (B-REF-08), zones of keychains that were reset, and notifications for other partitions. To be
-    /// called again and again, from any number of processes.
+    /// Processes a part of the waiting work: cascades of default zones (B-REF-08), zones of keychains that were reset,
+    /// and notifications for other partitions. Called repeatedly, from any number of processes.
     ///
-    /// A cascade and what it does are one transaction, so it is done once and needs no lease: leases are for work that
-    /// leaves the store.
+    /// A cascade and its effects are one transaction, so it is done once and needs no lease: leases are for work
+    /// outside of the store.
     ///
     /// - Returns: Whether there may be more to do now.
     @discardableResult

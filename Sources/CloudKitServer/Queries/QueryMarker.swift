@@ -11,6 +11,7 @@ import TextEncodings
 package struct QueryMarkerSeal: Sendable {
     private let codec: SealedTokenCodec
 
+    /// Creates the codec with a key derived from the cloud's secret.
     package init(_ serverEnvironment: ServerEnvironment) {
         codec = SealedTokenCodec(purpose: "welkin query marker 1", in: serverEnvironment, derivation: .hmac)
     }

@@ -12,11 +12,11 @@ package struct QueryRecords: Sendable {
     /// Finds the records of one type that satisfy a query, page by page.
     ///
     /// Rules B-QRY-01 to B-QRY-22. Without a limit a page holds up to 100 records (B-QRY-19), never more than 200, or
-    /// 400 for the native surface; it may hold fewer and still not be the last. What was committed before the request is
-    /// found (B-QRY-20). In the private database a query may ask all zones at once; the shared one needs a zone.
+    /// 400 for the native surface; it may hold fewer and still not be the last. Changes committed before the request
+    /// are found (B-QRY-20). In the private database a query may cover all zones; the shared one needs a zone.
     ///
     /// - Throws: `typeNotFound`, `indexMissing`, `badRequest`, `sizeLimitExceeded` as `QueryPlan.init`; `zoneNotFound`
-    ///   and what else a zone may be; `badRequest` for a marker of another query.
+    ///   and other failures of the zone; `badRequest` for a marker of another query.
     package func run(
         _ request: QueryRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> QueryPage {
@@ -131,7 +131,8 @@ private struct QueryReader: Sendable {
         for (position, share) in zip(positions, shares) { records[position] = share }
     }
 
-    /// The names of the zones asked, by their numbers, and which of their records the caller may see; nil: all.
+    /// Returns the names of the queried zones, by their numbers, and the records that the caller may see of them; nil:
+    /// all.
     private func zones(_ view: StorageReader) async throws -> ([UInt32: String], RecordVisibility?) {
         if let zoneName {
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
@@ -146,7 +147,7 @@ private struct QueryReader: Sendable {
 }
 
 extension QueryRecordsRequest {
-    /// The request with the caller's own name where a filter on creators or modifiers says "me".
+    /// Returns the request with the caller's own name where a filter on creators or modifiers says "me".
     fileprivate func namingCaller(_ caller: Caller) -> QueryRecordsRequest {
         var result = self
         result.query = query.namingCaller(caller)
@@ -155,7 +156,7 @@ extension QueryRecordsRequest {
 }
 
 extension Query {
-    /// The query with the caller's own name where a filter on creators or modifiers says "me".
+    /// Returns the query with the caller's own name where a filter on creators or modifiers says "me".
     func namingCaller(_ caller: Caller) -> Query {
         guard let user = caller.user else { return self }
         var result = self

@@ -12,17 +12,18 @@ package struct ModifyRecords: Sendable {
     /// Saves and deletes records of one zone.
     ///
     /// In a custom zone either all operations take effect or none, unless the request says otherwise; elsewhere each
-    /// succeeds or fails on its own (B-BAT-01 to B-BAT-04). In development the schema grows by what is saved (B-SCH-01).
+    /// succeeds or fails on its own (B-BAT-01 to B-BAT-04). In development the schema grows by the saved types and
+    /// fields (B-SCH-01).
     ///
     /// - Returns: An outcome for each operation, in their order.
-    /// - Throws: What concerns the request as a whole: its size (B-LIM-01, B-LIM-02), a record named twice (B-BAT-07,
+    /// - Throws: Failures of the request as a whole: its size (B-LIM-01, B-LIM-02), a record named twice (B-BAT-07,
     ///   B-BAT-08), a missing change tag, access, the zone (B-ZN-07).
     package func run(
         _ request: ModifyRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RecordOutcome] {
         let place = try DatabaseAccess.place(address, for: caller, to: .writeRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
-        try ModifyCheck.check(request, caller, cloud.limits)
+        try ModifyCheck.check(request, caller: caller, limits: cloud.limits)
         try await checkAccess(ofZone: zoneName, in: place)
         let request = try await cloud.userDirectory.resolving(request, in: address.container)
         let limits = try await cloud.limits(in: place)
@@ -55,7 +56,8 @@ package struct ModifyRecords: Sendable {
         for _ in 0..<Self.attemptsMax {
             let result = try await cloud.writeNotifying(batch.partitions) {
                 [schema, hasPendingWork] transaction, pendingNotifications in
-                try await batch.run(schema, hasPendingWork: hasPendingWork, pendingNotifications, &transaction)
+                try await batch.run(
+                    schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
             }
             switch result {
             case .outcomes(let outcomes): return outcomes
@@ -79,7 +81,7 @@ package struct ModifyRecords: Sendable {
 package enum ModifyCheck {
     /// Checked in this order: number of operations, their bytes, change tags, names that occur twice.
     package static func check(
-        _ request: ModifyRecordsRequest, _ caller: Caller, _ limits: Limits
+        _ request: ModifyRecordsRequest, caller: Caller, limits: Limits
     ) throws(RequestFailure) {
         let operations = request.operations
         let max = caller.surface.itemsMax

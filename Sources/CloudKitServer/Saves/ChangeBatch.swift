@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// One `records/modify` request: reads what its rules need, decides every record, writes what was decided.
+/// One `records/modify` request: reads the rows that its rules need, decides every record, writes the decisions.
 ///
 /// Everything in it is a value, so that a store may run it again.
 struct ChangeBatch: Sendable {
@@ -32,7 +32,7 @@ struct ChangeBatch: Sendable {
     }
 
     func run(
-        _ schema: Schema, hasPendingWork: Bool, _ pendingNotifications: NotificationBuffer,
+        _ schema: Schema, hasPendingWork: Bool, pendingNotifications: NotificationBuffer,
         _ transaction: inout StorageWriter
     ) async throws -> Result {
         let headers = try await transaction.headers(zoneNamed: zoneName)
@@ -41,7 +41,7 @@ struct ChangeBatch: Sendable {
         let zone = access.zone
         let isAtomic = wantsAtomic && zone.isCustom
         let held = try await held(in: zone, transaction)
-        var shares = try await SharePlanner(self, access, headers.database, held: held, transaction)
+        var shares = try await SharePlanner(self, access: access, database: headers.database, held: held, transaction)
 
         var planner = ChangePlanner(
             batch: self, database: headers.database, zone: zone, assets: try await assets(transaction),
@@ -52,12 +52,12 @@ struct ChangeBatch: Sendable {
             return .mustGrow(planner.growth)
         }
         try await refuseTooManyOwners(&plannedChanges, in: zone, transaction)
-        let verdict = try await evaluate(&plannedChanges, in: zone, held, &shares, transaction)
+        let verdict = try await evaluate(&plannedChanges, in: zone, held: held, shares: &shares, transaction)
         if isAtomic, plannedChanges.contains(where: { $0.failure != nil }) {
             return .outcomes(
                 try await atomicOutcomes(plannedChanges).attachingShares(transaction, zone: zone.number, in: place))
         }
-        // Notifications about what is public or shared wait for delivery to their receivers.
+        // Notifications about public or shared records wait for delivery to their receivers.
         let mayNotify =
             place.scope == .public ? headers.database.subscriptionCount > 0 : zone.sharing != .none
         if !verdict.deferred.isEmpty || mayNotify, !hasPendingWork { return .mustRegisterWork }
@@ -65,7 +65,7 @@ struct ChangeBatch: Sendable {
         var writer = ChangeWriter(
             batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil,
             pendingNotifications: pendingNotifications)
-        let outcomes = try await writer.write(plannedChanges, verdict, held, &transaction)
+        let outcomes = try await writer.write(plannedChanges, verdict: verdict, held: held, &transaction)
         return .outcomes(try await outcomes.attachingShares(transaction, zone: zone.number, in: place))
     }
 
@@ -91,7 +91,7 @@ struct ChangeBatch: Sendable {
         return AssetPlanner(known: known, now: now)
     }
 
-    /// Each item's own error, and for the others that they stood beside it (B-BAT-02).
+    /// Returns each item's own error, and for the others the error of an item whose batch failed (B-BAT-02).
     private func atomicOutcomes(_ plannedChanges: [PlannedChange]) -> [RecordOutcome] {
         zip(items, plannedChanges).map { item, draft in
             .failed(recordName: item.name, draft.failure ?? .atomicFailure(item.name))
@@ -137,25 +137,25 @@ extension ChangeBatch {
         }
     }
 
-    /// Turns drafts that break the rules of shares and references into failures, until what is left agrees; what goes
-    /// with the rest.
+    /// Turns drafts that break the rules of shares and references into failures until the rest is consistent, and
+    /// returns the verdict on references.
     private func evaluate(
-        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, _ held: [String: StoredRecord],
-        _ shares: inout SharePlanner,
+        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, held: [String: StoredRecord],
+        shares: inout SharePlanner,
         _ view: StorageWriter
     ) async throws -> ReferenceCheck.Verdict {
         while true {
             let failed = plannedChanges.count { $0.failure != nil }
-            try await shares.evaluate(&plannedChanges, held, view)
-            let verdict = try await evaluateReferences(&plannedChanges, in: zone, held, view)
+            try await shares.evaluate(&plannedChanges, held: held, view)
+            let verdict = try await evaluateReferences(&plannedChanges, in: zone, held: held, view)
             try await shares.evaluate(cascade: verdict.cascaded, &plannedChanges, view)
             if !shares.isActive || plannedChanges.count(where: { $0.failure != nil }) == failed { return verdict }
         }
     }
 
-    /// Turns drafts that would break references into failures; what goes with the rest.
+    /// Turns drafts that would break references into failures, and returns the verdict.
     private func evaluateReferences(
-        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, _ held: [String: StoredRecord],
+        _ plannedChanges: inout [PlannedChange], in zone: ZoneHeader, held: [String: StoredRecord],
         _ view: StorageWriter
     ) async throws -> ReferenceCheck.Verdict {
         let matters = plannedChanges.contains { draft in
@@ -184,7 +184,7 @@ extension ChangeBatch {
         return verdict
     }
 
-    /// Looks up who points at each record that goes, and at each that goes with it.
+    /// Looks up the references to each record that is deleted, and to each that is deleted with it.
     private func collectBackReferences(
         for check: inout ReferenceCheck, in zone: ZoneHeader, _ view: StorageWriter
     ) async throws {

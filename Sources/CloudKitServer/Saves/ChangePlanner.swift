@@ -4,17 +4,17 @@ import CloudKitSchema
 
 /// Plans the changes of a batch one after the other, each without regard to its references.
 ///
-/// Checked in this order: what the request alone shows, existence and change tag, the type's grants, the schema, the keys
-/// of sealed values, size, quota.
+/// Checked in this order: the request by itself, existence and change tag, the type's grants, the schema, the keys of
+/// sealed values, size, quota.
 struct ChangePlanner {
     private let batch: ChangeBatch
     private let keyEpoch: UInt32
     private let assets: AssetPlanner
     private(set) var growth: SchemaGrowth
-    /// Stored bytes of the database, those of assets included, with what was drafted so far.
+    /// Stored bytes of the database, including assets and the changes planned so far.
     private var databaseBytes: UInt64
 
-    /// - Parameter assetBytes: Those that the database's records hold; 0 where there is no quota.
+    /// - Parameter assetBytes: Bytes of the assets that the database's records hold; 0 where there is no quota.
     init(
         batch: ChangeBatch, database: DatabaseHeader, zone: ZoneHeader, assets: AssetPlanner, assetBytes: UInt64,
         growth: SchemaGrowth
@@ -26,7 +26,7 @@ struct ChangePlanner {
         databaseBytes = database.recordBytes + assetBytes
     }
 
-    /// - Parameter held: What the zone holds under the name, a tombstone included.
+    /// - Parameter held: The record that the zone holds under the name, or its tombstone.
     mutating func draft(_ item: IncomingChange, held: StoredRecord?) throws -> PlannedChange {
         if let fault = item.fault { return .failed(fault) }
         let live = held.flatMap { $0.isTombstone ? nil : $0 }
@@ -115,7 +115,7 @@ struct ChangePlanner {
         }
     }
 
-    /// The public database's roles (B-DB-06, B-DB-08); in a private one its owner may do everything.
+    /// Checks the public database's roles (B-DB-06, B-DB-08); in a private one its owner may do everything.
     private func checkGrant(
         _ privilege: Grant.Privilege, _ recordType: String, creator: UserID?
     ) throws(RequestFailure) {
@@ -155,7 +155,7 @@ extension IncomingChange {
 }
 
 extension RequestFailure {
-    /// The failure with the server's record, where that is what it is about (B-SAV-07).
+    /// Returns the failure with the server's record, where it is about that record (B-SAV-07).
     fileprivate func withServerRecord(_ held: StoredRecord?, in batch: ChangeBatch) throws -> RequestFailure {
         guard code == .conflict || code == .recordExists, let held else { return self }
         var failure = self

@@ -2,7 +2,8 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// Writes what a batch has decided: records, their feed, references, indexes and the counters of zone and database.
+/// Writes the decisions of a batch: records, their feed entries, references, indexes and the counters of zone and
+/// database.
 struct ChangeWriter {
     let batch: ChangeBatch
     private let schema: Schema
@@ -39,7 +40,7 @@ struct ChangeWriter {
     }
 
     mutating func write(
-        _ plannedChanges: [PlannedChange], _ verdict: ReferenceCheck.Verdict, _ held: [String: StoredRecord],
+        _ plannedChanges: [PlannedChange], verdict: ReferenceCheck.Verdict, held: [String: StoredRecord],
         _ transaction: inout StorageWriter
     ) async throws -> [RecordOutcome] {
         var outcomes: [RecordOutcome] = []
@@ -48,7 +49,7 @@ struct ChangeWriter {
             outcomes.append(try write(draft, of: item, &transaction))
         }
         try await writeCascade(verdict, &transaction)
-        try writeTouched(plannedChanges, held, &transaction)
+        try writeTouched(plannedChanges, held: held, &transaction)
         if let shares, !shares.plan.isEmpty { try await write(shares.plan, of: shares, &transaction) }
         try await writeOwners(&transaction)
         try await writeAssets(&transaction)
@@ -115,10 +116,10 @@ struct ChangeWriter {
         transaction.set(entry, zone: zone.number)
         zone.latestVersion = record.feedVersion
         if let whole = zone.sharing.wholeShare { sharedChange.note(entry.recordType, in: whole) }
-        if let shares { moveInTrees(entry, shares, &transaction) }
+        if let shares { moveInTrees(entry, shares: shares, &transaction) }
     }
 
-    /// Writes a record that is there already with another attribute, as a change of its own.
+    /// Writes an existing record with another attribute, as a change of its own.
     mutating func rewrite(
         _ held: StoredRecord, _ transaction: inout StorageWriter, _ change: (inout StoredRecord) -> Void
     ) throws {
@@ -247,8 +248,8 @@ struct ChangeWriter {
         return database.takeVersions(1)
     }
 
-    /// When and by whom a record is written now. Of two versions of a record the newer has the later date, also within a
-    /// millisecond and when the clock was set back: apps decide by it which is newer.
+    /// Returns the time and the author of a write that happens now. Of two versions of a record the newer has the later
+    /// date, also within a millisecond and when the clock was set back: apps decide by it which is newer.
     private func stamp(after held: StoredRecord?) -> Stamp {
         Stamp(
             timestamp: max(batch.now, held.map { $0.modified.timestamp + 1 } ?? .min),
@@ -265,7 +266,7 @@ struct ChangeWriter {
 
     /// Gives new tags to records that new references point to. Their content is unchanged, so no feed reports it (B-CHG-16).
     private mutating func writeTouched(
-        _ plannedChanges: [PlannedChange], _ held: [String: StoredRecord], _ transaction: inout StorageWriter
+        _ plannedChanges: [PlannedChange], held: [String: StoredRecord], _ transaction: inout StorageWriter
     ) throws {
         if touched.isEmpty { return }
         var written: Set<String> = []
@@ -307,7 +308,7 @@ extension UInt {
 }
 
 extension Record {
-    /// The record with these fields only; nil: all.
+    /// Returns the record with these fields only; nil: all.
     func keeping(_ names: Set<String>?) -> Record {
         guard let names else { return self }
         var record = self

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// Fields that a save leaves behind: what was sent laid over what was there.
+/// The fields of a record after a save: the sent ones merged into the stored ones.
 package enum FieldMerge {
     /// - Parameters:
     ///   - held: Sorted by name.

@@ -50,12 +50,12 @@ struct IncomingChange: Sendable {
         do throws(RequestFailure) {
             var fields = kind.isDelete ? [] : try Self.fields(of: change, in: place, zoneName)
             try Self.claimAssets(
-                &fields, &receipts,
-                AssetPurpose(
+                &fields, receipts: &receipts,
+                purpose: AssetPurpose(
                     partition: place.partition, zoneName: zoneName, recordName: name, recordType: recordType,
-                    fieldName: nil, user: place.caller.user), seal)
+                    fieldName: nil, user: place.caller.user), seal: seal)
             let references = try Self.references(of: fields, parent, holder: name)
-            try Self.check(name, kind, recordType, fields, in: place, limits)
+            try Self.check(name, kind: kind, recordType: recordType, fields: fields, in: place, limits: limits)
             (self.fields, self.references, fault) = (fields, references, nil)
         } catch {
             (fields, references, fault) = ([], [], error)
@@ -79,8 +79,8 @@ struct IncomingChange: Sendable {
     }
 
     private static func claimAssets(
-        _ fields: inout [Field], _ receipts: inout [AssetFileID: AssetReceipt], _ purpose: AssetPurpose,
-        _ seal: AssetSeal
+        _ fields: inout [Field], receipts: inout [AssetFileID: AssetReceipt], purpose: AssetPurpose,
+        seal: AssetSeal
     ) throws(RequestFailure) {
         for index in fields.indices where fields[index].type.base == .asset {
             var purpose = purpose
@@ -110,11 +110,11 @@ struct IncomingChange: Sendable {
     }
 
     private static func check(
-        _ name: String, _ kind: RecordOperation.Kind, _ recordType: String?, _ fields: [Field],
-        in place: DatabaseContext, _ limits: Limits
+        _ name: String, kind: RecordOperation.Kind, recordType: String?, fields: [Field],
+        in place: DatabaseContext, limits: Limits
     ) throws(RequestFailure) {
         if kind.isDelete { return }
-        // Whether the name is one only the system may give is known when the record is found missing.
+        // Whether the name is reserved for the system is decided when the record is found missing.
         try Validity.recordName(name, isSystem: true)
         try checkEncrypted(fields, in: place)
         guard Validity.recordBytes(fields) <= limits.recordBytesMax else { throw .recordTooLarge }
@@ -132,7 +132,7 @@ extension IncomingChange {
 }
 
 extension RecordOperation.Kind {
-    /// Shares are saved with the tag check, whatever was asked for (B-SAV-09).
+    /// Returns the operation with the tag check that every save of a share has, whatever was requested (B-SAV-09).
     fileprivate func checkingTag(_ tag: ChangeTag?) -> Self {
         switch self {
         case .forceUpdate: tag == nil ? .create : .update
@@ -160,6 +160,6 @@ extension RequestFailure {
 
 /// Names of records that came without one.
 enum RecordName {
-    /// A random UUID (B-REC-09).
+    /// Returns a random UUID (B-REC-09).
     static func random(_ serverEnvironment: ServerEnvironment) -> String { serverEnvironment.randomUUID() }
 }

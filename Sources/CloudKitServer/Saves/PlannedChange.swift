@@ -5,7 +5,7 @@ import CloudKitRecordLayer
 enum PlannedChange: Sendable {
     case save(PlannedSave)
     case delete(PlannedDeletion)
-    /// A deletion of what is not there.
+    /// A deletion of a record that does not exist.
     case alreadyGone
     case failed(RequestFailure)
 
@@ -52,7 +52,7 @@ struct PlannedDeletion: Sendable {
 }
 
 extension StoredRecord {
-    /// The references that this record holds and that the store keeps track of.
+    /// Returns the references that this record holds and that the store keeps track of.
     func backReferences() throws -> Set<BackReference> {
         let parent = parent.map(ParentChange.set(recordName:)) ?? .keep
         return Set(try IncomingChange.references(of: try fields(ofType: .reference), parent, holder: name))

@@ -22,15 +22,17 @@ package enum ProtectionDecision: Hashable, Sendable {
         set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool
     ) {
         do throws(RequestFailure) {
-            self = .store(try Self.evaluate(set, merged, sent, held, zoneEpoch, checksTag))
+            self = .store(
+                try Self.evaluate(
+                    set, merged: merged, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag))
         } catch {
             self = .refuse(error)
         }
     }
 
     private static func evaluate(
-        _ set: [Field], _ merged: [Field], _ sent: Protection?, _ held: Protection?, _ zoneEpoch: UInt32,
-        _ checksTag: Bool
+        _ set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32,
+        checksTag: Bool
     ) throws(RequestFailure) -> Protection? {
         var epochs: Set<UInt32> = []
         for field in set where field.type.isEncrypted {
@@ -45,7 +47,7 @@ package enum ProtectionDecision: Hashable, Sendable {
         if sent.epoch < zoneEpoch { throw .staleKeyEpoch }
         guard sent.epoch == zoneEpoch, epochs.isSubset(of: [sent.epoch]) else { throw .otherKeyEpoch }
         if sent != held, !isResealed(merged, by: set) { throw .staleKeyEpoch }
-        // Who overwrites whatever there is may not know for whom the record's key was wrapped since.
+        // A save that overwrites any stored version may not know for whom the record's key was wrapped since.
         if sent != held, held != nil, !checksTag { throw .staleKeyEpoch }
         return sent
     }
@@ -56,7 +58,7 @@ package enum ProtectionDecision: Hashable, Sendable {
         return merged.allSatisfy { !holdsKeys($0) || names.contains($0.name) }
     }
 
-    /// The keys of files are sealed under the record's key, as encrypted values are.
+    /// Returns whether a field holds keys. Those of files are sealed under the record's key, as encrypted values are.
     private static func holdsKeys(_ field: Field) -> Bool {
         guard field.type.base == .asset else { return field.type.isEncrypted }
         // A damaged value cannot be distinguished from a key, and is not left behind.

@@ -14,19 +14,20 @@ package enum SaveDecision: Hashable, Sendable {
         /// The type of the record.
         package var recordType: String
 
+        /// Creates the summary of a stored record.
         package init(tag: ChangeTag, recordType: String) {
             self.tag = tag
             self.recordType = recordType
         }
     }
 
-    /// Weighs what was sent with a record against what its zone holds.
+    /// Decides the save of a record by the stored one.
     ///
     /// Rules B-SAV-01 to B-SAV-06, B-BAT-12, B-REC-10, and the table of docs/web-services.md §6.1.
     ///
     /// - Parameters:
-    ///   - kind: A verb that saves.
-    ///   - recordType: nil: not sent, which a new record cannot do without.
+    ///   - kind: A kind of operation that saves.
+    ///   - recordType: nil: not sent, although a new record requires it.
     ///   - held: nil: there is no such record.
     package init(_ kind: RecordOperation.Kind, tag: ChangeTag?, recordType: String?, held: Held?) {
         guard let held else {
@@ -58,7 +59,7 @@ package enum SaveDecision: Hashable, Sendable {
 /// The outcome of deleting one record.
 package enum DeletionDecision: Hashable, Sendable {
     case delete
-    /// There is nothing to delete, which is what was wanted (B-SAV-11).
+    /// There is nothing to delete, which counts as success (B-SAV-11).
     case alreadyGone
     case refuse(RequestFailure)
 

@@ -10,7 +10,7 @@ final class SchemaCache: Sendable {
 
     init(store: Storage) { self.store = store }
 
-    /// The schema as it is now: one short read when it is as it was.
+    /// Returns the present schema: one short read when it has not changed.
     func current(_ partition: StoragePartition) async throws -> Schema {
         let cached = cache.withLock { $0[partition] }
         let newer: Schema? = try await store.read(partition) { view in
@@ -20,7 +20,7 @@ final class SchemaCache: Sendable {
         return remember(newer ?? cached ?? Schema(), partition)
     }
 
-    /// Adds what a batch needs, in a transaction of its own, before the batch's.
+    /// Adds the types and fields that a batch needs, in a transaction of its own, before the batch's.
     func grow(_ partition: StoragePartition, by growth: SchemaGrowth) async throws -> Schema {
         try await change(partition) { $0.merge(growth) }
     }

@@ -5,7 +5,7 @@ import CloudKitSchema
 extension RecordTypeDefinition {
     private static let format: UInt8 = 1
 
-    /// The definition as it lies in the schema's partition.
+    /// The definition as stored in the schema's partition.
     var stored: StorageBytes {
         var value = ValueWriter(capacity: 32 + 24 * fields.count)
         value.add(byte: Self.format)
@@ -63,10 +63,10 @@ extension RecordTypeDefinition {
 }
 
 extension StorageView {
-    /// The version of the schema that this partition holds; 0 for one that was never written.
+    /// Returns the version of the schema that this partition holds; 0 for one that was never written.
     func schemaVersion() async throws -> UInt64 { try await schemaVersionValue() }
 
-    /// The whole schema that this partition holds.
+    /// Returns the whole schema that this partition holds.
     func schema() async throws -> Schema {
         let types = try await recordTypeValues().map { try RecordTypeDefinition(name: $0.name, stored: $0.value) }
         return Schema(

@@ -8,16 +8,16 @@ struct IndexOlderRecords: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Gives older records their place in orders by fields that a save has just added to their type (B-SCH-01, B-SCH-06).
+    /// Adds older records to the orders by fields that a save has just added to their type (B-SCH-01, B-SCH-06).
     ///
-    /// An order by a field names the records without it, too, and finds them by an entry that each save writes; records
-    /// saved before the field was known have none yet. Types only grow like this in development, where data is small.
-    /// It may be repeated. Until it is done the fields are marked as being built; if it is interrupted,
+    /// An order by a field includes the records without the field, and finds them by an entry that each save writes;
+    /// records saved before the field was known have none yet. Types only grow like this in development, where data is
+    /// small. The call may be repeated. Until it is done, the fields are marked as being built; if it is interrupted,
     /// `finishIndexBuilds` completes it.
     ///
     /// - Parameters:
     ///   - before: The schema before the save.
-    ///   - now: The schema with what the save added.
+    ///   - now: The schema after the save.
     /// - Returns: The schema without those marks.
     func run(from before: Schema, to now: Schema, in place: DatabaseContext) async throws -> Schema {
         let grown = now.types.values.compactMap { type -> RecordIndexes? in

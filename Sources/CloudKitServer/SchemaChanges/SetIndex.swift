@@ -9,12 +9,12 @@ package struct SetIndex: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Sets which questions a field, or an attribute of records, can answer, and builds what is needed for that over the
-    /// records there are; queries cannot use the field's indexes until that is done (B-SCH-07).
+    /// Sets the kinds of queries that a field, or an attribute of records, can answer, and builds the entries of
+    /// existing records for them; queries cannot use the field's indexes until that is done (B-SCH-07).
     ///
-    /// Interrupted, it leaves the index marked as being built; the same call again completes it.
+    /// An interrupted call leaves the index marked as being built; the same call again completes it.
     ///
-    /// - Parameter indexes: Those the field is to have from now on; what its type cannot have is refused.
+    /// - Parameter indexes: The field's indexes from now on; those that its type cannot have are refused.
     package func run(
         _ indexes: FieldIndexes, on key: QueryKey, ofType name: String, in container: ContainerID,
         _ environment: Environment
@@ -49,7 +49,7 @@ extension QueryKey {
 }
 
 extension RecordTypeDefinition {
-    /// The type with other indexes on one key.
+    /// Returns the type with other indexes on one key.
     fileprivate func marking(
         _ indexes: FieldIndexes, building: FieldIndexes, on key: QueryKey
     ) throws(RequestFailure) -> RecordTypeDefinition {
@@ -59,11 +59,11 @@ extension RecordTypeDefinition {
             guard let field = fields[name] else {
                 throw RequestFailure(.badRequest, "Did not find field '\(name)' of record type: \(self.name)")
             }
-            try Self.check(indexes, field.type.indexesMax, name)
+            try Self.check(indexes, max: field.type.indexesMax, name: name)
             type.fields[name]?.indexes = indexes
             type.fields[name]?.building = building
         case .system(let field):
-            try Self.check(indexes, field.indexesMax, field.schemaName)
+            try Self.check(indexes, max: field.indexesMax, name: field.schemaName)
             // One that is being taken away stays until what it holds is cleared.
             type.systemIndexes[field] = indexes
             type.systemBuilding[field] = building.isEmpty ? nil : building
@@ -74,7 +74,7 @@ extension RecordTypeDefinition {
     }
 
     private static func check(
-        _ wanted: FieldIndexes, _ max: FieldIndexes, _ name: String
+        _ wanted: FieldIndexes, max: FieldIndexes, name: String
     ) throws(RequestFailure) {
         guard wanted.isSubset(of: max) else {
             throw RequestFailure(

@@ -15,7 +15,7 @@ package struct AcceptShares: Sendable {
     package func run(
         _ requests: [ShareInvitationRequest], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ShareInvitationOutcome] {
-        try links.checkInvitations(requests.count, address, caller)
+        try links.checkInvitations(requests.count, address: address, caller: caller)
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
         let person = try await links.holder(caller)
         var outcomes: [ShareInvitationOutcome] = []
@@ -24,8 +24,9 @@ package struct AcceptShares: Sendable {
                 guard let link = try await links.link(request.shortGUID, in: address) else {
                     throw RequestFailure.noSuchShare
                 }
-                try await accept(link, request, user, person, caller)
-                outcomes.append(.invitation(try await links.resolve(request, link, person, caller)))
+                try await accept(link, request: request, user: user, person: person, caller: caller)
+                outcomes.append(
+                    .invitation(try await links.resolve(request, link: link, person: person, caller: caller)))
             } catch let failure as RequestFailure {
                 outcomes.append(.failed(failure))
             }
@@ -34,7 +35,7 @@ package struct AcceptShares: Sendable {
     }
 
     private func accept(
-        _ link: ShareLocation, _ request: ShareInvitationRequest, _ user: UserID, _ person: LinkHolder, _ caller: Caller
+        _ link: ShareLocation, request: ShareInvitationRequest, user: UserID, person: LinkHolder, caller: Caller
     ) async throws {
         let holder = person.opening(link)
         let freshID = RecordName.random(cloud.serverEnvironment)

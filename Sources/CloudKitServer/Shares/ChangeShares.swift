@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// Carries out what was decided of shares, inside a transaction.
+/// Makes a decided change of shares inside a transaction.
 typealias ShareMutation = (inout ChangeWriter, inout StorageWriter) async throws -> Void
 
 /// Changes shares of a zone in other ways than by saving their records.
@@ -10,13 +10,14 @@ struct ChangeShares: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Changes shares of a zone other than by saving their records: accepting, leaving, storing keys, asking for access.
+    /// Changes shares of a zone other than by saving their records: accepting, leaving, storing keys, asking for
+    /// access.
     ///
     /// - Parameters:
     ///   - others: Further partitions that `change` writes to.
-    ///   - decide: Reads and decides; the shares that will change, and what to do with them. Nothing is written before it
-    ///     returns.
-    /// - Throws: What the zone may be for the caller, and what `decide` throws.
+    ///   - decide: Reads and decides; returns the shares that will change and their change. Nothing is written before
+    ///     it returns.
+    /// - Throws: The zone's failures for the caller, and those that `decide` throws.
     @discardableResult
     func run(
         inZone name: String, of place: DatabaseContext, with others: [StoragePartition] = [],
@@ -37,7 +38,7 @@ struct ChangeShares: Sendable {
                 let access = try await CallerAccess(headers.zone, in: place, transaction)
                 let (shares, change) = try await decide(transaction, access)
                 if shares.isEmpty { return [] }
-                var sharing = try await SharePlanner(batch, access, headers.database, transaction)
+                var sharing = try await SharePlanner(batch, access: access, database: headers.database, transaction)
                 try await sharing.loadShares(shares.map(\.name), transaction)
                 var writer = ChangeWriter(
                     batch: batch, database: headers.database, zone: access.zone, schema: schema, shares: sharing,

@@ -8,13 +8,14 @@ package struct FetchShareKeys: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// The keys of a share as far as the caller may have them, newest epochs first, and for its hosts who waits for one.
+    /// Returns the keys of a share that the caller may have, newest epochs first, and for its hosts the participants
+    /// who wait for one.
     ///
     /// - Throws: `itemNotFound` for a share that the caller does not see.
     package func run(
         _ request: ShareKeysRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> ShareKeysAnswer {
-        let place = try DatabaseAccess.sharesContext(request.zoneID, address, caller, to: .readRecords)
+        let place = try DatabaseAccess.sharesContext(request.zoneID, address: address, caller: caller, to: .readRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         var answer = try await cloud.store.read(place.partition) { view in
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)

@@ -16,7 +16,7 @@ package struct RequestShareAccess: Sendable {
     package func run(
         _ requests: [ShareInvitationRequest], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RequestFailure?] {
-        try links.checkInvitations(requests.count, address, caller)
+        try links.checkInvitations(requests.count, address: address, caller: caller)
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
         let person = try await links.holder(caller)
         var failures: [RequestFailure?] = []

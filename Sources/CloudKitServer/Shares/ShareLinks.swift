@@ -8,7 +8,7 @@ struct ShareLinks: Sendable {
     init(_ cloud: Cloud) { self.cloud = cloud }
 
     func checkInvitations(
-        _ count: Int, _ address: DatabaseAddress, _ caller: Caller
+        _ count: Int, address: DatabaseAddress, caller: Caller
     ) throws(RequestFailure) {
         guard address.scope == .public else { throw .notApplicable(in: address.scope) }
         guard !caller.isServerKey else {
@@ -22,7 +22,7 @@ struct ShareLinks: Sendable {
         return LinkHolder(user: user, email: try await cloud.userDirectory.person(user)?.email)
     }
 
-    /// nil: there is no such link.
+    /// Returns the location of a link's share; nil: there is no such link.
     func link(_ shortGUID: String, in address: DatabaseAddress) async throws -> ShareLocation? {
         guard (1...255).contains(shortGUID.utf8.count) else { return nil }
         let link = try await cloud.store.read(.shareDirectory) { try await $0.shareLocation(shortGUID: shortGUID) }
@@ -45,7 +45,7 @@ struct ShareLinks: Sendable {
     }
 
     func resolve(
-        _ request: ShareInvitationRequest, _ link: ShareLocation, _ person: LinkHolder, _ caller: Caller
+        _ request: ShareInvitationRequest, link: ShareLocation, person: LinkHolder, caller: Caller
     ) async throws -> ShareInvitation {
         let place = place(of: link, caller)
         let holder = person.opening(link)
@@ -53,7 +53,7 @@ struct ShareLinks: Sendable {
             guard let found = try await ResolvedShareLink(at: link, opening: request.shortGUID, view) else {
                 throw caller.user == nil ? RequestFailure.notSignedIn : .noSuchShare
             }
-            return try await Self.invitation(request, found, holder, place, view)
+            return try await Self.invitation(request, found: found, holder: holder, place: place, view)
         }
         if var share = invitation.share.sharing {
             try await cloud.userDirectory.addIdentities(to: &share)
@@ -64,7 +64,7 @@ struct ShareLinks: Sendable {
     }
 
     private static func invitation(
-        _ request: ShareInvitationRequest, _ found: ResolvedShareLink, _ holder: LinkHolder, _ place: DatabaseContext,
+        _ request: ShareInvitationRequest, found: ResolvedShareLink, holder: LinkHolder, place: DatabaseContext,
         _ view: StorageReader
     ) async throws -> ShareInvitation {
         var stored = found.stored

@@ -17,7 +17,8 @@ package struct StoreShareKeys: Sendable {
     package func run(
         _ request: StoreShareKeysRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> ShareKeysAnswer {
-        let place = try DatabaseAccess.sharesContext(request.zoneID, address, caller, to: .writeRecords)
+        let place = try DatabaseAccess.sharesContext(
+            request.zoneID, address: address, caller: caller, to: .writeRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         let now = cloud.serverEnvironment.now()
         try await ChangeShares(cloud).run(inZone: zoneName, of: place) { view, access in
@@ -47,7 +48,7 @@ package struct StoreShareKeys: Sendable {
 extension DatabaseAccess {
     /// Returns the place of a zone whose shares the caller asks for.
     static func sharesContext(
-        _ id: ZoneID, _ address: DatabaseAddress, _ caller: Caller, to use: DatabaseUse
+        _ id: ZoneID, address: DatabaseAddress, caller: Caller, to use: DatabaseUse
     ) throws(RequestFailure) -> DatabaseContext {
         guard address.scope != .public else { throw .notApplicable(in: .public) }
         return try DatabaseAccess.place(address, for: caller, to: use).reaching(id)

@@ -8,7 +8,7 @@ package struct LookupSubscriptions: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// The subscriptions asked for, each found or not on its own.
+    /// Returns the requested subscriptions, each found or not on its own.
     package func run(
         _ ids: [String], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [SubscriptionOutcome] {

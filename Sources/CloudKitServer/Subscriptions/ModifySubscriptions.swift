@@ -38,7 +38,7 @@ extension SubscriptionOperation {
         }
     }
 
-    /// The operation with an identifier of its own where the client chose none.
+    /// Returns the operation with a generated identifier where the client chose none.
     fileprivate func naming(_ name: () -> String) -> SubscriptionOperation {
         guard case .create(var subscription) = self, subscription.id.isEmpty else { return self }
         subscription.id = name()
@@ -62,7 +62,7 @@ private struct SubscriptionWriter: Sendable {
         var outcomes: [SubscriptionOutcome] = []
         for operation in operations {
             do throws(RequestFailure) {
-                outcomes.append(try apply(try accepted(operation, zones), &held, &transaction))
+                outcomes.append(try apply(try accepted(operation, zones), held: &held, &transaction))
             } catch {
                 outcomes.append(.failed(id: operation.subscriptionID, error))
             }
@@ -107,7 +107,7 @@ private struct SubscriptionWriter: Sendable {
     }
 
     private func apply(
-        _ operation: SubscriptionOperation, _ held: inout [String: Subscription],
+        _ operation: SubscriptionOperation, held: inout [String: Subscription],
         _ transaction: inout StorageWriter
     ) throws(RequestFailure) -> SubscriptionOutcome {
         let old = held[operation.subscriptionID]

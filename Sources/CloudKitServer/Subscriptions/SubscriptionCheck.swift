@@ -4,7 +4,7 @@ import CloudKitSchema
 
 /// Checks subscriptions against their database and the schema.
 enum SubscriptionCheck {
-    /// The subscription as it is stored: zones named by their real owners, "me" by the caller's name.
+    /// Returns the subscription as it is stored: zones named by their real owners, "me" by the caller's name.
     ///
     /// Checked in this order: identifier and options (B-SUB-03, B-PSH-06), whether the database has subscriptions of the
     /// kind (B-SUB-01), its zone, its condition, as a query's (B-QRY-15).

@@ -8,8 +8,8 @@ enum SubscriptionDecision: Hashable, Sendable {
     case refuse(RequestFailure)
 
     /// - Parameters:
-    ///   - held: What the user has under the identifier.
-    ///   - count: How many the user has in the database, of which there may be `max`.
+    ///   - held: The user's subscription under the identifier.
+    ///   - count: The number of the user's subscriptions in the database, of which there may be `max`.
     init(_ operation: SubscriptionOperation, held: Subscription?, count: Int, max: Int) {
         switch (operation, held) {
         case (.create(let subscription), nil):

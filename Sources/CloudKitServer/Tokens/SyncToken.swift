@@ -25,13 +25,14 @@ package struct SyncToken: Hashable, Sendable {
     package var zone: UInt32
     /// The newest entry seen; when reversed, the oldest.
     package var version: UInt64
-    /// The newest version when the client began without a token: deletions up to here are not reported (B-CHG-08). When reversed,
-    /// where to go on once the way back is done.
+    /// The newest version when the client began without a token: deletions up to it are not reported (B-CHG-08). When
+    /// reversed, the version to continue from after the last page.
     package var baseline: UInt64
-    /// When reversed: entries up to here are known. A member's: what stands at `version` is many records, known up to
-    /// here; 0: all of them.
+    /// When reversed: entries up to this version are known. A member's: many records share the position `version`, and
+    /// those up to this one are known; 0: all of them.
     package var floor: UInt64
 
+    /// Creates a token; a baseline that `version` has reached is dropped unless the token is reversed.
     package init(_ kind: Kind, zone: UInt32 = 0, version: UInt64, baseline: UInt64 = 0, floor: UInt64 = 0) {
         self.kind = kind
         self.zone = zone
@@ -58,6 +59,7 @@ package struct SyncTokenSeal: Sendable {
     /// A 40-bit part of the epoch: stores are few, and what it guards against is not an attack.
     private var shownEpoch: UInt64 { (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF }
 
+    /// Creates the codec of a store's tokens with a key derived from its secret.
     package init(secret: [UInt8], epoch: UInt64) {
         codec = SealedTokenCodec(purpose: "welkin sync token 1", secret: secret, derivation: .hmac)
         self.epoch = epoch
@@ -75,9 +77,10 @@ package struct SyncTokenSeal: Sendable {
             codec.sign(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes))
     }
 
-    /// - Parameter kinds: Those that the caller can go on from.
-    /// - Throws: `badRequest`, `Unknown sync continuation type`, for what this cloud did not make for this partition and
-    ///   use; `Invalid continuation format` for a part of a token; `changeTokenExpired` for one of another epoch.
+    /// - Parameter kinds: The kinds that the caller can continue from.
+    /// - Throws: `badRequest`, `Unknown sync continuation type`, for a token that this cloud did not make for this
+    ///   partition and use; `Invalid continuation format` for a part of a token; `changeTokenExpired` for one of
+    ///   another epoch.
     package func open(
         _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
     ) throws(RequestFailure) -> SyncToken {

@@ -2,15 +2,15 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// Creates the records that stand for a user in a container (B-USR-02).
+/// Creates the records that represent a user in a container (B-USR-02).
 package struct CreateUserRecords: Sendable {
     private let cloud: Cloud
 
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Makes the records that stand for a user in a container's public and in the user's private database (B-USR-02),
-    /// where they are missing. To be called when a user first comes to a container.
+    /// Creates the records that represent a user in a container's public database and in the user's private database
+    /// (B-USR-02), where they are missing. Called when a user first uses a container.
     package func run(
         _ user: UserID, in container: ContainerID, _ environment: Environment
     ) async throws {
@@ -30,7 +30,7 @@ package struct CreateUserRecords: Sendable {
         for _ in 0..<Self.schemaReadsMax {
             let schema = try await cloud.schemas.current(place.schemaPartition)
             let isDone = try await cloud.store.write(place.partition) { transaction in
-                try await batch.makeUser(user, schema, &transaction)
+                try await batch.makeUser(user, schema: schema, &transaction)
             }
             if isDone { return }
         }
@@ -56,7 +56,7 @@ extension ChangeBatch {
     ///
     /// - Returns: Whether the record is there now; false: this schema is older than the database's indexes.
     fileprivate func makeUser(
-        _ user: UserID, _ schema: Schema, _ transaction: inout StorageWriter
+        _ user: UserID, schema: Schema, _ transaction: inout StorageWriter
     ) async throws -> Bool {
         let headers = try await transaction.headers(zoneNamed: zoneName)
         guard headers.database.schemaFloor <= schema.version else { return false }
@@ -67,13 +67,13 @@ extension ChangeBatch {
             before: [], after: [])
         var writer = ChangeWriter(
             batch: self, database: headers.database, zone: headers.zone ?? .implicitDefault, schema: schema)
-        _ = try await writer.write([.save(draft)], ReferenceCheck.Verdict(), [:], &transaction)
+        _ = try await writer.write([.save(draft)], verdict: ReferenceCheck.Verdict(), held: [:], &transaction)
         return true
     }
 }
 
 extension StorageView {
-    /// What the default zone holds under a user's name.
+    /// Returns the record under a user's name in the default zone.
     fileprivate func userRecord(_ user: UserID) async throws -> StoredRecord? {
         try await records(zone: ZoneHeader.implicitDefault.number, names: [user.recordName])[0]
     }

@@ -12,6 +12,7 @@ package struct RemovedData: Hashable, Sendable {
     /// Zones of others that the person has left.
     package var shares = 0
 
+    /// Creates the numbers of a run that removed nothing.
     package init() {}
 }
 
@@ -22,11 +23,11 @@ package struct RemoveAccountData: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Removes what an account has in private databases, of all containers and environments, and leaves the shares of others.
-    /// Shares of the person end for all participants; records in public databases stay.
+    /// Removes an account's data from the private databases of all containers and environments, and leaves the shares
+    /// of others. The account's own shares end for all participants; records in public databases stay.
     ///
-    /// The account should be disabled before and removed after. Whatever happens in between, it can be done again. An upload
-    /// that is under way meanwhile leaves a file that goes with a later sweep (`AssetLifetimes.orphan`).
+    /// The account should be disabled before and removed after. The call can be repeated at any time in between. A
+    /// concurrent upload leaves a file that a later sweep deletes (`AssetLifetimes.orphan`).
     package func run(ofAccount id: String) async throws -> RemovedData {
         var removed = RemovedData()
         let names = cloud.accountStore.userNames

@@ -9,8 +9,8 @@ package struct EndZone: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Removes a zone with the app's data, as when the user does so in the settings (B-ZN-10): until a client deletes or
-    /// saves the zone, whatever uses it fails with `zonePurged`.
+    /// Removes a zone with the app's data, as when the user does so in the settings (B-ZN-10): until a client deletes
+    /// or saves the zone, every use of it fails with `zonePurged`.
     package func purge(
         _ name: String, of user: UserID, in container: ContainerID, _ environment: Environment
     ) async throws {

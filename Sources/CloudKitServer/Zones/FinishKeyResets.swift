@@ -9,16 +9,17 @@ package struct FinishKeyResets: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Marks the zones of accounts whose keychain was reset: what lies in them can never be read again, and clients learn so
-    /// (B-ZN-12). To be called after a reset and, for those that a crash interrupted, again and again.
+    /// Marks the zones of accounts whose keychain was reset: their sealed values can never be read again, and clients
+    /// learn so (B-ZN-12). Called after a reset and, for resets that a crash interrupted, repeatedly.
     ///
-    /// A container whose schema knows neither encrypted fields nor assets keeps its zones, and their shares, which start
-    /// with new keys; and so does an empty zone. The default zone cannot be deleted, so its records stay: plain fields as they are, sealed ones closed for good, and a new
-    /// key epoch, so that a record is written with all its values sealed again or not at all.
+    /// A container whose schema knows neither encrypted fields nor assets keeps its zones and their shares, which start
+    /// with new keys; so does an empty zone. The default zone cannot be deleted, so its records stay: plain fields as
+    /// they are, sealed ones permanently unreadable, and a new key epoch, so that a record is written with all its
+    /// values sealed again or not at all.
     ///
-    /// Any number of processes may do so at once, and a crash may come between any two steps: each transaction marks only while the
-    /// reset is not finished. Until then its owner's requests are refused, so that a step done twice does no harm; from then on nothing is
-    /// marked, so that a process that is late ends nothing that the owner has made since.
+    /// Several processes may do so at once, and a crash may happen between any two steps: each transaction marks only
+    /// while the reset is not finished. Until then the owner's requests are refused, so that a repeated step does no
+    /// harm; afterwards nothing is marked, so that a late process removes nothing that the owner has made since.
     package func run() async throws {
         let accountStore = cloud.accountStore
         for reset in try await accountStore.keyResets.unfinished() {
@@ -33,14 +34,11 @@ package struct FinishKeyResets: Sendable {
 }
 
 extension Cloud {
-    /// Returns whether zones are still to be marked for a reset, read in the marking transaction, which names `keyResetPartition`.
+    /// Returns whether zones are still to be marked for a reset, read in the marking transaction, which names `accountStore.partition`.
     ///
     /// - Parameter reset: nil: an operator's order, which is executed in any case.
     func isDue(_ reset: KeyReset?, _ transaction: StorageWriter) async throws -> Bool {
         guard let reset else { return true }
         return try await accountStore.keyResets.isUnfinished(reset, in: transaction)
     }
-
-    /// The partition of unfinished resets.
-    var keyResetPartition: StoragePartition { accountStore.partition }
 }

@@ -32,7 +32,7 @@ struct LeaveSharedZones: Sendable {
             return (
                 shares,
                 { writer, transaction in
-                    for share in shares { try await writer.leave(share, user, &transaction) }
+                    for share in shares { try await writer.leave(share, user: user, &transaction) }
                 }
             )
         }

@@ -7,7 +7,7 @@ struct ListSharedZones: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// The zones of others that the caller reaches.
+    /// Returns the zones of others that the caller can reach.
     func run(in place: DatabaseContext) async throws -> [Zone] {
         try await SharedDatabase(cloud, in: place).zones().map { $0.zone(sealedBy: cloud.tokens) }
     }

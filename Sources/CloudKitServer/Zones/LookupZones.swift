@@ -8,7 +8,7 @@ package struct LookupZones: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// The zones asked for, each found or not on its own.
+    /// Returns the requested zones, each found or not on its own.
     package func run(
         _ ids: [ZoneID], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ZoneOutcome] {

@@ -29,7 +29,7 @@ package struct ModifyZones: Sendable {
             var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
             var outcomes: [ZoneOutcome] = []
             for operation in operations {
-                let outcome = try await writer.apply(operation, in: place, cloud.limits, &transaction)
+                let outcome = try await writer.apply(operation, in: place, limits: cloud.limits, &transaction)
                 outcomes.append(outcome.sealed(by: cloud.tokens, in: place))
             }
             let pendingNotifications = NotificationWriter(

@@ -8,14 +8,15 @@ struct RenewZoneKeys: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Starts the zones of a database with new keys, where nothing is sealed and their owner has lost the old ones (B-TM-12).
+    /// Starts the zones of a database with new keys, where nothing is sealed and their owner has lost the old ones
+    /// (B-TM-12).
     ///
-    /// Records, shares, participants and permissions stay. Each zone that holds something begins a key epoch; its shares are
-    /// without keys until their owner's next device gives them new ones; and the records' protections, which open nothing
-    /// any more, are removed. A run that a crash interrupts can be repeated.
+    /// Records, shares, participants and permissions stay. Each zone that holds something begins a key epoch; its
+    /// shares are without keys until their owner's next device gives them new ones; and the records' protections, which
+    /// open nothing any more, are removed. A run that a crash interrupts can be repeated.
     ///
-    /// - Parameter reset: Of the owner's keychain, after which nothing is done that is not due any more; nil: an operator's order.
-    /// - Returns: How many zones it concerned.
+    /// - Parameter reset: Of the owner's keychain; steps that are no longer due are skipped; nil: an operator's order.
+    /// - Returns: The number of zones concerned.
     func run(in place: DatabaseContext, for reset: KeyReset?) async throws -> Int {
         let zones = try await cloud.store.read(place.partition) { try await $0.zones(limit: .max) }
             .filter { $0.state == .live && $0.recordCount > 0 }
@@ -33,7 +34,7 @@ struct RenewZoneKeys: Sendable {
     private func beginKeyEpoch(
         inZone zone: ZoneHeader, of place: DatabaseContext, for reset: KeyReset?
     ) async throws {
-        try await cloud.store.write([place.partition, cloud.keyResetPartition]) { transaction in
+        try await cloud.store.write([place.partition, cloud.accountStore.partition]) { transaction in
             guard try await cloud.isDue(reset, transaction), var held = try await transaction.zone(named: zone.name),
                 held.number == zone.number
             else { return }
@@ -46,7 +47,7 @@ struct RenewZoneKeys: Sendable {
     private func forgetKeysOfShares(
         inZone zone: ZoneHeader, of place: DatabaseContext, for reset: KeyReset?
     ) async throws {
-        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.keyResetPartition]) {
+        try await ChangeShares(cloud).run(inZone: zone.name, of: place, with: [cloud.accountStore.partition]) {
             view, access in
             guard try await cloud.isDue(reset, view) else { return ([], { _, _ in }) }
             let shares = try await view.shares(zone: access.zone.number)
@@ -72,7 +73,7 @@ struct RenewZoneKeys: Sendable {
     ) async throws {
         var last: String?
         repeat {
-            last = try await cloud.store.write([place.partition, cloud.keyResetPartition]) {
+            last = try await cloud.store.write([place.partition, cloud.accountStore.partition]) {
                 [last] transaction -> String? in
                 guard try await cloud.isDue(reset, transaction),
                     var header = try await transaction.zone(named: zone.name),

@@ -9,11 +9,11 @@ struct ResetZoneKeys: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Removes every custom zone that may hold what lost keys sealed (B-ZN-12), and begins a key epoch in the default zone; where
-    /// the schema has nothing that is sealed, zones stay and start with new keys.
+    /// Removes every custom zone that may hold values sealed under lost keys (B-ZN-12), and begins a key epoch in the
+    /// default zone; where the schema has nothing that is sealed, zones stay and start with new keys.
     ///
-    /// - Parameter reset: Of the user's keychain, after which nothing is done that is not due any more; nil: an operator's order.
-    /// - Returns: How many zones it concerned.
+    /// - Parameter reset: Of the user's keychain; steps that are no longer due are skipped; nil: an operator's order.
+    /// - Returns: The number of zones concerned.
     @discardableResult
     func run(
         ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment, for reset: KeyReset? = nil
@@ -24,7 +24,7 @@ struct ResetZoneKeys: Sendable {
         guard schema.hasSealedValues else { return try await RenewZoneKeys(cloud).run(in: place, for: reset) }
         let now = cloud.serverEnvironment.now()
         try await cloud.registry.renewWorkPromise(in: partition, now: now)
-        return try await cloud.writeNotifying([partition, cloud.keyResetPartition]) { transaction, buffer in
+        return try await cloud.writeNotifying([partition, cloud.accountStore.partition]) { transaction, buffer in
             guard try await cloud.isDue(reset, transaction) else { return 0 }
             let zones = try await transaction.zones(limit: .max).filter { $0.state == .live && $0.recordCount > 0 }
             guard !zones.isEmpty else { return 0 }
@@ -33,7 +33,7 @@ struct ResetZoneKeys: Sendable {
                 if zone.isCustom {
                     try await writer.end(&zone, as: .keysReset, in: &transaction)
                 } else {
-                    // A record's old sealed values cannot stay beside new ones.
+                    // One record cannot hold both old and new sealed values.
                     zone.beginKeyEpoch()
                     transaction.set(zone)
                 }

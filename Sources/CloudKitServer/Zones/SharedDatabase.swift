@@ -1,10 +1,10 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// The shared database of one user: no records of its own, a view on zones of others (B-DB-10).
+/// The shared database of one user: no records of its own, a view of zones of others (B-DB-10).
 ///
-/// The user's own partition lists the zones; their owners' partitions hold whether they can still be reached and their
-/// changes. Changes found are noted in the user's own feed before it is read, so that its tokens are those of one feed.
+/// The user's own partition lists the zones; their owners' partitions hold their changes and whether they can still be
+/// reached. Changes found are noted in the user's own feed before it is read, so that its tokens are those of one feed.
 struct SharedDatabase: Sendable {
     let store: Storage
     let place: DatabaseContext
@@ -25,7 +25,7 @@ struct SharedDatabase: Sendable {
         var place: DatabaseContext
         var zone: ZoneHeader
         var member: ShareMember
-        /// The newest version of what the user sees there.
+        /// The newest version that the user sees there.
         var newest: UInt64
         /// The version of the owner's whole database.
         var databaseVersion: UInt64
@@ -43,7 +43,7 @@ struct SharedDatabase: Sendable {
         for joined in zones {
             let place = try place.reaching(ZoneID(zoneName: joined.zoneName, owner: joined.owner))
             let finding = try await store.read(place.partition) { view in
-                try await Self.finding(joined, user, place, view)
+                try await Self.finding(joined, user: user, place: place, view)
             }
             findings.append((joined, finding))
         }
@@ -51,7 +51,7 @@ struct SharedDatabase: Sendable {
     }
 
     private static func finding(
-        _ joined: JoinedZone, _ user: UserID, _ place: DatabaseContext, _ view: StorageReader
+        _ joined: JoinedZone, user: UserID, place: DatabaseContext, _ view: StorageReader
     ) async throws -> Finding {
         let headers = try await view.headers(zoneNamed: joined.zoneName)
         guard let zone = headers.zone, zone.number == joined.zone else { return .gone(.deleted) }
@@ -111,7 +111,7 @@ extension ZoneHeader {
 }
 
 extension SharedDatabase.Reached {
-    /// The zone as answers carry it.
+    /// Returns the zone as answers contain it.
     func zone(sealedBy tokens: SyncTokenSeal) -> Zone {
         let token = SyncToken(.member, zone: zone.number, version: databaseVersion)
         return Zone(

@@ -18,8 +18,8 @@ package enum ZoneDecision: Hashable, Sendable {
     /// Decides the saving of a zone.
     ///
     /// - Parameters:
-    ///   - scope: What the keys in it shall belong to; that stays as long as the zone lives (B-ZN-16).
-    ///   - held: What is stored under the name.
+    ///   - scope: The scope of the keys in it, fixed for the life of the zone (B-ZN-16).
+    ///   - held: The zone stored under the name.
     ///   - zoneCount: Live custom zones, of which there may be `zonesMax` (B-LIM-06).
     package init(
         creating id: ZoneID, _ scope: ZoneEncryptionScope = .perRecord, held: ZoneHeader?, zoneCount: Int, zonesMax: Int
@@ -58,7 +58,7 @@ package enum ZoneDecision: Hashable, Sendable {
     /// - Parameter epoch: The epoch after the one the device knows.
     package init(raisingKeyEpochTo epoch: UInt32, held: ZoneHeader?, surface: Caller.ClientKind) {
         do throws(RequestFailure) {
-            // Who holds no keys has no use for a new one.
+            // A caller without keys has no use for a new one.
             guard surface == .native else { throw .unexpectedInput }
             let zone = try ZoneAccess.live(held)
             guard zone.keyEpoch < UInt32.max, epoch == zone.keyEpoch + 1 else { throw .staleKeyEpoch }

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 extension ZoneHeader {
-    /// The zone as answers carry it.
+    /// Returns the zone as answers contain it.
     func zone(in place: DatabaseContext, _ tokens: SyncTokenSeal) -> Zone {
         let id = place.zoneID(name)
         guard isCustom else { return Zone(id: id, capabilities: [], keyEpoch: keyEpoch) }

@@ -33,7 +33,7 @@ struct ZoneWriter {
     }
 
     mutating func apply(
-        _ operation: ZoneOperation, in place: DatabaseContext, _ limits: Limits, _ transaction: inout StorageWriter
+        _ operation: ZoneOperation, in place: DatabaseContext, limits: Limits, _ transaction: inout StorageWriter
     ) async throws -> Outcome {
         let name: String
         do throws(RequestFailure) {
@@ -115,7 +115,7 @@ struct ZoneWriter {
         zone.recordCount = 0
         zone.recordBytes = 0
         zone.clientChangeToken = nil
-        // A later zone of this name shares nothing with those who had keys of this one (B-TM-05).
+        // A later zone of this name shares nothing with the holders of this one's keys (B-TM-05).
         if zone.sharing != .none { zone.beginKeyEpoch() }
         zone.sharing = .none
         let version = header.takeVersions(1)

@@ -10,8 +10,8 @@ extension TestClock {
     @discardableResult
     package func nextSleep() async throws -> Duration { try await value { $0.shortestSleep } }
 
-    /// Advances the clock to each next wake-up until the body has ended. The clock stands still while a request of `pausing` is
-    /// in flight.
+    /// Advances the clock to each next wake-up until the body has ended. The clock is paused while a request of
+    /// `pausing` is in flight.
     package func running<Value: Sendable>(
         while body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

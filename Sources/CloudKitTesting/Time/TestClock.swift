@@ -3,10 +3,11 @@ import CloudKitClient
 import Foundation
 import Synchronization
 
-/// The clock of a test cloud and its devices, which stands still until the test advances it.
+/// The clock of a test cloud and its devices, which advances only when the test advances it.
 ///
-/// Devices that retry later, because the cloud asked them to, wait on this clock. By default a wait does not delay the test: the
-/// clock jumps to its end. Set `skipsWaits` to false to observe the waits, and call `advance(by:)` to end them.
+/// Devices that retry later, because the cloud asked them to, wait on this clock. By default a wait does not delay the
+/// test: the clock jumps to its end. Set `skipsWaits` to false to observe the waits, and call `advance(by:)` to end
+/// them.
 public final class TestClock: Sendable {
     struct Sleeper {
         var due: Duration

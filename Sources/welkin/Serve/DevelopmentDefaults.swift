@@ -3,7 +3,7 @@ import CloudKitDevice
 import CloudKitModel
 import Foundation
 
-/// An account and an API token for development, created once and stored beside the data.
+/// An account and an API token for development, created once and stored next to the data.
 struct DevelopmentDefaults {
     var folder: DataFolder
     var endpoint: String
@@ -11,7 +11,7 @@ struct DevelopmentDefaults {
     private static let container = "iCloud.com.example.app"
     private static let email = "developer@example.com"
 
-    /// The settings, in the form of a `cloudkit.json` with the account beside them.
+    /// The settings in the form of a `cloudkit.json`, together with the account.
     private struct Settings: Codable {
         var endpoint: String
         var container: String

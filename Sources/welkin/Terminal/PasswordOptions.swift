@@ -24,7 +24,7 @@ struct PasswordOptions: ParsableArguments {
     }
 }
 
-/// The options for the source of a new password, beside the present one.
+/// The options for the source of a new password, in addition to the present one.
 struct NewPasswordOptions: ParsableArguments {
     @Option(
         name: .long,

@@ -30,7 +30,7 @@ struct ScriptedCloud {
         // Short, because the next request waits for notifications that are delivered after a rest.
         let rest: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: min($0, .milliseconds(5))) }
         try await TestCloud.run(
-            CloudConfiguration(port: 0, publicURL: address, courierHold: .zero), store: store, rounds: 10,
+            CloudConfiguration(port: 0, publicURL: address, longPollHold: .zero), store: store, rounds: 10,
             pushServices: [SilentPushService()], random: random, rest: rest
         ) { cloud in
             var scripted = ScriptedCloud(cloud: cloud, chance: chance, store: store)

@@ -23,7 +23,7 @@ struct DeliveryPaceTests {
 
     private func deliver(_ test: TestCloud) async -> Task<Void, Never> {
         let (beginning, began) = AsyncStream.makeStream(of: Void.self)
-        let delivery = NotificationDelivery(cloud: test.cloud, couriers: [Herald(began: began)])
+        let delivery = NotificationDelivery(cloud: test.cloud, transports: [Herald(began: began)])
         let running = Task { await delivery.run { Issue.record("\($0)") } }
         for await _ in beginning {}
         return running

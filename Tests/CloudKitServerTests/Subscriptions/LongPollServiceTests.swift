@@ -13,7 +13,7 @@ struct LongPollServiceTests {
         try await withCloud { cloud in
             try await Self.ready(cloud)
             let courier = LongPollService(cloud: cloud.cloud, hold: .seconds(60))
-            let delivery = NotificationDelivery(cloud: cloud.cloud, couriers: [courier])
+            let delivery = NotificationDelivery(cloud: cloud.cloud, transports: [courier])
             let running = Task { await delivery.run { Issue.record("\($0)") } }
             defer { running.cancel() }
             let device = try await TestDevice(cloud, "laptop", courier: courier)

@@ -24,7 +24,7 @@ struct PushDeliveryServiceTests {
             let service = TestPushService()
             let courier = PushDeliveryService(cloud: cloud.cloud, services: [service])
             let made = try await cloud.pushTo("a")
-            #expect(made.courierPath == nil)
+            #expect(made.longPollPath == nil)
             try await cloud.pushTo("b", device: "laptop")
             try await cloud.modify([create("R1"), create("R2")], by: Caller(user: TestCloud.ada, deviceID: "laptop"))
             let again = try await courier.deliverOnce(in: Self.partition)
@@ -250,14 +250,14 @@ struct PushDeliveryServiceTests {
                 by: caller,
                 push: PushOrder(
                     service: "test", address: PushAddress(bytes: Array("b".utf8), identity: "b"), takesSilent: false))
-            #expect(moved.token == made.token && moved.courierPath == nil)
+            #expect(moved.token == made.token && moved.longPollPath == nil)
             try await courier.deliverOnce(in: Self.partition)
             #expect(service.taken() == ["b Q +R1"])
             // Confirmed without an address, it keeps the one it has.
             let kept = try await PushTokens(cloud.cloud).register(
                 made.token, clientID: "second", service: "development", in: TestCloud.container, .development,
                 by: caller)
-            #expect(kept.courierPath == nil)
+            #expect(kept.longPollPath == nil)
             try await cloud.modify([create("R2")])
             try await courier.deliverOnce(in: Self.partition)
             #expect(service.taken() == ["b Q +R2"])
@@ -279,7 +279,7 @@ struct PushDeliveryServiceTests {
             let device = try await TestDevice(cloud, "laptop")
             let made = try await PushTokens(cloud.cloud).create(
                 clientID: "laptop", service: "development", in: TestCloud.container, .development, by: device.caller)
-            let polled = try #require(made.courierPath)
+            let polled = try #require(made.longPollPath)
             _ = try await PushTokens(cloud.cloud).register(
                 made.token, clientID: "laptop", service: "development", in: TestCloud.container, .development,
                 by: device.caller,
@@ -371,11 +371,11 @@ struct PushDeliveryServiceTests {
             }
             let restarted = cloud.restarted()
             let delivery = NotificationDelivery(
-                cloud: restarted, couriers: [PushDeliveryService(cloud: restarted, services: [service])])
+                cloud: restarted, transports: [PushDeliveryService(cloud: restarted, services: [service])])
             let running = Task { await delivery.run { Issue.record("\($0)") } }
             defer { running.cancel() }
             for await _ in reached { break }
-            // The service hangs now; saves, and the couriers of others, do not.
+            // The service hangs now; saves, and the transports of others, do not.
             try await cloud.modify([create("R2")])
             release.finish()
             var sent: [String] = []

@@ -8,68 +8,68 @@ struct PushScheduleTests {
     private let b = StoragePartition("b")
 
     @Test func `new work is done at once, by one worker at a time`() {
-        var agenda = PushSchedule()
-        agenda.note(a)
-        agenda.note(a)
-        agenda.note(b)
-        #expect(agenda.begin(now: 0) == a)
-        #expect(agenda.begin(now: 0) == b)
-        #expect(agenda.begin(now: 0) == nil)
-        agenda.note(a)
-        #expect(agenda.begin(now: 0) == nil)
-        agenda.end(a, hasSent: false, again: nil, now: 0)
-        #expect(agenda.begin(now: 0) == a)
-        agenda.end(a, hasSent: false, again: nil, now: 0)
-        agenda.end(b, hasSent: false, again: nil, now: 0)
-        #expect(agenda.begin(now: 1_000_000) == nil)
+        var schedule = PushSchedule()
+        schedule.note(a)
+        schedule.note(a)
+        schedule.note(b)
+        #expect(schedule.begin(now: 0) == a)
+        #expect(schedule.begin(now: 0) == b)
+        #expect(schedule.begin(now: 0) == nil)
+        schedule.note(a)
+        #expect(schedule.begin(now: 0) == nil)
+        schedule.end(a, hasSent: false, again: nil, now: 0)
+        #expect(schedule.begin(now: 0) == a)
+        schedule.end(a, hasSent: false, again: nil, now: 0)
+        schedule.end(b, hasSent: false, again: nil, now: 0)
+        #expect(schedule.begin(now: 1_000_000) == nil)
     }
 
     @Test func `after something was sent there is a rest, then another look`() {
-        var agenda = PushSchedule()
-        agenda.note(a)
-        #expect(agenda.begin(now: 0) == a)
-        agenda.note(a)
-        agenda.end(a, hasSent: true, again: 5, now: 100)
-        agenda.note(a)
-        #expect(agenda.begin(now: 1_099) == nil)
-        #expect(agenda.begin(now: 1_100) == a)
-        agenda.end(a, hasSent: false, again: nil, now: 1_200)
-        #expect(agenda.begin(now: 99_000) == nil)
+        var schedule = PushSchedule()
+        schedule.note(a)
+        #expect(schedule.begin(now: 0) == a)
+        schedule.note(a)
+        schedule.end(a, hasSent: true, again: 5, now: 100)
+        schedule.note(a)
+        #expect(schedule.begin(now: 1_099) == nil)
+        #expect(schedule.begin(now: 1_100) == a)
+        schedule.end(a, hasSent: false, again: nil, now: 1_200)
+        #expect(schedule.begin(now: 99_000) == nil)
     }
 
     @Test func `failed notifications are tried again in time, or when a new one arrives`() {
-        var agenda = PushSchedule()
-        agenda.note(a)
-        agenda.note(b)
-        _ = agenda.begin(now: 0)
-        _ = agenda.begin(now: 0)
-        agenda.end(a, hasSent: false, again: 5_000, now: 0)
-        agenda.end(b, hasSent: false, again: 9_000, now: 0)
-        #expect(agenda.begin(now: 4_999) == nil)
-        agenda.note(b)
-        #expect(agenda.begin(now: 4_999) == b)
-        #expect(agenda.begin(now: 5_000) == a)
-        agenda.end(b, hasSent: false, again: 9_000, now: 5_000)
-        #expect(agenda.begin(now: 9_000) == b)
+        var schedule = PushSchedule()
+        schedule.note(a)
+        schedule.note(b)
+        _ = schedule.begin(now: 0)
+        _ = schedule.begin(now: 0)
+        schedule.end(a, hasSent: false, again: 5_000, now: 0)
+        schedule.end(b, hasSent: false, again: 9_000, now: 0)
+        #expect(schedule.begin(now: 4_999) == nil)
+        schedule.note(b)
+        #expect(schedule.begin(now: 4_999) == b)
+        #expect(schedule.begin(now: 5_000) == a)
+        schedule.end(b, hasSent: false, again: 9_000, now: 5_000)
+        #expect(schedule.begin(now: 9_000) == b)
     }
 
     @Test func `a clock that is set back delays nothing`() {
-        var agenda = PushSchedule()
-        agenda.note(a)
-        #expect(agenda.begin(now: 10_000_000) == a)
-        agenda.end(a, hasSent: true, again: nil, now: 10_000_000)
-        #expect(agenda.begin(now: 9_999_500) == nil)
-        #expect(agenda.begin(now: 5_000_000) == a)
+        var schedule = PushSchedule()
+        schedule.note(a)
+        #expect(schedule.begin(now: 10_000_000) == a)
+        schedule.end(a, hasSent: true, again: nil, now: 10_000_000)
+        #expect(schedule.begin(now: 9_999_500) == nil)
+        #expect(schedule.begin(now: 5_000_000) == a)
     }
 
     @Test func `so many are looked at together`() {
-        var agenda = PushSchedule()
-        for index in 0..<100 { agenda.note(StoragePartition("\(index)")) }
+        var schedule = PushSchedule()
+        for index in 0..<100 { schedule.note(StoragePartition("\(index)")) }
         var begun = 0
-        while agenda.begin(now: 0) != nil { begun += 1 }
+        while schedule.begin(now: 0) != nil { begun += 1 }
         #expect(begun == PushSchedule.workersMax)
-        agenda.end(StoragePartition("0"), hasSent: false, again: nil, now: 0)
-        #expect(agenda.begin(now: 0) == StoragePartition("\(PushSchedule.workersMax)"))
+        schedule.end(StoragePartition("0"), hasSent: false, again: nil, now: 0)
+        #expect(schedule.begin(now: 0) == StoragePartition("\(PushSchedule.workersMax)"))
     }
 }
 

@@ -16,7 +16,7 @@ struct TestDevice {
         caller = Caller(user: user, deviceID: name, surface: .native)
         let registration = try await PushTokens(cloud.cloud).create(
             clientID: name, service: "development", in: TestCloud.container, .development, by: caller)
-        path = try #require(registration.courierPath)
+        path = try #require(registration.longPollPath)
         position = registration.position
         self.courier = courier ?? LongPollService(cloud: cloud.cloud, hold: .zero)
     }

@@ -23,8 +23,8 @@ struct SealedFormTests {
     private func file() throws -> AssetFileID { try #require(AssetFileID(bytes: Array(20..<40))) }
 
     @Test func `courier address`() throws {
-        let seal = CourierAddressSeal(serverEnvironment)
-        let address = CourierAddress(
+        let seal = LongPollAddressSeal(serverEnvironment)
+        let address = LongPollAddress(
             container: container, environment: .production, user: user, hash: Array(1...32), sessionID: "s")
         let text = try seal.seal(address)
         #expect(

@@ -1,10 +1,10 @@
 import CloudKitRecordLayer
 
-/// Decides when a failed message is tried again, and when no more.
+/// Decides when a failed message is tried again, and when it is given up.
 ///
-/// 2 seconds after the first failure, twice as long after each further one, up to an hour, give or take a fifth so that what failed
-/// together does not come back together; later if the service says so. An address that fails for three days is
-/// removed.
+/// 2 seconds after the first failure, twice as long after each further one, up to an hour, varied by up to a fifth so
+/// that messages that failed together are not repeated together; later if the service asks for it. An address that
+/// fails for three days is removed.
 struct PushBackoff: Hashable, Sendable {
     /// Milliseconds.
     static let firstPause: Int64 = 2_000
@@ -12,10 +12,10 @@ struct PushBackoff: Hashable, Sendable {
     static let retryAfterMax: Int64 = 86_400_000
     static let timeLimit: Int64 = 3 * 86_400_000
 
-    /// The failures with this one added; nil: enough of them.
+    /// Returns the failures with this one added; nil: give up.
     ///
     /// - Parameters:
-    ///   - wish: Seconds that the service asks for.
+    ///   - requestedDelay: Seconds that the service asks for.
     ///   - chance: Any byte, random.
     static func failures(
         after earlier: PushFailures?, requestedDelay: Int64?, now: Int64, chance: UInt8

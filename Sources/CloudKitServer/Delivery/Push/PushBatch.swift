@@ -3,7 +3,8 @@ import CloudKitRecordLayer
 
 /// Delivers the waiting notifications of a partition to every due address of its user, in the order of the queue.
 ///
-/// Sending is done between transactions. What came of it is written in one at the end, so that a crash sends again, and never skips.
+/// Messages are sent between transactions. Their outcomes are written in one at the end, so that a crash repeats
+/// messages and never skips one.
 struct PushBatch: Sendable {
     let cloud: Cloud
     let services: [String: any PushService]
@@ -14,11 +15,11 @@ struct PushBatch: Sendable {
         /// A flag for users with an address.
         var hasAddresses = false
         var hasSent = false
-        /// When there is more to do, milliseconds since 1970; nil: nothing waits.
+        /// The time of the next visit, milliseconds since 1970; nil: nothing waits.
         var again: Int64?
     }
 
-    /// Notifications looked at for an address before what came of them is written.
+    /// Notifications processed for an address before their outcomes are written.
     private static let entriesAtOnce = 20
 
     func run(in partition: StoragePartition) async throws -> Result {
@@ -31,13 +32,13 @@ struct PushBatch: Sendable {
         var result = Result(hasAddresses: !tokens.isEmpty)
         let now = cloud.serverEnvironment.now()
         let visits = try await withThrowingTaskGroup(of: PushAttempt?.self) { group in
-            for token in tokens { group.addTask { try await visit(token, header, place, now) } }
+            for token in tokens { group.addTask { try await visit(token, header: header, place: place, now: now) } }
             var visits: [PushAttempt] = []
             for try await visit in group { if let visit { visits.append(visit) } }
             return visits
         }
         if visits.contains(where: \.needsWrite) {
-            // Also when the cloud stops: what was sent need not be sent again.
+            // Also when the cloud stops: notifications that were sent need not be sent again.
             try await Task { try await keep(visits, in: partition, now) }.value
         }
         for visit in visits {
@@ -57,7 +58,7 @@ struct PushBatch: Sendable {
 
     /// nil: the service is switched off, and the address waits for better days.
     private func visit(
-        _ token: PushToken, _ header: NotificationQueueHeader, _ place: DatabaseContext, _ now: Int64
+        _ token: PushToken, header: NotificationQueueHeader, place: DatabaseContext, now: Int64
     ) async throws -> PushAttempt? {
         guard let destination = token.destination, let service = services[destination.service] else { return nil }
         var visit = PushAttempt(token, destination)
@@ -75,7 +76,7 @@ struct PushBatch: Sendable {
             visit.end = .removed("unreadable")
             return visit
         }
-        let (list, page) = try await waiting(for: token, header, place, now)
+        let (list, page) = try await waiting(for: token, header: header, place: place, now: now)
         for notification in list {
             if Task.isCancelled { return visit }
             let isVisible = PushNotification.isVisible(payload: notification.payload)
@@ -89,9 +90,9 @@ struct PushBatch: Sendable {
                     payload: notification.payload, isVisible: isVisible, collapseKey: notification.collapseKey,
                     lifetime: Int(max(left, 0) / 1000)), to: address)
             guard visit.took(outcome, of: notification.sequence) else {
-                // What was broken off because the cloud stops says nothing about the service.
+                // An attempt that ended because the cloud stops says nothing about the service.
                 if case .tryAgain(let requestedDelay, let reason) = outcome, !Task.isCancelled {
-                    postpone(&visit, destination.failures, requestedDelay, reason)
+                    postpone(&visit, earlier: destination.failures, requestedDelay: requestedDelay, reason: reason)
                 }
                 return visit
             }
@@ -102,7 +103,7 @@ struct PushBatch: Sendable {
     }
 
     private func postpone(
-        _ visit: inout PushAttempt, _ earlier: PushFailures?, _ requestedDelay: Int64?, _ reason: String
+        _ visit: inout PushAttempt, earlier: PushFailures?, requestedDelay: Int64?, reason: String
     ) {
         // Something got through meanwhile: this is the first failure of a new row.
         let failures = PushBackoff.failures(
@@ -121,9 +122,9 @@ struct PushBatch: Sendable {
         var queued: Int64
     }
 
-    /// The next notifications, and up to where the queue was read for them.
+    /// Returns the next notifications, and the position up to which the queue was read for them.
     private func waiting(
-        for token: PushToken, _ header: NotificationQueueHeader, _ place: DatabaseContext, _ now: Int64
+        for token: PushToken, header: NotificationQueueHeader, place: DatabaseContext, now: Int64
     ) async throws -> (list: [Waiting], page: NotificationPage) {
         let page = try await cloud.store.read(place.partition) { [limits = cloud.limits] view in
             try await view.notifications(

@@ -2,13 +2,15 @@ import CloudKitModel
 import CloudKitRecordLayer
 import Synchronization
 
-/// Sends notifications by push services: for devices that keep no connection of their own, such as browsers whose page is closed.
+/// Sends notifications by push services: for devices that keep no connection of their own, such as browsers whose page
+/// is closed.
 ///
-/// A commit costs a look into a set of partitions and, for users with an address, an entry in an agenda; everything else happens
-/// beside it. After a restart it looks once at every user with an address, so that nothing waits for the next change.
+/// A commit costs a lookup in a set of partitions and, for users with an address, an entry in a schedule; everything
+/// else happens outside of the commit. After a restart every user with an address is visited once, so that no
+/// notification waits for the next change.
 package final class PushDeliveryService: NotificationTransport {
-    private let round: PushBatch
-    private let agenda = Mutex(PushSchedule())
+    private let batch: PushBatch
+    private let schedule = Mutex(PushSchedule())
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
@@ -17,16 +19,16 @@ package final class PushDeliveryService: NotificationTransport {
     /// The pause after a failure of the store.
     private static let failurePause = Duration.seconds(1)
 
-    private var cloud: Cloud { round.cloud }
+    private var cloud: Cloud { batch.cloud }
 
     /// - Parameters:
-    ///   - services: The services that are switched on; each has a name of its own.
-    ///   - isCurrent: Whether the session with this identifier still lasts.
+    ///   - services: The enabled services; their names are distinct.
+    ///   - isCurrent: Returns whether the session with this identifier is still valid.
     package init(
         cloud: Cloud, services: [any PushService],
         isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
     ) {
-        round = PushBatch(
+        batch = PushBatch(
             cloud: cloud, services: Dictionary(services.map { ($0.name, $0) }, uniquingKeysWith: { $1 }),
             isCurrent: isCurrent)
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -35,7 +37,7 @@ package final class PushDeliveryService: NotificationTransport {
     /// Schedules a visit of the partition if its user has an address.
     package func deliver(in partition: StoragePartition) async {
         guard cloud.pushIndex.contains(partition) else { return }
-        agenda.withLock { $0.note(partition) }
+        schedule.withLock { $0.note(partition) }
         signal.yield()
     }
 
@@ -49,7 +51,7 @@ package final class PushDeliveryService: NotificationTransport {
                 }
             }
             for await _ in signals {
-                while let partition = agenda.withLock({ $0.begin(now: cloud.serverEnvironment.now()) }) {
+                while let partition = schedule.withLock({ $0.begin(now: cloud.serverEnvironment.now()) }) {
                     group.addTask { await self.look(at: partition) }
                 }
             }
@@ -61,13 +63,13 @@ package final class PushDeliveryService: NotificationTransport {
     /// - Returns: Milliseconds since 1970; nil: nothing waits.
     @discardableResult
     package func deliverOnce(in partition: StoragePartition) async throws -> Int64? {
-        try await round.run(in: partition).again
+        try await batch.run(in: partition).again
     }
 
     private func look(at partition: StoragePartition) async {
         var result = PushBatch.Result()
         do {
-            result = try await round.run(in: partition)
+            result = try await batch.run(in: partition)
             if !result.hasAddresses { try await forget(partition) }
         } catch {
             if !(error is CancellationError) {
@@ -75,7 +77,7 @@ package final class PushDeliveryService: NotificationTransport {
             }
             result.again = cloud.serverEnvironment.now() + PushBackoff.firstPause
         }
-        agenda.withLock {
+        schedule.withLock {
             $0.end(partition, hasSent: result.hasSent, again: result.again, now: cloud.serverEnvironment.now())
         }
         signal.yield()
@@ -84,7 +86,8 @@ package final class PushDeliveryService: NotificationTransport {
     // MARK: Across restarts
 
     private static let partitionsAtOnce = 500
-    /// A mark is made before the address it stands for, which may still be on its way; milliseconds.
+    /// The age at which a mark may be removed, milliseconds: a mark is made before its address, which may not be stored
+    /// yet.
     private static let markLifetime: Int64 = 300_000
 
     /// Looks at every partition with an address.
@@ -102,7 +105,7 @@ package final class PushDeliveryService: NotificationTransport {
             }
             for partition in known {
                 cloud.pushIndex.insert(partition)
-                agenda.withLock { $0.note(partition) }
+                schedule.withLock { $0.note(partition) }
             }
             signal.yield()
             last = known.last
@@ -110,7 +113,7 @@ package final class PushDeliveryService: NotificationTransport {
         }
     }
 
-    /// The user has no address any more: the next start need not look here.
+    /// Forgets a partition whose user has no address any more: the next start need not visit it.
     private func forget(_ partition: StoragePartition) async throws {
         let marked = try await cloud.store.read(.registry) { try await $0.whenPushed(partition) }
         guard let marked, marked + Self.markLifetime < cloud.serverEnvironment.now() else { return }

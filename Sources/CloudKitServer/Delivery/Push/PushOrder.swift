@@ -7,6 +7,7 @@ package struct PushOrder: Hashable, Sendable {
     /// A flag for devices that also accept notifications that show nothing. Browsers penalise a page for them.
     package var takesSilent: Bool
 
+    /// Creates an order for delivery by a push service.
     package init(service: String, address: PushAddress, takesSilent: Bool) {
         self.service = service
         self.address = address

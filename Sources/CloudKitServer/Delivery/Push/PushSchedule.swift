@@ -9,17 +9,17 @@ struct PushSchedule: Sendable {
     /// Partitions looked at together.
     static let workersMax = 64
     /// Milliseconds.
-    static let rest: Int64 = 1_000
+    static let pause: Int64 = 1_000
 
-    private enum Standing: Hashable {
+    private enum State: Hashable {
         case ready
         /// - Parameter isDirty: Whether something happened since.
         case underway(isDirty: Bool)
-        /// - Parameter isResting: Whether what happens is left until then.
-        case waiting(until: Int64, isResting: Bool)
+        /// - Parameter isPausing: Whether what happens is left until then.
+        case waiting(until: Int64, isPausing: Bool)
     }
 
-    private var standings: [StoragePartition: Standing] = [:]
+    private var states: [StoragePartition: State] = [:]
     private var ready: [StoragePartition] = []
     private var firstReady = 0
     private var workers = 0
@@ -27,16 +27,16 @@ struct PushSchedule: Sendable {
     /// The latest time that was passed in.
     private var latest: Int64 = 0
 
-    /// Something happened in a partition.
+    /// Notes that a partition has changed.
     mutating func note(_ partition: StoragePartition) {
-        switch standings[partition] {
+        switch states[partition] {
         case .ready, .waiting(_, true): return
-        case .underway: standings[partition] = .underway(isDirty: true)
+        case .underway: states[partition] = .underway(isDirty: true)
         case .waiting(_, false), nil: makeReady(partition)
         }
     }
 
-    /// The next partition to look at now; nil: none, or enough are looked at.
+    /// Begins the next visit and returns its partition; nil: none is due, or enough are being visited.
     mutating func begin(now: Int64) -> StoragePartition? {
         wake(now: now)
         guard workers < Self.workersMax, firstReady < ready.count else { return nil }
@@ -46,49 +46,49 @@ struct PushSchedule: Sendable {
             ready.removeAll(keepingCapacity: true)
             firstReady = 0
         }
-        standings[partition] = .underway(isDirty: false)
+        states[partition] = .underway(isDirty: false)
         workers += 1
         return partition
     }
 
-    /// A partition was looked at.
+    /// Ends the visit of a partition.
     ///
     /// - Parameters:
     ///   - hasSent: Whether something was sent.
-    ///   - again: When it is to be looked at again, whatever happens; nil: when something happens.
+    ///   - again: The time of the next visit, also without a change; nil: at the next change.
     mutating func end(_ partition: StoragePartition, hasSent: Bool, again: Int64?, now: Int64) {
-        guard case .underway(let isDirty) = standings[partition] else { return }
+        guard case .underway(let isDirty) = states[partition] else { return }
         workers -= 1
         if hasSent {
-            wait(partition, until: now + Self.rest, isResting: true)
+            wait(partition, until: now + Self.pause, isPausing: true)
         } else if isDirty {
             makeReady(partition)
         } else if let again {
-            wait(partition, until: again, isResting: false)
+            wait(partition, until: again, isPausing: false)
         } else {
-            standings[partition] = nil
+            states[partition] = nil
         }
     }
 
     /// Readies the partitions that are due. When the clock was set back that is unknown, and all are visited: a visit costs little.
     private mutating func wake(now: Int64) {
-        let wasSetBack = now < latest - Self.rest
+        let wasSetBack = now < latest - Self.pause
         latest = wasSetBack ? now : max(latest, now)
         guard nextDue <= now || wasSetBack else { return }
         nextDue = .max
-        for (partition, standing) in standings {
-            guard case .waiting(let until, _) = standing else { continue }
+        for (partition, state) in states {
+            guard case .waiting(let until, _) = state else { continue }
             if until <= now || wasSetBack { makeReady(partition) } else { nextDue = min(nextDue, until) }
         }
     }
 
     private mutating func makeReady(_ partition: StoragePartition) {
-        standings[partition] = .ready
+        states[partition] = .ready
         ready.append(partition)
     }
 
-    private mutating func wait(_ partition: StoragePartition, until due: Int64, isResting: Bool) {
-        standings[partition] = .waiting(until: due, isResting: isResting)
+    private mutating func wait(_ partition: StoragePartition, until due: Int64, isPausing: Bool) {
+        states[partition] = .waiting(until: due, isPausing: isPausing)
         nextDue = min(nextDue, due)
     }
 }

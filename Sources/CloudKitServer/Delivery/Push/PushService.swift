@@ -2,25 +2,26 @@ import CloudKitModel
 
 /// An external service that sends notifications to devices: Web Push now; APNs or UnifiedPush would be others.
 ///
-/// This is all that such a service needs to know. `PushDeliveryService` does the rest, alike for all: it reads the users' queues, gives each
-/// address one message at a time in the order of the queue, tries again what a service could not take, removes addresses that are
-/// gone, keeps positions in the store and reports to the operator. So everything is sent at least once and in order; a service that is
-/// slow or down delays its own messages only, and no save.
+/// A service needs to know no more than this. `PushDeliveryService` does the rest for all of them: it reads the users'
+/// queues, sends each address one message at a time in the order of the queue, repeats messages that a service could
+/// not take, removes addresses that are gone, keeps positions in the store and reports to the operator. So everything
+/// is sent at least once and in order; a service that is slow or down delays only its own messages, and no save.
 package protocol PushService: Sendable {
     /// The word by which clients and the log name the service, such as `webPush`. Addresses are stored under it, so it never
     /// changes.
     var name: String { get }
 
-    /// The public settings that clients need before they can give an address, beside the name. For `tokens/services`.
+    /// The public settings that clients need before they can register an address, in addition to the name. For
+    /// `tokens/services`.
     var announcement: [String: String] { get }
 
-    /// Checks an address that a client registers and brings it into the form that `send` gets back.
+    /// Checks an address that a client registers and returns it in the form that `send` takes.
     ///
     /// - Parameter subscription: JSON, as the client has it from its platform.
-    /// - Throws: `badRequest` with what is wrong with it. Nothing is sent to find out.
+    /// - Throws: `badRequest` with the defect. Nothing is sent for the check.
     func address(_ subscription: [UInt8]) throws(RequestFailure) -> PushAddress
 
-    /// Sends one message, and says what became of it. Answers within a minute or so, also when the task is cancelled.
+    /// Sends one message and returns the outcome. Answers within a minute or so, also when the task is cancelled.
     func send(_ message: PushMessage, to address: PushAddress) async -> PushOutcome
 }
 
@@ -34,6 +35,7 @@ package struct PushAddress: Hashable, Sendable {
     /// Bytes of an address.
     package static let bytesMax = 4096
 
+    /// Creates an address from its stored bytes and its identity.
     package init(bytes: [UInt8], identity: String) {
         self.bytes = bytes
         self.identity = identity
@@ -51,6 +53,7 @@ package struct PushMessage: Hashable, Sendable {
     /// Seconds for which the service keeps it for a device that is away; 0: now or never.
     package var lifetime: Int
 
+    /// Creates a message; the lifetime is in seconds.
     package init(payload: [UInt8], isVisible: Bool, collapseKey: String, lifetime: Int) {
         self.payload = payload
         self.isVisible = isVisible

@@ -5,7 +5,7 @@ import CloudKitRecordLayer
 struct PushTokenWriter: Sendable {
     let limits: Limits
 
-    /// The position of the token.
+    /// Returns the position of the token.
     func add(_ token: PushToken, _ transaction: inout StorageWriter) async throws -> UInt64 {
         var header = try await transaction.notificationQueueHeader()
         var made = token

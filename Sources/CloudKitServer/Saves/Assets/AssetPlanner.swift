@@ -7,19 +7,19 @@ struct AssetPlanner: Sendable {
     private let known: [AssetFileID: StoredAsset]
     private let now: Int64
 
-    /// - Parameter known: What the database knows of the files that receipts are for.
+    /// - Parameter known: The files of the receipts, as the database knows them.
     init(known: [StoredAsset], now: Int64) {
         self.known = Dictionary(known.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         self.now = now
     }
 
-    /// The fields with every asset bound to its file, in the stored form.
+    /// Returns the fields with every asset bound to its file, in the stored form.
     ///
-    /// An asset without a receipt has to be one that the same field of the record holds, known by its checksum
-    /// (docs/web-services.md §7); what the client says of its key wins.
+    /// An asset without a receipt must be one that the same field of the record holds, identified by its checksum
+    /// (docs/web-services.md §7); the client's values for its key prevail.
     ///
-    /// - Throws: `badRequest` for an asset that came without receipt and is not held, or with a receipt for another
-    ///   type of record; `assetNotAvailable` for a receipt whose time is over.
+    /// - Throws: `badRequest` for an asset without a receipt that is not held, or with a receipt for another type of
+    ///   record; `assetNotAvailable` for a receipt that has expired.
     func bind(
         _ fields: [Field], of item: IncomingChange, recordType: String, held: StoredRecord?
     ) throws -> [Field] {
@@ -59,7 +59,7 @@ extension AssetValue {
 
 /// The asset fields of one record of a request, checked before anything is read.
 struct IncomingAssets {
-    /// The field with the files that its receipts prove; what a client cannot know is taken out.
+    /// The field with the files that its receipts prove, without the values that a client cannot know.
     var field: Field
     var receipts: [AssetReceipt] = []
 

@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// Writes what a batch does to references to assets, in the transaction of the batch.
+/// Writes the effects of a batch on references to assets, in the transaction of the batch.
 struct AssetReferenceWriter: Sendable {
     private var added: Set<AssetReference> = []
     private var removed: Set<AssetReference> = []

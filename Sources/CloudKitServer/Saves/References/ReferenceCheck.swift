@@ -1,11 +1,11 @@
 import CloudKitModel
 import CloudKitRecordLayer
 
-/// Checks what a batch does to references, all of it at once, so that the order inside the batch does not matter
+/// Checks the effects of a batch on references, all at once, so that the order inside the batch does not matter
 /// (B-BAT-09).
 ///
-/// Rules B-REF-03, B-REF-05 to B-REF-09. Nothing is read here: the references to each record that goes, and whether a
-/// target exists, have been looked up before.
+/// Rules B-REF-03, B-REF-05 to B-REF-09. Reads nothing: the references to each deleted record, and the existence of
+/// targets, have been looked up before.
 package struct ReferenceCheck: Sendable {
     /// A record that is to be saved.
     package struct Save: Hashable, Sendable {
@@ -16,6 +16,7 @@ package struct ReferenceCheck: Sendable {
         /// All references of the record after the save.
         package var after: Set<BackReference>
 
+        /// Creates a save from the references before and after it.
         package init(name: String, set: [BackReference], after: Set<BackReference>) {
             self.name = name
             self.set = set
@@ -36,6 +37,7 @@ package struct ReferenceCheck: Sendable {
     /// A flag for cascades that happen at once, not later (B-REF-08).
     package var cascadesAtOnce = true
 
+    /// Creates the check of an empty batch.
     package init() {}
 
     /// The outcome of the check.
@@ -92,7 +94,7 @@ package struct ReferenceCheck: Sendable {
         Dictionary(saves.values.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// A record and all that point at it, or at one of those, with deleteSelf; cycles end (B-REF-07).
+    /// Returns a record and all that point at it, or at one of those, with deleteSelf; cycles end (B-REF-07).
     private func closure(of name: String, _ saved: [String: Save]) -> [String] {
         var order = [name]
         var seen: Set<String> = [name]
@@ -105,7 +107,8 @@ package struct ReferenceCheck: Sendable {
         return order
     }
 
-    /// The references to a record as they will be: those stored, but for records that are saved those they will hold.
+    /// Returns the references to a record as they will be: those stored, but for records that are saved those they will
+    /// hold.
     private func references(to target: String, _ saved: [String: Save]) -> [BackReference] {
         if saved.isEmpty { return stored[target] ?? [] }
         let kept = (stored[target] ?? []).filter { saved[$0.holder]?.after.contains($0) ?? true }
@@ -118,19 +121,21 @@ package struct ReferenceCheck: Sendable {
         let failedNames = Set(failed.values)
         var refused: [Int: RequestFailure] = [:]
         for (position, with) in gone.byDeletion {
-            if let blocking = blocking(with, gone.names, saved) { refused[position] = .deletionViolates(blocking) }
+            if let blocking = blocking(with, gone: gone.names, saved: saved) {
+                refused[position] = .deletionViolates(blocking)
+            }
         }
         for (position, save) in saves {
-            if let missing = violation(of: save, gone.names, failedNames, saved) {
+            if let missing = violation(of: save, gone: gone.names, failed: failedNames, saved: saved) {
                 refused[position] = .saveViolates(missing)
             }
         }
         return refused
     }
 
-    /// A reference that stands in the way of records going: one by a record that stays (B-REF-05), unless that also holds
-    /// a deleteSelf reference to the same record and so goes later (B-REF-06).
-    private func blocking(_ going: [String], _ gone: Set<String>, _ saved: [String: Save]) -> BackReference? {
+    /// Returns a reference that prevents the deletion of records: one by a record that stays (B-REF-05), unless that
+    /// also holds a deleteSelf reference to the same record and is deleted later (B-REF-06).
+    private func blocking(_ going: [String], gone: Set<String>, saved: [String: Save]) -> BackReference? {
         for name in going {
             let references = references(to: name, saved)
             var leaving = gone
@@ -144,9 +149,9 @@ package struct ReferenceCheck: Sendable {
         return nil
     }
 
-    /// A reference of a record being saved that would point at nothing.
+    /// Returns a reference of a record being saved that would have no target.
     private func violation(
-        of save: Save, _ gone: Set<String>, _ failed: Set<String>, _ saved: [String: Save]
+        of save: Save, gone: Set<String>, failed: Set<String>, saved: [String: Save]
     ) -> BackReference? {
         if gone.contains(save.name) {
             return save.after.first { gone.contains($0.target) } ?? save.after.first

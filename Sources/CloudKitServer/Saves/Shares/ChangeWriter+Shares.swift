@@ -3,16 +3,16 @@ import CloudKitRecordLayer
 
 extension ChangeWriter {
     /// Follows a change of the zone's feed in the feeds of trees.
-    mutating func moveInTrees(_ entry: FeedEntry, _ shares: SharePlanner, _ transaction: inout StorageWriter) {
+    mutating func moveInTrees(_ entry: FeedEntry, shares: SharePlanner, _ transaction: inout StorageWriter) {
         let plan = shares.plan
         let before = shares.memberships[entry.recordName]
         let after = entry.isTombstone ? nil : plan.after[entry.recordName] ?? shares.unplanned(entry.recordName)
-        moveInTrees(entry, from: before, to: after, shares, &transaction)
+        moveInTrees(entry, from: before, to: after, shares: shares, &transaction)
     }
 
     /// Moves a record from tree to tree, or within one, with an entry that has a version of its own.
     private mutating func moveInTrees(
-        _ entry: FeedEntry, from before: ShareMembership?, to after: UInt64?, _ shares: SharePlanner,
+        _ entry: FeedEntry, from before: ShareMembership?, to after: UInt64?, shares: SharePlanner,
         _ transaction: inout StorageWriter
     ) {
         if let before, before.share != after {
@@ -31,7 +31,7 @@ extension ChangeWriter {
             entry, zone: zone.number, share: after, previous: before, leaving: shares.plan.leavings[entry.recordName])
     }
 
-    /// Carries out what a batch does to shares, its records being written.
+    /// Writes the changes of shares that a batch decided, after its records.
     mutating func write(
         _ plan: PlannedShareChanges, of shares: SharePlanner, _ transaction: inout StorageWriter
     ) async throws {
@@ -39,7 +39,7 @@ extension ChangeWriter {
             let entry = FeedEntry(
                 version: nextVersion(), recordName: move.name, recordType: move.recordType, isTombstone: false,
                 size: move.size)
-            moveInTrees(entry, from: move.from, to: move.to, shares, &transaction)
+            moveInTrees(entry, from: move.from, to: move.to, shares: shares, &transaction)
         }
         if plan.beginsKeyEpoch { zone.beginKeyEpoch() }
         for share in plan.ended.values.sorted(by: { $0.number < $1.number }) { try await end(share, &transaction) }
@@ -50,7 +50,7 @@ extension ChangeWriter {
         }
         for name in plan.left.sorted() {
             guard let share = shares.shares[name], let user = batch.place.caller.user else { continue }
-            try await leave(share, user, &transaction)
+            try await leave(share, user: user, &transaction)
         }
     }
 
@@ -73,7 +73,7 @@ extension ChangeWriter {
     ) async throws {
         let share = decision.share
         transaction.set(share, zone: zone.number)
-        try await writeMembers(before, share, &transaction)
+        try await writeMembers(before, after: share, &transaction)
         writeKeys(of: decision, &transaction)
         if before == nil { try transaction.set(place(of: share, nil), shortGUID: share.shortGUID) }
         for (guid, id) in decision.links { try transaction.set(place(of: share, id), shortGUID: guid) }
@@ -107,11 +107,11 @@ extension ChangeWriter {
         if let record = try await transaction.records(zone: zone.number, names: [share.name])[0], !record.isTombstone {
             try rewrite(record, &transaction) { _ in }
         }
-        try await writeMembers(before, share, &transaction)
+        try await writeMembers(before, after: share, &transaction)
     }
 
     /// Takes a user out of a share, at the user's own wish (B-ACP-06).
-    mutating func leave(_ share: StoredShare, _ user: UserID, _ transaction: inout StorageWriter) async throws {
+    mutating func leave(_ share: StoredShare, user: UserID, _ transaction: inout StorageWriter) async throws {
         var after = share
         after.participants.removeAll { $0.user == user }
         if share.keyEpoch > 0, let gone = share.participant(of: user),
@@ -124,7 +124,7 @@ extension ChangeWriter {
 
     /// Ends a share: all participants lose access, the records stay (B-ACP-08, B-ACP-09).
     private mutating func end(_ share: StoredShare, _ transaction: inout StorageWriter) async throws {
-        try await writeMembers(share, nil, &transaction)
+        try await writeMembers(share, after: nil, &transaction)
         transaction.clear(share, zone: zone.number)
         // Former participants keep the share's keys: later changes are sealed under others (B-TM-05).
         if share.keyEpoch > 0 { zone.beginKeyEpoch() }
@@ -140,7 +140,7 @@ extension ChangeWriter {
 
     /// Stores the members that differ between two states of a share.
     private mutating func writeMembers(
-        _ before: StoredShare?, _ after: StoredShare?, _ transaction: inout StorageWriter
+        _ before: StoredShare?, after: StoredShare?, _ transaction: inout StorageWriter
     ) async throws {
         let old = before?.slots ?? [:]
         let new = after?.slots ?? [:]
@@ -154,7 +154,7 @@ extension ChangeWriter {
                 try await transaction.shareMember(zone: zone.number, user: user)
                 ?? ShareMember(user: user, since: version)
             if let share = after, let rights = new[user] {
-                member.take(share, rights, version)
+                member.take(share, rights: rights, version: version)
             } else if let share = before {
                 member.slots.removeAll { $0.share == share.number }
                 if member.slots.isEmpty {
@@ -207,7 +207,7 @@ extension StoredShare {
 }
 
 extension ShareMember {
-    fileprivate mutating func take(_ share: StoredShare, _ rights: ParticipantRights, _ version: UInt64) {
+    fileprivate mutating func take(_ share: StoredShare, rights: ParticipantRights, version: UInt64) {
         if let index = slots.firstIndex(where: { $0.share == share.number }) {
             slots[index].role = rights.role
             slots[index].permission = rights.permission

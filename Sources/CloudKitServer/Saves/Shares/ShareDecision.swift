@@ -17,18 +17,18 @@ package struct ShareDecision: Sendable {
     private let zoneEpoch: UInt32
     private let now: Int64
 
-    /// The most participants of one share beside its owner (B-LIM-08).
+    /// The most participants of one share in addition to its owner (B-LIM-08).
     package static let participantsMax = 100
-    /// The most people who wait for an answer, or are blocked.
+    /// The most users who wait for an answer or are blocked.
     package static let requestersMax = 500
 
-    /// Weighs a change of a share by its owner or an administrator.
+    /// Decides a change of a share by its owner or an administrator.
     ///
-    /// Rules B-PRT-01 to B-PRT-06, B-SHN-01, B-SHN-03, B-LIM-08. Applied in this order: public permission, people blocked,
-    /// denied and unblocked, participants, keys.
+    /// Rules B-PRT-01 to B-PRT-06, B-SHN-01, B-SHN-03, B-LIM-08. Applied in this order: public permission, users
+    /// blocked, denied and unblocked, participants, keys.
     ///
     /// - Parameters:
-    ///   - held: The share as it is; for one that begins, as it would be without participants.
+    ///   - held: The share before the change; for a new one, the share without participants.
     ///   - owner: The owner of its database.
     ///   - actor: The user who changes it; nil: unknown.
     ///   - zoneEpoch: The key epoch of its zone.
@@ -95,7 +95,7 @@ package struct ShareDecision: Sendable {
                 result.append(wanted)
             }
         }
-        // Rule B-PRT-03: an echo of what is there changes nothing and passes.
+        // Rule B-PRT-03: the stored value sent again changes nothing and passes.
         if share.publicPermission != .none {
             guard result.hasSameParticipants(as: share.participants) else {
                 throw RequestFailure(
@@ -299,7 +299,7 @@ extension [StoredParticipant] {
 }
 
 extension LookupInfo {
-    /// The address as accounts have it; nil for what is none.
+    /// The address as accounts store it; nil for a text that is no address.
     package var normalisedEmail: String? { emailAddress.flatMap { EmailAddress($0)?.normalised } }
 }
 

@@ -23,7 +23,7 @@ struct SharePlanner {
     private let savedNames: Set<String>
 
     init(
-        _ batch: ChangeBatch, _ access: CallerAccess, _ database: DatabaseHeader, held: [String: StoredRecord] = [:],
+        _ batch: ChangeBatch, access: CallerAccess, database: DatabaseHeader, held: [String: StoredRecord] = [:],
         _ view: some StorageView
     ) async throws {
         self.batch = batch
@@ -54,7 +54,8 @@ struct SharePlanner {
         try await loadMemberships(of: names, view)
     }
 
-    /// The tree of a record that is written without being in the batch: a root or a share that changes with one.
+    /// Returns the tree of a record that is written without being in the batch: a root or a share that changes with
+    /// one.
     func unplanned(_ name: String) -> UInt64? {
         if savedNames.contains(name) { return nil }
         if let decision = plan.decisions.values.first(where: { $0.share.root == name }) { return decision.share.number }
@@ -70,7 +71,7 @@ struct SharePlanner {
 // MARK: One record
 
 extension SharePlanner {
-    /// Decides one record by itself, by who asks.
+    /// Decides one record independently of the rest of the batch, by the rights of the caller.
     mutating func draft(
         _ item: IncomingChange, held: StoredRecord?, with planner: inout ChangePlanner
     ) throws -> PlannedChange {
@@ -138,10 +139,11 @@ extension SharePlanner {
             return RequestFailure(
                 .badRequest, "the default zone cannot be shared", remedy: "Keep what is to be shared in a custom zone.")
         }
-        // A change of what is not there fails as one of what the caller must not learn of (B-ACP-02).
+        // A change of a record that does not exist fails like one of a record that the caller must not know of
+        // (B-ACP-02).
         guard let live else { return access.isOwner || item.kind.checksTag ? nil : .notInShare }
         if ShareAuthorization.verdict(.change, .share, for: standing(of: live)) == .refuse { return .writeNotPermitted }
-        // Rule B-SAV-09: the tag is checked whatever the policy. What names the type has become a verb that checks it.
+        // Rule B-SAV-09: the tag is checked under every policy; an operation with a type has become one that checks it.
         let isForced = item.kind == .forceUpdate || item.kind == .forceReplace
         return isForced && item.tag != live.changeTag && standing(of: live) != .none ? .staleTag : nil
     }
@@ -183,11 +185,12 @@ extension RequestFailure {
 // MARK: The whole of it
 
 extension SharePlanner {
-    /// Decides what the drafts that have not failed do to shares and trees together; drafts that break a rule fail.
+    /// Decides the effects of the drafts that have not failed on shares and trees together; drafts that break a rule
+    /// fail.
     ///
-    /// To be called again when other rules have refused more of the batch.
+    /// Called again when other rules have refused more of the batch.
     mutating func evaluate(
-        _ plannedChanges: inout [PlannedChange], _ held: [String: StoredRecord], _ view: some StorageView
+        _ plannedChanges: inout [PlannedChange], held: [String: StoredRecord], _ view: some StorageView
     ) async throws {
         guard isActive else { return }
         plan = PlannedShareChanges()
@@ -196,12 +199,12 @@ extension SharePlanner {
         for index in plannedChanges.indices { plannedChanges[index].resetShare(batch.items[index]) }
         noteEnded(plannedChanges)
         for index in plannedChanges.indices { plannedChanges[index].leaveShares(plan.ended) }
-        try await beginShares(&plannedChanges, held, view)
+        try await beginShares(&plannedChanges, held: held, view)
         var trees = ShareTreePlanner(
             zone: zone, plan: plan, batch: batch, memberships: memberships, held: held, plannedChanges: plannedChanges)
         try await trees.place(view)
         for (position, failure) in trees.failures { plannedChanges[position] = .failed(failure) }
-        if access.isOwner == false { try await checkMember(&plannedChanges, trees, held, view) }
+        if access.isOwner == false { try await checkMember(&plannedChanges, trees: trees, held: held, view) }
         plan.after = trees.after
         plan.moves = trees.moves
         checkExposedKeys(&plannedChanges)
@@ -229,7 +232,7 @@ extension SharePlanner {
     }
 
     private mutating func beginShares(
-        _ plannedChanges: inout [PlannedChange], _ held: [String: StoredRecord], _ view: some StorageView
+        _ plannedChanges: inout [PlannedChange], held: [String: StoredRecord], _ view: some StorageView
     ) async throws {
         var sharing = zone.sharing
         for share in plan.ended.values { sharing = share.root == nil ? .none : sharing.adding(trees: -1) }
@@ -238,7 +241,9 @@ extension SharePlanner {
             guard case .save = plannedChanges[position], var decision = saved[item.name] else { continue }
             if shares[item.name] == nil {
                 do {
-                    try begin(&decision, item, &sharing, &roots, &plannedChanges, held)
+                    try begin(
+                        &decision, item: item, sharing: &sharing, roots: &roots, plannedChanges: &plannedChanges,
+                        held: held)
                     if decision.share.root == nil, let guid = try await view.zoneShareGUID(zone: zone.number) {
                         decision.replaceShortGUID(guid)
                     }
@@ -256,9 +261,9 @@ extension SharePlanner {
 
     /// Rules B-SHR-03, B-SHR-05, B-SHR-06, B-SHR-07.
     private func begin(
-        _ decision: inout ShareDecision, _ item: IncomingChange, _ sharing: inout ZoneSharing,
-        _ roots: inout Set<String>,
-        _ plannedChanges: inout [PlannedChange], _ held: [String: StoredRecord]
+        _ decision: inout ShareDecision, item: IncomingChange, sharing: inout ZoneSharing,
+        roots: inout Set<String>,
+        plannedChanges: inout [PlannedChange], held: [String: StoredRecord]
     ) throws(RequestFailure) {
         guard let rootName = decision.share.root else {
             guard sharing == .none else {
@@ -298,7 +303,8 @@ extension SharePlanner {
         sharing = sharing.adding(trees: 1)
     }
 
-    /// Reads where entering records had left their new trees before, so that no record stands in a feed twice.
+    /// Reads the positions at which entering records had left their new trees before, so that no record occurs in a
+    /// feed twice.
     private mutating func loadLeavings(_ view: some StorageView) async throws {
         let begunNumbers = Set(plan.begun.compactMap { plan.decisions[$0]?.share.number })
         var entering: [UInt64: [String]] = [:]
@@ -351,7 +357,7 @@ extension SharePlanner {
 
     /// Refuses what members may not do (B-PRT-12, B-PRT-13): create outside, move out, refer to records they do not see.
     private func checkMember(
-        _ plannedChanges: inout [PlannedChange], _ trees: ShareTreePlanner, _ held: [String: StoredRecord],
+        _ plannedChanges: inout [PlannedChange], trees: ShareTreePlanner, held: [String: StoredRecord],
         _ view: some StorageView
     ) async throws {
         let targets = Set(
@@ -366,7 +372,7 @@ extension SharePlanner {
             guard case .save(let save) = plannedChanges[position], save.recordType != Validity.shareRecordType else {
                 continue
             }
-            if let failure = memberFailure(item.name, save, trees) {
+            if let failure = memberFailure(item.name, save: save, trees: trees) {
                 plannedChanges[position] = .failed(failure)
             } else if zone.sharing.wholeShare == nil,
                 save.added.contains(where: { !visible.contains($0.target) && !savedNames.contains($0.target) })
@@ -376,7 +382,7 @@ extension SharePlanner {
         }
     }
 
-    private func memberFailure(_ name: String, _ save: PlannedSave, _ trees: ShareTreePlanner) -> RequestFailure? {
+    private func memberFailure(_ name: String, save: PlannedSave, trees: ShareTreePlanner) -> RequestFailure? {
         let after = trees.after[name]
         guard let held = save.held else {
             return ShareAuthorization.verdict(.create, .record, for: access.standing(in: after)) == .allow
@@ -426,14 +432,14 @@ extension RequestFailure {
 extension PlannedChange {
     fileprivate var shortGUID: String? { if case .save(let save) = self { save.shortGUID } else { nil } }
 
-    /// The root of a share that ends is no root any more (B-ACP-08).
+    /// Makes the root of a share that ends an ordinary record (B-ACP-08).
     fileprivate mutating func leaveShares(_ ended: [String: StoredShare]) {
         guard case .save(var save) = self, let share = save.share, ended[share] != nil else { return }
         save.share = nil
         self = .save(save)
     }
 
-    /// Takes back what an earlier weighing made of a root.
+    /// Undoes the effect of an earlier evaluation on a root.
     fileprivate mutating func resetShare(_ item: IncomingChange) {
         guard case .save(var save) = self else { return }
         save.share = save.held?.share

@@ -4,8 +4,8 @@ import CloudKitRecordLayer
 /// Finds the tree that each record is in after a batch: the share of the first root on its chain of parents, itself
 /// included (B-SHR-01).
 ///
-/// Where nothing in the batch moves, the parent's stored membership is the answer. Where something does, chains are walked
-/// up, and the children of what moved are walked down.
+/// Where nothing in the batch moves, the parent's stored membership is the answer. Otherwise chains are followed up,
+/// and the children of moved records are followed down.
 struct ShareTreePlanner {
     private let zone: ZoneHeader
     private let plan: PlannedShareChanges
@@ -124,7 +124,7 @@ struct ShareTreePlanner {
         return result
     }
 
-    /// The share of which a record is the root after the batch.
+    /// Returns the share of which a record is the root after the batch.
     private mutating func rootNumber(of name: String, _ view: some StorageView) async throws -> UInt64? {
         if let begin = begun[name] { return begin.number }
         try await load([name], view)
@@ -148,7 +148,7 @@ struct ShareTreePlanner {
         for (name, membership) in zip(missing, found) { memberships[name] = membership }
     }
 
-    /// Rule B-SHR-05: the root of a tree must not lie in another one.
+    /// Rule B-SHR-05: the root of a tree must not be in another tree.
     private mutating func checkOverlap(
         _ name: String, parent: String?, position: Int, _ view: some StorageView
     ) async throws {
