@@ -4,9 +4,9 @@ import CloudKitModel
 import Foundation
 
 extension CKError {
-    /// What an app sees of a failed call.
+    /// Converts a failed call to the error that an app sees.
     ///
-    /// - Parameter operation: What was being done to which item.
+    /// - Parameter operation: The kind of item and the operation that failed.
     init(_ failure: CallFailure, operation: FailedOperation = .other) {
         switch failure {
         case .refused(let refusal):

@@ -41,7 +41,7 @@ extension CKError {
 
     /// Some items failed (B-BAT-03).
     ///
-    /// - Parameter operation: What was tried: "modify some records", "fetch some record zones"…
+    /// - Parameter operation: A phrase for the error's text: "modify some records", "fetch some record zones"…
     static func partialFailure(_ errors: [AnyHashable: any Error], operation: String = "modify some records") -> CKError
     {
         failure(

@@ -14,7 +14,7 @@ extension NSObject: @retroactive CVarArg {
 }
 
 // An argument list asks for `_cVarArgObject` first and keeps that object; no caller asks for the encoding of the value
-// itself, so it may leak the object rather than return an address that is no longer valid.
+// directly, so it may leak the object rather than return an address that is no longer valid.
 
 extension Date: @retroactive CVarArg, @retroactive _CVarArgObject {
     /// The object that stands for the value in a predicate’s arguments.

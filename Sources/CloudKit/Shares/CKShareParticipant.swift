@@ -18,7 +18,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
 
     struct Content: Codable, Hashable, Sendable {
         var participant: ShareParticipant
-        /// A slot for whoever opens its link first.
+        /// A Boolean value that indicates whether the participant is a slot for the first user who opens its link.
         var isOneTime = false
         /// The link of such a slot.
         var oneTimeLink: String?

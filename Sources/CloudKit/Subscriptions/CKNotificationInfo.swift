@@ -19,7 +19,7 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
     /// Creates an object without any content: a silent notification.
     public convenience override init() { self.init(NotificationInfo()) }
 
-    /// Creates an object with the given content; what is left out stays empty.
+    /// Creates an object with the given content; omitted values stay empty.
     public convenience init(
         alertBody: String? = nil, alertLocalizationKey: String? = nil,
         alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil, titleLocalizationKey: String? = nil,

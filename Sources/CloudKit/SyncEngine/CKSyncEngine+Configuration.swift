@@ -17,8 +17,9 @@ extension CKSyncEngine {
         /// Creates a configuration.
         ///
         /// - Parameters:
-        ///   - database: The private or shared database that the engine keeps in step.
-        ///   - stateSerialization: The state that the app kept from the last `stateUpdate` event; nil on a first launch.
+        ///   - database: The private or shared database that the engine synchronizes.
+        ///   - stateSerialization: The state that the app kept from the last `stateUpdate` event; nil on a first
+        ///     launch.
         ///   - delegate: The object that receives events and provides record batches.
         public init(
             database: CKDatabase, stateSerialization: State.Serialization?, delegate: any CKSyncEngineDelegate

@@ -179,8 +179,8 @@ extension CKSyncEngine.Event {
 
     /// The outcome of a batch of records; one event for each batch (B-SYN-03).
     public struct SentRecordZoneChanges: CustomStringConvertible, Sendable {
-        /// A record that was not saved. What the engine retries by itself is still pending (B-SYN-08); everything else is
-        /// not, and is the app's to rekey and add again (B-SYN-09).
+        /// A record that was not saved. Changes that the engine retries are still pending (B-SYN-08); all others are
+        /// not: the app resolves the problem and adds them again (B-SYN-09).
         public struct FailedRecordSave: CustomStringConvertible, Sendable {
             /// As it was sent.
             public let record: CKRecord

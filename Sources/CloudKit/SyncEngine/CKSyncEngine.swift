@@ -9,7 +9,7 @@ import Synchronization
 /// engine schedules, batches, retries, stores its position in the change feeds, and follows the account. See
 /// <doc:SyncEngine>.
 public final class CKSyncEngine: CustomStringConvertible, Sendable {
-    /// The database that the engine keeps in step.
+    /// The database that the engine synchronizes.
     public let database: CKDatabase
     /// The pending changes and the position in the change feeds.
     public let state: State

@@ -28,7 +28,7 @@ enum SyncOutcome: Hashable, Sendable {
     case failed(after: Duration?)
     /// Another device changed the same records: its version has to be fetched first.
     case conflicted
-    /// What is wrong is the app's to rekey; what it has added meanwhile is worth an attempt.
+    /// The app has to resolve the problem; changes that it has added meanwhile are worth an attempt.
     case refused
 
     init(_ error: CKError) {

@@ -75,7 +75,7 @@ struct ProfileAccount: DeviceAccount {
     }
 
     func keep(rotated token: String) {
-        // A token that could not be written is no loss: the one on disk stays valid until it expires.
+        // A token that could not be written does no harm: the one on disk stays valid until it expires.
         try? profile.store(rotated: token, for: container, environment: configuration.environment)
     }
 

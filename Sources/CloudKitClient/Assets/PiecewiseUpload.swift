@@ -5,10 +5,11 @@ import Foundation
 /// Reports the progress of a transfer: the index of the item and a fraction from 0 to 1.
 package typealias AssetProgress = @Sendable (Int, Double) async -> Void
 
-/// Sends one file in pieces; a broken connection goes on with what the cloud lacks.
+/// Sends one file in pieces; after a broken connection it continues with the bytes that the cloud lacks.
 ///
-/// Each piece is `PATCH` with `Upload-Offset`, the place of its first byte, and `Upload-Length`, the length of the whole;
-/// `HEAD` tells how much the cloud has. The piece that completes the file is answered as docs/web-services.md §7 says.
+/// Each piece is sent with `PATCH`, with its offset in `Upload-Offset` and the length of the whole file in
+/// `Upload-Length`; the answer to `HEAD` has the number of bytes received. The piece that completes the file is
+/// answered as docs/web-services.md §7 says.
 struct PiecewiseUpload: Sendable {
     let requests: AssetRequests
     let url: URL

@@ -54,9 +54,10 @@ final class KeyRing: Sendable {
 
     // MARK: Shares
 
-    /// Whether the trees of a zone were checked not long ago, in the same key epoch.
+    /// Returns a Boolean value that indicates whether the trees of a zone were checked not long ago, in the same key
+    /// epoch.
     ///
-    /// Another device may share a tree, or move one; this one takes note a little later.
+    /// Another device may share a tree, or move one; this device notices it a little later.
     func hasTreeCheck(of place: ZoneAddress, epoch: UInt32, now: Duration) -> Bool {
         state.withLock { $0.hasTreeCheck(of: place, epoch: epoch, now: now) }
     }
@@ -72,7 +73,8 @@ final class KeyRing: Sendable {
         state.withLock { $0.forgetTreeCheck(of: place) }
     }
 
-    /// Whether a zone is known to hold so many records that a move is not followed to the records below.
+    /// Returns a Boolean value that indicates whether a zone is known to hold so many records that a move is not
+    /// followed to the records below.
     func exceedsScanLimit(_ zone: ZoneAddress) -> Bool { state.withLock { $0.exceedsScanLimit(zone) } }
 
     func noteExceedsScanLimit(_ zone: ZoneAddress) { state.withLock { $0.noteExceedsScanLimit(zone) } }

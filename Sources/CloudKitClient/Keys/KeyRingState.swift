@@ -1,16 +1,16 @@
 import CloudKitDevice
 import CloudKitEncryption
 
-/// Everything that a key ring remembers in memory, behind one lock.
+/// The state that a key ring keeps in memory, behind one lock.
 ///
 /// Invariants:
-/// 1. Keys that came through shares belong to the account of `root`: another account's root empties them, and keys of an account
-///    that is not the present one are not taken in.
-/// 2. A check of a zone's trees counts for 30 seconds, in the key epoch in which it was made; while it counts, a later one does
-///    not replace it, so that a device that writes all the time checks again, too.
+/// 1. Keys that came through shares belong to the account of `root`: another account's root removes them, and
+///    keys of an account that is not the present one are not added.
+/// 2. A check of a zone's trees counts for 30 seconds, in the key epoch in which it was made. While it counts, a later
+///    check does not replace it, so that a device that writes all the time checks again, too.
 /// 3. The keys of a share are maintained by one task at a time.
-/// 4. A share's epoch, and its administrators, are remembered here only after the profile's file has them: what is in memory saves
-///    writing the file again and never stands for it.
+/// 4. A share's epoch and its administrators are remembered here only after they are in the profile's file: this state
+///    saves a second write of the file and never replaces the file.
 /// 5. The user's name counts only in the state of the account in which the cloud was asked for it.
 struct KeyRingState {
     /// The root of the keys of one container, and the secret that it was derived from.

@@ -25,7 +25,7 @@ struct SharedKeys: Sendable {
     private(set) var links: [String: ShareLinkSecret] = [:]
     /// The rights by which the account invites others to shares of other users.
     private(set) var authorities: [String: ShareAuthority] = [:]
-    /// Owners of the zone, by shares whose newest key an administrator handed out: keys that participants make under it
+    /// Owners of the zone, by shares whose newest key comes from an administrator: keys that participants make under it
     /// are wrapped for the owners as well.
     private(set) var owners: [String: PublicIdentity] = [:]
     /// The epochs of shares whose keys the owner has derived, for values sealed under them.
@@ -58,8 +58,8 @@ struct SharedKeys: Sendable {
         owners[key.place.name] = owner
     }
 
-    /// Adds a key that the owner derives for values sealed under it, whether or not the share exists, and whoever began
-    /// the epoch.
+    /// Adds a key that the owner derives for values sealed under it, whether or not the share exists, and independently
+    /// of the participant who began the epoch.
     mutating func addOwn(_ key: ShareKey) {
         derived[key.place.name, default: []].insert(key.epoch)
         tree.add(key)

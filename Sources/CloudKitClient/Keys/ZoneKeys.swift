@@ -85,12 +85,13 @@ struct ZoneKeys: Sendable {
 
     /// Returns the cipher that seals the values of a record about to be saved.
     ///
-    /// A record keeps its key within an epoch; in a new one it gets a new key, under which all of its values have to be
-    /// sealed, and the earlier key stays available for children that were not written since.
+    /// A record keeps its key within an epoch. In a new epoch it gets a new key, under which all of its values have to
+    /// be sealed, and the earlier key stays available for children that were not written since.
     ///
     /// - Parameters:
     ///   - parent: The record's parent after the save, whose key opens this record's.
-    ///   - isMoved: Whether the save gives it another parent, takes it away, or shares it.
+    ///   - isMoved: A Boolean value that indicates whether the save changes or removes the parent, or shares the
+    ///     record.
     ///   - held: The record's protection as far as known; nil: it has none, or it was not fetched.
     mutating func cipher(
         sealing name: String, recordType: String, parent: String?, isMoved: Bool, held: Protection?

@@ -68,6 +68,6 @@ package final class LongLivedProgress: Sendable {
         try? saveFinished(now)
     }
 
-    /// Removes the operation when the app has received everything, or does not want it.
+    /// Removes the operation when the app has received everything, or no longer needs it.
     package func end() { store.remove(id) }
 }

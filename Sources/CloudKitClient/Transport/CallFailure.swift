@@ -17,7 +17,7 @@ package enum CallFailure: Error, Hashable, Sendable {
     case accountUnusable(String)
     /// This device has not the keys that something sealed needs; the text says which.
     case keysMissing(String)
-    /// The key of a share has not been handed to this account yet; the text says of which record (B-TM-06).
+    /// This account has not received the key of a share yet; the text names the record (B-TM-06).
     case waitingForKey(String)
     /// Something sealed does not open, or the cloud went back in time; the text says what.
     case tampered(String)

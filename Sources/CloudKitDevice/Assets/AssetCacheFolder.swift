@@ -5,11 +5,11 @@ import Foundation
 /// ```
 /// files/<ab>/<name>    whole files; the time of their contents shows that they were not written to
 /// partial/<name>       downloads under way; locked by the downloader
-/// staged/<id>/<n>      hard links given to the app as `fileURL`; one folder a process, whose `<id>.lease` it keeps locked
+/// staged/<id>/<n>      hard links given to the app as `fileURL`; one folder per process, which locks `<id>.lease`
 /// lock                 held while folders are made and cleaned
 /// ```
-/// Everything is readable by its owner only. Several processes may use a folder at once; a process that was killed leaves
-/// nothing that the next cleaning does not remove.
+/// Everything is readable by its owner only. Several processes may use a folder at once; the next cleaning removes
+/// everything that a killed process leaves.
 package struct AssetCacheFolder: Sendable {
     private let settings: AssetCacheSettings
 

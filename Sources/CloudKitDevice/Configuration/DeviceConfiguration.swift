@@ -121,7 +121,7 @@ extension DeviceConfiguration {
         }
     }
 
-    /// Whether a host name or address can only mean this machine.
+    /// Returns a Boolean value that indicates whether a host name or address can only mean this machine.
     package static func isLoopback(_ host: String) -> Bool {
         let host = host.lowercased()
         if ["localhost", "::1", "[::1]"].contains(host) { return true }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Makes a person's desktop open links to shares with `welkin open`, and takes that back.
+/// The association of links to shares with `welkin open` on a user's desktop.
 ///
-/// Links with a cloud's own `https` address belong to the browser; what a desktop can hand to a program is a scheme, so
-/// the page of a share has a link that begins with `welkin:`. Two files of the person say who opens those: a desktop entry, and
-/// the list of their preferences.
+/// Links with a cloud's own `https` address belong to the browser; a desktop can give a scheme to a program, so the
+/// page of a share has a link that begins with `welkin:`. Two of the user's files name the program that opens those: a
+/// desktop entry, and the list of preferences.
 package struct LinkHandler: Sendable {
     /// `$XDG_DATA_HOME/applications/org.welkin.open.desktop`.
     package let entryFile: String
@@ -22,7 +22,7 @@ package struct LinkHandler: Sendable {
         associationsFile = (variables.setting("XDG_CONFIG_HOME") ?? home + "/.config") + "/mimeapps.list"
     }
 
-    /// Whether links are opened by this handler, by another program, or by none.
+    /// The program that opens links: this handler, another program, or none.
     package enum State: Hashable, Sendable {
         case installed(entry: String)
         case missing

@@ -1,6 +1,7 @@
-/// The text of a `mimeapps.list`, which says what a person opens with which program (MIME Applications Associations 1.0.1).
+/// The text of a `mimeapps.list`, which associates types and schemes with programs (MIME Applications Associations
+/// 1.0.1).
 ///
-/// Everything but the line that is asked for stays as it is, byte for byte.
+/// Every line except the requested one stays as it is, byte for byte.
 package struct MimeAssociations: Hashable, Sendable {
     /// The contents of the file.
     package private(set) var text: String

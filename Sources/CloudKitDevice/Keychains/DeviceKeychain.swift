@@ -19,7 +19,7 @@ package struct DeviceKeychain: Equatable, Sendable {
         self.secret = secret
     }
 
-    /// By which people recognise the account's keys; no secret.
+    /// The fingerprint by which users recognize the account's keys; it is not secret.
     package var fingerprint: String {
         get throws { try secret.identity().publicIdentity.fingerprint.description }
     }

@@ -66,8 +66,8 @@ package struct ContainerCredentials: Codable, Hashable, Sendable {
         self.lifetime = lifetime
     }
 
-    /// Whether a token this much newer is worth a write to disk: the server sends one with every answer, and old ones
-    /// stay good until they expire.
+    /// Returns a Boolean value that indicates whether a token is so much newer that it is worth a write to disk: the
+    /// server sends one with every answer, and old ones stay valid until they expire.
     func shouldReplace(at now: Int64) -> Bool {
         now - stored >= min(lifetime / 20, 3_600_000) || now < stored
     }

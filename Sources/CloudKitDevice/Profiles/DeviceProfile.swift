@@ -27,7 +27,7 @@ package final class DeviceProfile: Sendable {
         self.folder = folder + "/" + name
     }
 
-    /// Whether a name can be a folder's name and nothing else.
+    /// Returns a Boolean value that indicates whether a name is valid as a single folder's name.
     package static func isValidName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name.first != "."
             && name.utf8.allSatisfy { byte in

@@ -14,7 +14,8 @@ package enum FileLock {
     }
 }
 
-/// A claim of this process on a path, as long as it lives: other processes, and a second claim here, are refused at once.
+/// A claim of this process on a path for the lifetime of the object: other processes, and a second claim here, are
+/// refused at once.
 package final class FileClaim: Sendable {
     private let descriptor: Int32
 
@@ -43,10 +44,10 @@ package struct FileStamp: Hashable, Sendable {
     package var seconds: Int64
     /// The time of the last modification, in nanoseconds since 1970.
     package var nanoseconds: Int64
-    /// Whether it is a file with contents: no folder, pipe or device.
+    /// A Boolean value that indicates whether it is a file with contents: no folder, pipe or device.
     package var isRegular: Bool
 
-    /// nil when there is no such file.
+    /// Reads the attributes of a file; nil when there is no such file.
     package init?(path: String) {
         var info = stat()
         guard stat(path, &info) == 0 else { return nil }

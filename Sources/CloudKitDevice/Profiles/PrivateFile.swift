@@ -52,7 +52,7 @@ package enum PrivateFile {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("remove the file", errno) }
     }
 
-    /// Writes a file beside `path` that is not known to others yet.
+    /// Writes a file in the folder of `path`, under a name that other processes do not know yet.
     private static func draft(of path: String, _ bytes: [UInt8]) throws(FileFailure) -> String {
         let draft = path + ".\(getpid()).\(UInt32.random(in: 0 ... .max)).new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -44,7 +44,7 @@ extension DeviceConfiguration {
         return configuration
     }
 
-    /// Whether the profile is signed in at the endpoint.
+    /// A Boolean value that indicates whether the profile is signed in at the endpoint.
     private var isSignedIn: Bool { (try? deviceProfile.credentials())?.endpoint == endpoint }
 
     /// The names of the profiles that are signed in at a cloud.

@@ -18,7 +18,7 @@ package struct PasswordProof: Hashable, Sendable {
     /// The most rounds a device will work: a cloud that asks for more is broken or means harm.
     package static let roundsMax = 10_000_000
 
-    /// Derives the proof; takes as long as `rounds` say.
+    /// Derives the proof; the time it takes grows with `rounds`.
     ///
     /// The password's spelling is normalised (NFKC), so that keyboards which compose accents differently agree.
     package init(password: String, salt: [UInt8], rounds: Int) throws {

@@ -10,11 +10,11 @@ package struct ListedDevice: Codable, Hashable, Sendable {
     package var created: Int64
     /// The end of the session, in milliseconds since 1970.
     package var expires: Int64
-    /// Whether it is a browser.
+    /// A Boolean value that indicates whether it is a browser.
     package var isBrowser: Bool
     /// The one that asks.
     package var isCaller: Bool
-    /// Whether its keys are those of a keychain that was reset.
+    /// A Boolean value that indicates whether its keys are those of a keychain that was reset.
     package var isOutdated: Bool
 }
 
@@ -49,9 +49,9 @@ extension SignIn {
         try await done("devices/rename", in: container, body, as: credentials)
     }
 
-    /// Asks the cloud how the account and this device's keys stand, and remembers that in the profile.
+    /// Asks the cloud for the state of the account and of this device's keys, and remembers it in the profile.
     ///
-    /// - Throws: `SignInError`, also when the cloud refuses the device, and what sending throws.
+    /// - Throws: `SignInError`, also when the cloud refuses the device, and the errors of sending.
     package func verify(container: String) async throws {
         let (credentials, _) = try signedIn()
         let status: StatusAnswer = try await post("keychain/get", in: container, credentials.proof, as: credentials)
@@ -72,7 +72,7 @@ extension SignIn {
         return (credentials, try AccountAddress(credentials.email))
     }
 
-    /// Sends what a signed-in device asks and remembers what the cloud says of its account.
+    /// Sends a request of a signed-in device and remembers the state of its account that the cloud reports.
     func post<Answer: Decodable>(
         _ action: String, in container: String, _ body: DeviceCloud.Body, as credentials: DeviceCredentials
     ) async throws -> Answer {

@@ -2,7 +2,7 @@ import CloudKitEncryption
 import Foundation
 import TextEncodings
 
-/// A user's public identity as the cloud presents it now, beside the one that this profile has pinned (B-TM-08).
+/// A user's public identity as the cloud presents it now, and the one that this profile has pinned (B-TM-08).
 package struct KnownIdentity: Hashable, Sendable {
     /// The email address of the user.
     package var email: String
@@ -14,10 +14,10 @@ package struct KnownIdentity: Hashable, Sendable {
     package var fingerprint: String { identity.fingerprint.description }
     /// nil: the profile never met this user.
     package var knownFingerprint: String? { pinned?.description }
-    /// Whether this device has pinned this identity.
+    /// A Boolean value that indicates whether this device has pinned this identity.
     package var isKnown: Bool { pinned == identity.fingerprint }
 
-    /// Whether a text is the fingerprint, however it is grouped.
+    /// Returns a Boolean value that indicates whether a text is the fingerprint, however it is grouped.
     package func hasFingerprint(_ text: String) -> Bool {
         text.lowercased().filter(\.isHexDigit) == fingerprint.filter(\.isHexDigit)
     }
@@ -68,7 +68,7 @@ extension SignIn {
             email: address.text, name: name, identity: identity, pinned: try identityPins().fingerprint(of: name))
     }
 
-    /// Believes from now on that the identity is this person's, after people compared fingerprints.
+    /// Trusts from now on that the identity is this user's, after the users compared fingerprints.
     package func trust(_ person: KnownIdentity) throws {
         try FileLock.hold(identityFile + ".lock") {
             var pins = try identityPins()

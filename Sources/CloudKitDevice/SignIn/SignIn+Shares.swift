@@ -15,9 +15,9 @@ package struct LinkedShare: Hashable, Sendable {
     package var owner: String?
     /// `READ_ONLY` or `READ_WRITE`.
     package var permission: String
-    /// Whether the user has accepted the share.
+    /// A Boolean value that indicates whether the user has accepted the share.
     package var isAccepted: Bool
-    /// Whether the user owns the share.
+    /// A Boolean value that indicates whether the user owns the share.
     package var isOwner: Bool
     fileprivate var shortGUID: String
 }
@@ -55,7 +55,7 @@ extension SignIn {
         try deliver(share)
     }
 
-    /// Leaves the link for the app that it belongs to, which is notified and accepts by itself (B-ACP-01).
+    /// Leaves the link for the app that it belongs to, which is notified and accepts the share (B-ACP-01).
     package func deliver(_ share: LinkedShare) throws {
         try OpenedShares(profileFolder: configuration.deviceProfile.folder).put(
             OpenedShares.Entry(link: share.link, container: share.container, environment: share.environment))

@@ -49,7 +49,7 @@ package struct SignIn: Sendable {
         let address = try AccountAddress(email)
         let root = try await root(of: password, address: address, container: container)
         let profile = configuration.deviceProfile
-        // Damage is no obstacle to a user who proves the password: this is the way out of it.
+        // Damage does not stop a user who proves the password: signing in repairs it.
         let before = try? profile.credentials()
         let old = before?.endpoint == configuration.endpoint ? try? profile.keychain() : nil
         while true {
@@ -79,7 +79,7 @@ package struct SignIn: Sendable {
         }
     }
 
-    /// Makes an account, where the cloud lets people do that.
+    /// Creates an account, where the cloud allows users to do so.
     ///
     /// - Throws: `SignInError`.
     package func signUp(email: String, name: String, password: String, container: String) async throws {
@@ -153,7 +153,7 @@ package struct SignIn: Sendable {
         try cleaning.get()
     }
 
-    /// Takes away what the account that was signed in had fetched and opened in the profile.
+    /// Removes everything that the earlier account fetched and opened in the profile.
     ///
     /// - Throws: `SignInError.filesRemain`.
     private func removeOpenedFiles() throws(SignInError) {
@@ -247,7 +247,7 @@ package struct SignIn: Sendable {
         }
     }
 
-    /// Whether a secret is the one that a public identity belongs to.
+    /// Returns a Boolean value that indicates whether a secret is the one that a public identity belongs to.
     static func fits(_ secret: AccountSecret, _ identity: Data) throws -> Bool {
         try secret.identity().publicIdentity == PublicIdentity(bytes: Array(identity))
     }

@@ -30,7 +30,7 @@ package enum EncryptionError: Error, Hashable, Sendable {
     case wrongEpoch(Item, found: UInt32, expected: UInt32)
     /// The cloud offers an epoch below one that this device has seen: it went back in time.
     case epochWentBack(Item, offered: UInt32, seen: UInt32)
-    /// None of the keys at hand opens this; another record or a share has to be fetched, or access was never given.
+    /// None of the known keys opens this; another record or a share has to be fetched, or access was never given.
     case noKey(Item)
     /// A signature is not by the identity that it names.
     case badSignature(Item)

@@ -3,8 +3,9 @@ import Foundation
 
 /// A record's key for the owner of its zone, sealed to their agreement key: 32 bytes encapsulated, 48 sealed.
 ///
-/// The owner derives whatever else opens a record. Where a share's key is an administrator's, that does not hold: with this wrap the
-/// owner opens what members seal whatever the administrator handed out, and after the share has ended.
+/// The owner derives all other keys that open a record, except where a share's key is an administrator's: with this
+/// wrap the owner opens values that members seal under any key the administrator gave them, and after the share has
+/// ended.
 enum OwnerWrap {
     static let byteCount = 80
 

@@ -1,6 +1,8 @@
-/// The protection of a record's key, stored beside its fields: the epoch, the source of the key, and its wraps for others.
+/// The protection of a record's key, stored with its fields: the epoch, the source of the key, and its wraps for
+/// others.
 ///
-/// Travels as `{"epoch": …, "keys": base64}`. Of a record without parent and share, in a zone of one's own, `keys` is empty.
+/// Travels as `{"epoch": …, "keys": base64}`. For a record without parent and share, in a zone that the user owns,
+/// `keys` is empty.
 package struct RecordProtection: Hashable, Sendable {
     /// The epoch of the record's key.
     package let epoch: UInt32
@@ -85,7 +87,7 @@ extension RecordProtection {
         try add(wrapped(key, opener: opener, under: share.material, random: random))
     }
 
-    /// Lets the zone's owner read this record, whatever becomes of the keys of shares; some 100 microseconds.
+    /// Lets the zone's owner read this record, independently of the keys of shares; takes some 100 microseconds.
     package mutating func wrap(_ key: RecordKey, for owner: PublicIdentity) throws(EncryptionError) {
         guard key.epoch == epoch else { throw .wrongEpoch(key.item, found: key.epoch, expected: epoch) }
         let frame = KeyWrap.frame(key.place, epoch: epoch, opener: .owner)

@@ -59,7 +59,8 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
         shares[share]?.begin(epoch)
     }
 
-    /// Remembers an epoch of a share whose key is at hand.
+    /// Remembers an epoch of a share whose key is known.
+    ///
     /// - Throws: `epochWentBack` if it is lower than one seen.
     package mutating func see(_ epoch: UInt32, ofShare share: RecordAddress) throws(EncryptionError) {
         var seen = shares[share] ?? ShareEpochs(highest: 0, ofOwner: 0)

@@ -1,10 +1,11 @@
 import Crypto
 import Foundation
 
-/// A share's key for one participant: sealed to their public key, signed by who invites (B-TM-06).
+/// A share's key for one participant: sealed to their public key, signed by the inviter (B-TM-06).
 ///
-/// The cloud carries it as the participant's `wrap`. Only the owner can invite, or who the owner made an administrator:
-/// otherwise a malicious cloud could invent an administrator and hand out a key of its own making.
+/// The cloud carries it as the participant's `wrap`. Only the owner, or a participant whom the owner made an
+/// administrator, can invite: otherwise a malicious cloud could invent an administrator and distribute a key that it
+/// made.
 package struct SealedShareInvitation: Hashable, Sendable {
     /// The share.
     package let share: RecordAddress
@@ -90,7 +91,7 @@ extension SealedShareInvitation {
         }
     }
 
-    /// At most 1,024 bytes, as long as the inviter's name has at most 512, or 160 where rights end.
+    /// The encoded invitation: at most 1,024 bytes if the inviter's name has at most 512, or 160 where rights end.
     package var bytes: [UInt8] {
         Self.body(
             epoch: epoch, inviter: inviter, identity: inviterIdentity, authority: authority, ended: ended, grant: grant,
@@ -129,7 +130,7 @@ extension SealedShareInvitation {
 // MARK: - Reading
 
 extension SealedShareInvitation {
-    /// Reads what the cloud carries; who signed is verified when it is opened.
+    /// Reads the form that the cloud carries; the signature is verified when the invitation is opened.
     package init(bytes: [UInt8], share: RecordAddress) throws(EncryptionError) {
         let item = EncryptionError.Item.invitation(share: share.name)
         self.share = share

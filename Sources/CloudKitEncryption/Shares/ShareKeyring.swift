@@ -139,7 +139,7 @@ extension ShareKeyring {
 // MARK: - Opening
 
 extension ShareKeyring {
-    /// Whether the zone's key of an epoch is in it.
+    /// Returns a Boolean value that indicates whether the zone's key of an epoch is in it.
     package func holdsZoneKey(_ epoch: UInt32) -> Bool { entries[.zoneKey(epoch: epoch)] != nil }
 
     /// The share's keys of earlier epochs that this one opens directly, the newest first.

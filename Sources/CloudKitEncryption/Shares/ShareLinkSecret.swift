@@ -16,7 +16,8 @@ package struct ShareLinkSecret: Equatable, Sendable {
         "k=" + Base64URL.encode([1] + secret.bytes)
     }
 
-    /// Reads a link's fragment, with or without the `#`; other parameters beside `k` are left alone.
+    /// Reads a link's fragment, with or without the `#`; parameters other than `k` are ignored.
+    ///
     /// - Throws: `noKey` if there is no `k`, `truncated` if the link was cut when it was copied.
     package init(fragment: String) throws(EncryptionError) {
         guard fragment.utf8.count <= 2048 else { throw .malformed(.link, reason: "it is too long") }
@@ -64,7 +65,8 @@ package struct ShareLinkSecret: Equatable, Sendable {
         return ShareKey(place: share, epoch: epoch, material: material)
     }
 
-    /// Whether a participant's `wrap` is of a one-time link, and not an invitation.
+    /// Returns a Boolean value that indicates whether a participant's `wrap` is of a one-time link, and not an
+    /// invitation.
     package static func isLinkWrap(_ wrap: [UInt8]) -> Bool { wrap.first == version }
 
     private static let version: UInt8 = 2

@@ -43,7 +43,7 @@ package struct TreeKeys: Sendable {
     /// Opens wraps for the zone's owner.
     package mutating func add(_ owner: AccountIdentity) { self.owner = owner }
 
-    /// Whether the keys of the zone's owner are known.
+    /// A Boolean value that indicates whether the keys of the zone's owner are known.
     package var hasOwner: Bool { owner != nil }
 
     /// Adds a record's protection as the cloud sent it; nil if there is no such record within reach.
@@ -61,9 +61,9 @@ package struct TreeKeys: Sendable {
     }
 
     /// The key in which the record is sealed now.
-    /// - Throws: `noKey` if nothing at hand opens it; `doesNotOpen` if what should open it does not; `malformed` for
-    ///   parents in a
-    ///   circle; `tooMany` beyond `depthMax` parents.
+    ///
+    /// - Throws: `noKey` if no known key opens it; `doesNotOpen` if the key that should open it does not; `malformed`
+    ///   for parents in a circle; `tooMany` beyond `depthMax` parents.
     package mutating func key(of record: String) throws(EncryptionError) -> Outcome {
         guard let known = protections[record] else { return .needs(record: record) }
         guard let known else { throw .noKey(.recordKey(record: record)) }

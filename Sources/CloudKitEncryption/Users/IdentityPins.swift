@@ -31,7 +31,7 @@ package struct IdentityPins: Hashable, Codable, Sendable {
     /// Returns the fingerprint that this device has pinned for a user; nil if there is none.
     package func fingerprint(of user: String) -> Fingerprint? { known[user] }
 
-    /// Believes new keys, after people compared fingerprints.
+    /// Trusts new keys, after the users compared fingerprints.
     package mutating func replace(with identity: PublicIdentity, of user: String) { known[user] = identity.fingerprint }
 
     /// Forgets the identity of a user.

@@ -6,9 +6,11 @@ import Foundation
 package struct PasswordRoot: Sendable {
     private let root: SymmetricKey
 
-    /// PBKDF2 over HMAC-SHA-256 to 32 bytes, which browsers have too; takes as long as `rounds` say.
+    /// Derives a root with PBKDF2 over HMAC-SHA-256 to 32 bytes, which browsers support too; the time it takes grows
+    /// with `rounds`.
     ///
     /// The password's spelling is normalised (NFKC), so that keyboards which compose accents differently agree.
+    ///
     /// - Throws: `malformed` for less than one round.
     package init(password: String, salt: [UInt8], rounds: Int) throws(EncryptionError) {
         guard rounds >= 1, rounds <= UInt32.max else {

@@ -3,8 +3,8 @@ import Foundation
 
 /// An account's public keys, bound together by its own signature.
 ///
-/// The cloud hands them out, so it could hand out others: `IdentityPins` notices when it changes its mind, and people who
-/// compare fingerprints notice from the start (B-TM-08).
+/// The cloud distributes them, so it could send others: `IdentityPins` detects a later change, and users who compare
+/// fingerprints detect it from the start (B-TM-08).
 package struct PublicIdentity: Sendable {
     let signing: Curve25519.Signing.PublicKey
     let agreement: Curve25519.KeyAgreement.PublicKey

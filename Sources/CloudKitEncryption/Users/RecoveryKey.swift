@@ -33,8 +33,9 @@ package struct RecoveryKey: Equatable, Sendable {
         return words
     }
 
-    /// Reads words as people type them: any case, any spaces, commas, hyphens or line breaks between them.
-    /// - Throws: which words are not right, with the words they may have been.
+    /// Reads words as users type them: any case, any spaces, commas, hyphens or line breaks between them.
+    ///
+    /// - Throws: An error that names the wrong words, with the words they may have been.
     package init(words text: String) throws(RecoveryKeyError) {
         let typed = text.lowercased().split { !$0.isLetter }.map(String.init)
         guard typed.count == Self.wordCount else { throw .wordCount(typed.count) }

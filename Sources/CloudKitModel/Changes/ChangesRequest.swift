@@ -12,7 +12,7 @@ package struct ZoneChangesRequest: Hashable, Sendable {
     package var desiredRecordTypes: [String]?
     /// Newest first.
     package var reverse: Bool
-    /// Whether numbers are sent as strings.
+    /// A Boolean value that indicates whether numbers are sent as strings.
     package var numbersAsStrings: Bool
 
     /// Creates a value with the given properties.
@@ -44,7 +44,7 @@ package struct ZoneChangesPage: Hashable, Sendable {
     package var events: [RecordChangeEvent]
     /// The token from which the next request continues.
     package var syncToken: String
-    /// Whether further events wait.
+    /// A Boolean value that indicates whether further events wait.
     package var moreComing: Bool
     /// The client change token of the last save of this zone (B-BAT-11).
     package var clientChangeToken: [UInt8]?
@@ -99,7 +99,7 @@ package struct DatabaseChangesPage: Hashable, Sendable {
     package var events: [ZoneChangeEvent]
     /// The token from which the next request continues.
     package var syncToken: String
-    /// Whether further events wait.
+    /// A Boolean value that indicates whether further events wait.
     package var moreComing: Bool
 
     /// Creates a value with the given properties.

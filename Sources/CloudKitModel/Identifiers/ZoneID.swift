@@ -17,6 +17,6 @@ package struct ZoneID: Hashable, Sendable {
     /// The default zone of the caller.
     package static let `default` = ZoneID(zoneName: defaultZoneName)
 
-    /// Whether the zone is a default zone.
+    /// A Boolean value that indicates whether the zone is a default zone.
     package var isDefaultZone: Bool { zoneName == Self.defaultZoneName }
 }

@@ -2,7 +2,7 @@
 package struct ShareInvitationRequest: Hashable, Sendable {
     /// The short GUID of the link.
     package var shortGUID: String
-    /// Whether the root record is to be returned.
+    /// A Boolean value that indicates whether the root record is to be returned.
     package var shouldFetchRootRecord: Bool
     /// nil: all fields.
     package var rootRecordDesiredKeys: [String]?

@@ -29,7 +29,7 @@ extension Field {
     }
 }
 
-/// Dates as people on either side read them alike: ISO 8601 in UTC, to the second.
+/// Dates in a form that users on either side read alike: ISO 8601 in UTC, to the second.
 enum DateText {
     static func utc(milliseconds: Int64) -> String {
         let seconds = milliseconds.floorQuotient(1000)

@@ -1,7 +1,7 @@
 import JSONBytes
 
 extension PushNotification {
-    /// Whether a payload has something to show or to hear (B-PSH-03).
+    /// Returns a Boolean value that indicates whether a payload has something to show or to play (B-PSH-03).
     package static func isVisible(payload: [UInt8]) -> Bool {
         let found = try? withJSON(payload) { reader in
             var found = false
@@ -84,7 +84,8 @@ extension PushNotification {
         writer.string(zoneID.owner.recordName)
     }
 
-    /// Texts and numbers stand bare, as on the live service; what JSON has no form for says its type.
+    /// Texts and numbers are written without a type, as on the live service; values for which JSON has no form carry
+    /// their type.
     private func write(_ fields: [Field], to writer: inout JSONWriter) {
         if fields.isEmpty { return }
         writer.key("af")

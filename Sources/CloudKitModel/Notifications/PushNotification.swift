@@ -1,4 +1,4 @@
-/// One notification on its way to the devices of a user: what the payload says (docs/web-services.md §12.3).
+/// One notification on its way to the devices of a user: the content of the payload (docs/web-services.md §12.3).
 package struct PushNotification: Hashable, Sendable {
     /// The kinds of changes that a notification reports.
     package enum Subject: Hashable, Sendable {
@@ -42,7 +42,7 @@ package struct PushNotification: Hashable, Sendable {
     package var subject: Subject?
     /// The presentation of the notification; the localization arguments are values now, not names.
     package var presentation: NotificationInfo
-    /// Whether something was left out because there was too much.
+    /// A Boolean value that indicates whether something was left out because there was too much.
     package var isPruned: Bool
 
     /// Creates a value with the given properties.

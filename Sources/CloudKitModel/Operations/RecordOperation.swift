@@ -4,10 +4,10 @@ package struct RecordOperation: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case create, update, forceUpdate, replace, forceReplace, delete, forceDelete
 
-        /// Whether the operation deletes.
+        /// A Boolean value that indicates whether the operation deletes.
         package var isDelete: Bool { self == .delete || self == .forceDelete }
 
-        /// Whether the change tag sent must be the one the server holds.
+        /// A Boolean value that indicates whether the change tag sent must be the one the server holds.
         package var checksTag: Bool { self == .update || self == .replace || self == .delete }
     }
 
@@ -35,13 +35,13 @@ package struct RecordChange: Hashable, Sendable {
     package var changeTag: ChangeTag?
     /// The change to the parent.
     package var parent: ParentChange
-    /// Whether a short GUID is asked for.
+    /// A Boolean value that indicates whether a short GUID is requested.
     package var createShortGUID: Bool
     /// The new keys of the record's sealed values; nil for no change.
     package var protection: Protection?
     /// The change to the share; nil for every other record.
     package var share: ShareChange?
-    /// The fields wanted back; nil: all, or what the request says.
+    /// The fields to return; nil: all, or those that the request names.
     package var desiredKeys: [String]?
 
     /// Creates a value with the given properties.
@@ -94,7 +94,7 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var atomic: Bool?
     /// The fields wanted back; nil: all.
     package var desiredKeys: [String]?
-    /// Whether numbers are sent as strings.
+    /// A Boolean value that indicates whether numbers are sent as strings.
     package var numbersAsStrings: Bool
     /// Remembered with the zone and given back by its next change fetch (B-BAT-11).
     package var clientChangeToken: [UInt8]?
@@ -135,7 +135,7 @@ package struct LookupRecordsRequest: Hashable, Sendable {
     package var zoneID: ZoneID
     /// The fields to return; nil for all.
     package var desiredKeys: [String]?
-    /// Whether numbers are sent as strings.
+    /// A Boolean value that indicates whether numbers are sent as strings.
     package var numbersAsStrings: Bool
 
     /// Creates a value with the given properties.

@@ -93,7 +93,7 @@ package struct QueryFilter: Hashable, Sendable {
 package struct QuerySort: Hashable, Sendable {
     /// The key to sort by.
     package var key: QueryKey
-    /// Whether smaller values come first.
+    /// A Boolean value that indicates whether smaller values come first.
     package var ascending: Bool
     /// Order by the distance from here instead of by value (B-QRY-11).
     package var relativeLocation: LocationValue?
@@ -112,7 +112,7 @@ package struct QueryRecordsRequest: Hashable, Sendable {
     package var query: Query
     /// nil with `zoneWide`: every zone of the database.
     package var zoneID: ZoneID?
-    /// Whether all zones of the database are searched.
+    /// A Boolean value that indicates whether all zones of the database are searched.
     package var zoneWide: Bool
     /// 0 or nil: the server decides (B-QRY-19).
     package var resultsLimit: Int?
@@ -120,7 +120,7 @@ package struct QueryRecordsRequest: Hashable, Sendable {
     package var continuationMarker: String?
     /// The fields to return; nil for all.
     package var desiredKeys: [String]?
-    /// Whether numbers are sent as strings.
+    /// A Boolean value that indicates whether numbers are sent as strings.
     package var numbersAsStrings: Bool
 
     /// Creates a value with the given properties.

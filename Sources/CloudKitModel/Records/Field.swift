@@ -1,8 +1,8 @@
 /// One field of a record in the form in which it is stored and in which it leaves on the wire.
 ///
 /// `json` is the canonical JSON of the bare value (web-services form: a string, a number, base64, an object, an array);
-/// reading a record is splicing these bytes, not parsing and printing them. Of an encrypted type it is always a base64
-/// string: what a device has sealed.
+/// reading a record copies these bytes and neither parses nor prints them. The JSON of an encrypted type is always a
+/// base64 string: the value that a device has sealed.
 package struct Field: Hashable, Sendable {
     /// The name of the field.
     package var name: String
@@ -31,11 +31,12 @@ package struct FieldType: Hashable, Sendable {
 
     /// The type of the value, or of a list's elements.
     package var base: Base
-    /// Whether the value is a list.
+    /// A Boolean value that indicates whether the value is a list.
     package var isList: Bool
-    /// Whether the value is sealed by a device.
+    /// A Boolean value that indicates whether the value is sealed by a device.
     package var isEncrypted: Bool
-    /// Whether the client left the type out, so that the schema decides (the base is then a guess from the JSON).
+    /// A Boolean value that indicates whether the client left the type out, so that the schema decides (the base is
+    /// then a guess from the JSON).
     package var isGuess: Bool
 
     /// Creates a type.

@@ -1,7 +1,7 @@
 import JSONBytes
 
 extension FieldType: CustomStringConvertible {
-    /// The name as it stands in error texts: `STRING`, `INT64_LIST`, `ENCRYPTED_STRING`.
+    /// The name as it appears in error texts: `STRING`, `INT64_LIST`, `ENCRYPTED_STRING`.
     package var description: String {
         (isEncrypted ? "ENCRYPTED_" : "") + String(describing: base.word) + (isList ? "_LIST" : "")
     }
@@ -24,7 +24,7 @@ extension FieldType: CustomStringConvertible {
         }
     }
 
-    /// Whether `isEncrypted` has to accompany the tag.
+    /// A Boolean value that indicates whether `isEncrypted` has to accompany the tag.
     package var needsEncryptedMark: Bool { isEncrypted && !(base == .bytes && !isList) }
 
     /// Reads the tag of a value: the words of docs/web-services.md §4, `ASSET` for `ASSETID`, `ENCRYPTED_` before any; nil

@@ -3,7 +3,7 @@
 package struct Protection: Hashable, Sendable {
     /// The epoch of the zone's key under which all sealed values of the record are.
     package var epoch: UInt32
-    /// The record's key, wrapped for those who do not have the zone's key. Opaque to a server; empty where the key is
+    /// The record's key, wrapped for users who do not have the zone's key. Opaque to a server; empty where the key is
     /// derived and the record has no parent.
     package var keys: [UInt8]
 

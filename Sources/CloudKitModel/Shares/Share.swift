@@ -8,7 +8,7 @@ package struct Share: Hashable, Codable, Sendable {
     package var participants: [ShareParticipant]
     /// The viewer's own entry; nil for a viewer without one, as an anonymous reader of a public share.
     package var currentParticipantID: String?
-    /// Whether non-members may ask for access (B-SHN-02).
+    /// A Boolean value that indicates whether non-members may ask for access (B-SHN-02).
     package var allowsAccessRequests: Bool
     /// People who asked; owner and administrators see them (B-SHN-03).
     package var requesters: [PersonIdentity]
@@ -36,7 +36,7 @@ package struct Share: Hashable, Codable, Sendable {
     /// The record name of a zone-wide share, `CKRecordNameZoneWideShare` (B-SHR-01).
     package static let zoneWideName = "cloudkit.zoneshare"
 
-    /// Whether any holder of the share's link may take part.
+    /// A Boolean value that indicates whether any holder of the share's link may take part.
     package var isOpen: Bool { publicPermission.canRead }
 
     /// The owner; nil if the owner is not listed.
@@ -55,7 +55,7 @@ package struct ShareChange: Hashable, Sendable {
     package var publicPermission: ParticipantPermission?
     /// All participants but the owner: missing ones are removed. nil for no change.
     package var participants: [ParticipantChange]?
-    /// Whether access can be requested; nil for no change.
+    /// A Boolean value that indicates whether access can be requested; nil for no change.
     package var allowsAccessRequests: Bool?
     /// Requesters to be sent away; they may ask again.
     package var denied: [UserID]
@@ -96,7 +96,7 @@ package struct ShareChange: Hashable, Sendable {
         self.keys = keys
     }
 
-    /// Whether nothing is changed.
+    /// A Boolean value that indicates whether nothing is changed.
     package var isEmpty: Bool { self == ShareChange() }
 }
 
@@ -112,7 +112,8 @@ package struct ParticipantChange: Hashable, Sendable {
     package var lookup: LookupInfo?
     /// The user; nil if unknown.
     package var user: UserID?
-    /// Whether it is a participant slot for the first user who opens its link (B-SHN-01).
+    /// A Boolean value that indicates whether it is a participant slot for the first user who opens its link
+    /// (B-SHN-01).
     package var isOneTime: Bool
 
     /// Creates a value with the given properties.

@@ -5,8 +5,8 @@
 package struct ShareKeys: Hashable, Codable, Sendable {
     /// The newest epoch; the first is 1.
     package var epoch: Int
-    /// Whether a participant who had a key of this epoch was removed, so that a new one is due (B-TM-05). Sent to owner and
-    /// administrators.
+    /// A Boolean value that indicates whether a participant who had a key of this epoch was removed, so that a new one
+    /// is due (B-TM-05). Sent to owner and administrators.
     package var needsNewEpoch: Bool
     /// Participants with an account and without a wrap of the newest epoch; sent to owner and administrators.
     package var waiting: [String]
@@ -25,7 +25,8 @@ package struct ShareKeys: Hashable, Codable, Sendable {
     package static let wrapBytesMax = 1024
     /// Hexadecimal digits of an identity's fingerprint.
     package static let fingerprintDigits = 64
-    /// Bytes of what an epoch has for all, such as the key before it wrapped under its own.
+    /// The maximum size of an epoch's data for all participants, in bytes, such as the earlier key wrapped under the
+    /// epoch's own.
     package static let blobBytesMax = 2048
     /// The highest epoch of a share.
     package static let epochsMax = 100_000
@@ -57,7 +58,8 @@ package struct ShareKeyEpoch: Hashable, Codable, Sendable {
 package struct ShareKeyChange: Hashable, Sendable {
     /// The epoch held, to add wraps to it, or the next one, to begin it; anything else is `staleKeyEpoch`.
     package var epoch: Int
-    /// Whether it begins the epoch, so that of two devices with keys of their own only one does; nil if either is right.
+    /// A Boolean value that indicates whether the change begins the epoch, so that of two devices with different keys
+    /// only one does; nil if either is right.
     package var begins: Bool?
     /// The bytes for all members; nil for no change.
     package var blob: [UInt8]?
@@ -119,7 +121,7 @@ package struct ShareKeysAnswer: Hashable, Sendable {
     package var keys: ShareKeys
     /// Participants who wait for a key, with their public identities; for owner and administrators.
     package var waiting: [ShareParticipant]
-    /// Whether there are epochs before the last one given.
+    /// A Boolean value that indicates whether there are epochs before the last one given.
     package var moreComing: Bool
 
     /// Creates a value with the given properties.

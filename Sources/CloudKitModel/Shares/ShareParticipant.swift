@@ -14,7 +14,7 @@ package enum ParticipantPermission: Int, Hashable, Codable, Sendable, CaseIterab
     case readOnly = 2
     case readWrite = 3
 
-    /// Whether the permission allows reading; `readWrite` allows writing, too.
+    /// A Boolean value that indicates whether the permission allows reading; `readWrite` allows writing, too.
     package var canRead: Bool { self == .readOnly || self == .readWrite }
 }
 
@@ -42,7 +42,7 @@ package struct LookupInfo: Hashable, Codable, Sendable {
         self.user = user
     }
 
-    /// Whether no attribute is given.
+    /// A Boolean value that indicates whether no attribute is given.
     package var isEmpty: Bool { emailAddress == nil && phoneNumber == nil && user == nil }
 
     /// Characters of an address or number.
@@ -74,11 +74,11 @@ package struct PersonIdentity: Hashable, Codable, Sendable {
         self.publicIdentity = publicIdentity
     }
 
-    /// Whether the person is known as a user.
+    /// A Boolean value that indicates whether the person is known as a user.
     package var hasAccount: Bool { user != nil }
 }
 
-/// One of the people of a share, as answers carry them.
+/// One participant of a share, as answers carry it.
 package struct ShareParticipant: Hashable, Codable, Sendable {
     /// Stable, made by the client that adds the participant or, failing that, by the server.
     package var id: String
@@ -92,7 +92,7 @@ package struct ShareParticipant: Hashable, Codable, Sendable {
     package var identity: PersonIdentity
     /// The short GUID of the link that only the first to open it can use (B-SHN-01); nil once it was used.
     package var oneTimeGUID: String?
-    /// Whether the participant had asked for access (B-SHN-03).
+    /// A Boolean value that indicates whether the participant had asked for access (B-SHN-03).
     package var isApprovedRequester: Bool
     /// Milliseconds since 1970.
     package var added: Int64?

@@ -26,11 +26,11 @@ package struct NotificationInfo: Hashable, Sendable {
     package var soundName: String?
     /// Names of fields that travel with the notification, at most three (B-PSH-06); `desiredKeys` in the framework.
     package var additionalFields: [String] = []
-    /// Whether the app's badge is increased.
+    /// A Boolean value that indicates whether the app's badge is increased.
     package var shouldBadge = false
-    /// Whether the app is woken without an alert.
+    /// A Boolean value that indicates whether the app is woken without an alert.
     package var shouldSendContentAvailable = false
-    /// Whether the app may change the notification before it is shown.
+    /// A Boolean value that indicates whether the app may change the notification before it is shown.
     package var shouldSendMutableContent = false
     /// The category of the notification.
     package var category: String?
@@ -40,7 +40,7 @@ package struct NotificationInfo: Hashable, Sendable {
     /// Creates a presentation without alert, sound and badge.
     package init() {}
 
-    /// Whether people see or hear something: such a notification is urgent (B-PSH-03).
+    /// A Boolean value that indicates whether a user sees or hears something: such a notification is urgent (B-PSH-03).
     package var isVisible: Bool {
         shouldBadge || soundName != nil || alertBody != nil || alertLocalizationKey != nil || title != nil
             || titleLocalizationKey != nil || subtitle != nil || subtitleLocalizationKey != nil

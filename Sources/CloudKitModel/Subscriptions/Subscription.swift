@@ -32,7 +32,7 @@ package struct SubscribedQuery: Hashable, Sendable {
     package var zoneID: ZoneID?
     /// The events of records that cause a notification.
     package var firesOn: RecordEvents
-    /// Whether the subscription goes when it has fired (B-SUB-03).
+    /// A Boolean value that indicates whether the subscription is deleted after its first notification (B-SUB-03).
     package var firesOnce: Bool
 
     /// Creates a value with the given properties.

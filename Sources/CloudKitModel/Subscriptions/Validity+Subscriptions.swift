@@ -3,10 +3,10 @@ extension Validity {
     package static let additionalFieldsMax = 3
     /// Fields that may go into one localised text.
     package static let localizationArgsMax = 10
-    /// Bytes of all texts of a notification's info together: what a payload can carry at most.
+    /// The maximum size of all texts of a notification's info together, in bytes: the limit of a payload.
     package static let notificationInfoBytesMax = 4096
 
-    /// A subscription as far as it can be judged without the cloud: its name, its options, its notification (B-SUB-03,
+    /// Checks a subscription as far as possible without the cloud: its name, its options, its notification (B-SUB-03,
     /// B-PSH-06).
     ///
     /// - Throws: `badRequest`.

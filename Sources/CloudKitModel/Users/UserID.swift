@@ -15,6 +15,6 @@ package struct UserID: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The owner of the public database's only zone.
     package static let publicOwner = UserID("_defaultOwner")
 
-    /// Whether this is one of the spellings by which a caller may name itself.
+    /// A Boolean value that indicates whether this is one of the spellings by which a caller may name itself.
     package var isCaller: Bool { recordName == "__defaultOwner__" || recordName == "_defaultOwner" }
 }

@@ -2,7 +2,7 @@ import JSONBytes
 import TextEncodings
 
 extension Field {
-    /// Creates a field of an encrypted type: its value was sealed by a device, and travels as base64 whatever its type.
+    /// Creates a field of an encrypted type: its value was sealed by a device, and travels as base64 for every type.
     package init(name: String, type: FieldType, sealed: [UInt8]) {
         var type = type
         type.isEncrypted = true
@@ -14,7 +14,7 @@ extension Field {
         self.init(name: name, type: type, json: json)
     }
 
-    /// The sealed bytes of an encrypted field; nil for other fields, and where its value is no base64.
+    /// The sealed bytes of an encrypted field; nil for other fields, and where its value is not base64.
     package var sealed: [UInt8]? {
         let quote = UInt8(ascii: "\"")
         guard type.isEncrypted, json.count >= 2, json.first == quote, json.last == quote else { return nil }
@@ -24,8 +24,8 @@ extension Field {
     /// The key epoch of a sealed value; nil where the value is not in sealed form.
     package var sealedEpoch: UInt32? { sealed.flatMap(SealedForm.epoch(of:)) }
 
-    /// The JSON of a sealed value as it came: canonical base64, or as it is where it is no base64. Who relies on the form
-    /// asks for `sealed`, so that one bad value does not make a whole body unreadable.
+    /// The JSON of a sealed value as it came: canonical base64, or unchanged where it is not base64. Code that relies
+    /// on the form uses `sealed`, so that one bad value does not make a whole body unreadable.
     static func sealedJSON(_ value: JSONValue) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(value.bytes.count)
@@ -64,8 +64,8 @@ extension FieldType {
         return types
     }
 
-    /// Whether values of this type can be sealed: what refers must be seen by the server, and assets are sealed
-    /// otherwise (B-ENC-01).
+    /// A Boolean value that indicates whether values of this type can be sealed: the server must see references, and
+    /// assets are sealed otherwise (B-ENC-01).
     package var isSealable: Bool {
         switch base {
         case .string, .int64, .double, .timestamp, .bytes, .location: true

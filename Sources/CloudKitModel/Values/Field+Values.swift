@@ -9,13 +9,14 @@ extension Field {
         self.init(name: name, type: value.type, json: try value.json())
     }
 
-    /// Reads a value as it came on the wire into canonical JSON. That of an encrypted type stays as it is: `sealed`.
+    /// Reads a value as it came on the wire into canonical JSON. The value of an encrypted type stays as it is:
+    /// `sealed`.
     ///
     /// - Parameters:
-    ///   - tag: What the client calls the type; nil: it left it out, and the type becomes a guess from the JSON
+    ///   - tag: The client's name of the type; nil: it left it out, and the type becomes a guess from the JSON
     ///     (docs/web-services.md §4.1).
-    ///   - value: Not null: null removes a field and is no value.
-    /// - Throws: `badRequest`, `Invalid value, expected type X.` or what else the type demands.
+    ///   - value: Not null: null removes a field and is not a value.
+    /// - Throws: `badRequest`, with `Invalid value, expected type X.` or the text of another demand of the type.
     package init(name: String, tag: FieldType?, value: JSONValue) throws(RequestFailure) {
         let type: FieldType
         if let tag {
@@ -85,11 +86,11 @@ extension Field {
         return json[1..<(json.count - 1)]
     }
 
-    /// The field as one of the schema's type; nil if it cannot be one (B-REC-11).
+    /// Returns the field as one of the schema's type; nil if it cannot be one (B-REC-11).
     ///
-    /// A tag says what the client means and must agree, but a tagged whole number is a double too, and an empty list is a
-    /// list of anything. Without a tag the schema decides as far as the JSON allows (docs/web-services.md §4.1): whole numbers
-    /// are doubles or timestamps, base64 strings are bytes, digits in a string are numbers.
+    /// A tag states the client's intention and must agree, but a tagged whole number is a double too, and an empty list
+    /// is a list of any type. Without a tag the schema decides as far as the JSON allows (docs/web-services.md §4.1):
+    /// whole numbers are doubles or timestamps, base64 strings are bytes, digits in a string are numbers.
     package func coerced(to target: FieldType) -> Field? {
         if target.isEncrypted { return sealed(as: target) }
         // A field that is marked as encrypted cannot become plain.
@@ -103,7 +104,7 @@ extension Field {
         }
     }
 
-    /// Whether this is a list without elements, whose type cannot be seen in its JSON.
+    /// A Boolean value that indicates whether this is a list without elements, whose type cannot be seen in its JSON.
     package var isEmptyList: Bool { type.isList && (type.isEncrypted ? type.base == .unknown : json.count == 2) }
 
     private func canTry(_ target: FieldType.Base) -> Bool {

@@ -12,7 +12,7 @@ package enum ZoneOperation: Hashable, Sendable {
         }
     }
 
-    /// Whether the operation deletes.
+    /// A Boolean value that indicates whether the operation deletes.
     package var isDeletion: Bool { if case .delete = self { true } else { false } }
 }
 

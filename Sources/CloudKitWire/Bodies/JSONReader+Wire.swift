@@ -36,7 +36,7 @@ extension JSONReader {
     /// A zone as `{"zoneID": {…}}`, or as the bare zone ID.
     mutating func zone() throws(JSONError) -> ZoneID { try scopedZone().id }
 
-    /// The same with what the keys in it belong to, which clients that know nothing of that leave out (B-ZN-16).
+    /// Reads a zone with the scope of its keys, which clients that do not know the scope leave out (B-ZN-16).
     mutating func scopedZone() throws(JSONError) -> (id: ZoneID, scope: ZoneEncryptionScope) {
         var result = ZoneID.default
         var scope = ZoneEncryptionScope.perRecord

@@ -153,7 +153,7 @@ struct RecordPrinter {
 }
 
 extension JSONWriter {
-    /// Writes the tag that stands after a value, comma included.
+    /// Writes the tag that follows a value, comma included.
     mutating func writeTag(_ type: FieldType) {
         if !type.isGuess {
             splice(#","type":""#)

@@ -12,11 +12,12 @@ package struct WireStyle: Sendable {
 
     /// The kind of the client.
     package var surface: Surface
-    /// The user who asks; nil if there is none or it does not matter.
+    /// The user who asks; nil if there is none or it is irrelevant.
     package var caller: UserID?
     /// The UUID of the request, for error items and error objects.
     package var requestUUID: String
-    /// Whether INT64 and DOUBLE values are printed as strings (docs/web-services.md §4.4).
+    /// A Boolean value that indicates whether INT64 and DOUBLE values are printed as strings (docs/web-services.md
+    /// §4.4).
     package var numbersAsStrings: Bool
     /// The fields to print; nil: all, empty: none.
     package var desiredKeys: [String]?
@@ -35,7 +36,7 @@ package struct WireStyle: Sendable {
         self.desiredKeys = desiredKeys
     }
 
-    /// Whether the client is our own, which reads the additions to web services.
+    /// A Boolean value that indicates whether the client is our own, which reads the additions to web services.
     package var isNative: Bool { surface == .native }
 
     /// Returns the name of a zone's owner. Web services name the public default zone's owner `_defaultOwner`.

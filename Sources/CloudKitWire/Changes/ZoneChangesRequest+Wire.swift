@@ -94,7 +94,7 @@ private struct ZoneChangesKeys {
         }
     }
 
-    /// The token is no default: it belongs to one zone.
+    /// The token is not a default: it belongs to one zone.
     func request(defaults: ZoneChangesKeys) -> ZoneChangesRequest {
         ZoneChangesRequest(
             zoneID: zoneID ?? bareZone ?? defaults.zoneID ?? .default, syncToken: syncToken,

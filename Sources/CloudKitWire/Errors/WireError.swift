@@ -19,7 +19,8 @@ package struct WireError: Hashable, Sendable {
 
     /// Reads the answer to a request that was refused as a whole.
     ///
-    /// - Parameter status: The HTTP status, which decides where the body is no error object (a proxy's page, say).
+    /// - Parameter status: The HTTP status, which decides where the body is not an error object (a proxy's page, for
+    ///   example).
     package init(wireAnswer bytes: [UInt8], status: Int) {
         var keys = ErrorKeys()
         do {
@@ -64,7 +65,7 @@ extension RequestFailure {
         writer.pair("remedy", remedy)
         guard let serverRecord = serverRecord?.value else { return }
         writer.key("serverRecord")
-        // A conflict is settled with the whole record, whatever fields the request wanted back.
+        // A conflict is resolved with the whole record, independently of the fields that the request named.
         var style = style
         style.desiredKeys = nil
         var printer = RecordPrinter(style: style)

@@ -110,7 +110,7 @@ extension RequestFailure.Code {
         }
     }
 
-    /// Returns the code of an HTTP status, where the body is no error object.
+    /// Returns the code of an HTTP status, where the body is not an error object.
     init(httpStatus: Int) {
         let known = WireErrorCode.allCases.first { $0.httpStatus == httpStatus }
         switch httpStatus {

@@ -62,7 +62,7 @@ package struct PushTokenRequest: Hashable, Sendable {
         package var service: String
         /// JSON, as the client has it from its platform.
         package var subscription: [UInt8]
-        /// Whether the device wants notifications that show nothing, too.
+        /// A Boolean value that indicates whether the device receives notifications that show nothing, too.
         package var takesSilent: Bool
     }
 

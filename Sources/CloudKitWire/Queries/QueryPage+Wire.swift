@@ -4,7 +4,7 @@ import JSONBytes
 extension QueryPage {
     /// Prints the answer of `records/query`.
     ///
-    /// - Parameter syncToken: The zone's token, for those who asked for it (`getCurrentSyncToken`).
+    /// - Parameter syncToken: The zone's token, for clients that request it (`getCurrentSyncToken`).
     package func wireAnswer(
         style: WireStyle, answering request: QueryRecordsRequest? = nil, syncToken: String? = nil
     ) -> [UInt8] {

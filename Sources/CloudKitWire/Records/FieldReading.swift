@@ -42,7 +42,7 @@ extension JSONReader {
         return .set(try Field(name: name, tag: tag.type, value: value).encrypted(tag.isEncrypted))
     }
 
-    /// The keys beside a value.
+    /// The keys that accompany a value.
     struct Tag {
         var type: FieldType?
         var isEncrypted = false

@@ -6,7 +6,7 @@ extension Array where Element == RecordOutcome {
     ///
     /// - Parameters:
     ///   - itemKeys: For each item the fields to print, nil for those of `style`.
-    ///   - syncToken: The zone's token, for those who asked for it (`getCurrentSyncToken`).
+    ///   - syncToken: The zone's token, for clients that request it (`getCurrentSyncToken`).
     package func wireAnswer(
         style: WireStyle, itemKeys: [[String]?] = [], syncToken: String? = nil
     ) -> [UInt8] {

@@ -1,8 +1,8 @@
 import CloudKitModel
 import JSONBytes
 
-/// People as shares name them: docs/web-services.md §3.5, and what the native surface adds, `hasiCloudAccount` and
-/// `publicIdentity`.
+/// Persons as shares name them: docs/web-services.md §3.5, and the additions of the native surface, `hasiCloudAccount`
+/// and `publicIdentity`.
 extension PersonIdentity {
     func write(to writer: inout JSONWriter, style: WireStyle) {
         writer.beginObject()

@@ -93,7 +93,7 @@ extension ShareParticipant {
     }
 }
 
-/// Gathers what a record's dictionary says of a share while it is read.
+/// Collects the keys of a share while a record's dictionary is read.
 struct ShareKeysOfRecord {
     private var share = Share(root: nil)
     private var isShare = false

@@ -8,7 +8,7 @@ import JSONBytes
 struct ShareChangeReader {
     private var change = ShareChange()
 
-    /// Names in one of the lists of people.
+    /// The maximum number of names in one of the lists of persons.
     private static let peopleMax = 500
     /// Participants of a request; the rules allow fewer.
     private static let participantsMax = 400

@@ -19,7 +19,7 @@ extension ZoneEncryptionScope {
 }
 
 extension JSONWriter {
-    /// Says what the keys in a zone belong to, where that is not the rule: the web services know nothing of it.
+    /// Writes the scope of the keys in a zone, where it is not the default: the web services do not know it.
     mutating func encryptionScope(_ scope: ZoneEncryptionScope) {
         guard scope != .perRecord else { return }
         key("encryptionScope")
