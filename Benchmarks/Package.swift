@@ -9,6 +9,8 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let callerIsolated = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let package = Package(
     name: "welkin-benchmarks",
     platforms: [.macOS(.v15)],
@@ -36,28 +38,33 @@ let package = Package(
         .target(
             name: "CloudKitEncryption",
             dependencies: [
+                "TextEncodings",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ], swiftSettings: strict),
-        .target(name: "JSONBytes", swiftSettings: strict),
-        .target(name: "CloudKitModel", dependencies: ["JSONBytes"], swiftSettings: strict),
-        .target(name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes"], swiftSettings: strict),
+        .target(name: "TextEncodings", swiftSettings: strict),
+        .target(name: "AsyncLocks", swiftSettings: callerIsolated),
+        .target(name: "JSONBytes", dependencies: ["TextEncodings"], swiftSettings: strict),
+        .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
+        .target(
+            name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(
             name: "CloudKitDevice",
-            dependencies: ["CloudKitEncryption", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["CloudKitEncryption", "TextEncodings", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
         .target(
             name: "CloudKitClient",
             dependencies: [
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "HTTPTransfer",
+                "TextEncodings",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .target(
             name: "CloudKit",
             dependencies: [
-                "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
-                "CoreLocation",
+                "AsyncLocks", "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
+                "CoreLocation", "TextEncodings",
             ], exclude: ["CloudKit.docc"], swiftSettings: strict),
         .executableTarget(
             name: "welkin-bench",
