@@ -33,9 +33,14 @@ struct RecordModification {
         self.recordIDs = recordIDs
         var saves: [ModifyPlan.Item] = []
         saves.reserveCapacity(records.count)
-        for record in records { saves.append(try ModifyPlan.Item(record, rule, scope: scope)) }
-        // A copy of a record is a record.
-        sent = records.map { $0.copy() as? CKRecord ?? $0 }
+        var sent: [CKRecord] = []
+        sent.reserveCapacity(records.count)
+        for record in records {
+            saves.append(try ModifyPlan.Item(record, rule, scope: scope))
+            // A copy of a record is a record. It is made at once, as the app may change its own meanwhile.
+            sent.append(record.copy() as? CKRecord ?? record)
+        }
+        self.sent = sent
         plan = try ModifyPlan(
             saves: saves, deletes: recordIDs.map(\.model), isAtomic: isAtomic, scope: scope,
             clientChangeToken: clientChangeToken)
