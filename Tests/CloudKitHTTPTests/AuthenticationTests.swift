@@ -23,7 +23,8 @@ struct AuthenticationTests {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()
             let wrong = TestCloud.Tokens(api: String(repeating: "0", count: 64), web: tokens.web)
-            let forged = TestCloud.Tokens(api: tokens.api, web: "A" + (tokens.web ?? "").dropFirst())
+            let web = tokens.web ?? ""
+            let forged = TestCloud.Tokens(api: tokens.api, web: (web.hasPrefix("A") ? "B" : "A") + web.dropFirst())
             let other = try await cloud.apiToken()
             for target in [
                 TestCloud.target(Self.caller, tokens: wrong), TestCloud.target(Self.caller, tokens: forged),
