@@ -41,7 +41,7 @@ extension Bench {
         var comparison = comparison
         let (cloud, user) = try cloud(environment: environment)
         defer { cloud.end() }
-        try expectZone("Clients", on: cloud, user)
+        try makeZone("Clients", on: cloud, by: user)
         let template = BatchTemplate(user, zone: "Clients", count: 1)
         var next = 0
         var (processor, shared): ([Double], [Double]) = ([], [])
