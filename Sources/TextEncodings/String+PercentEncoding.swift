@@ -18,23 +18,31 @@ extension String {
 
     /// Decodes each `%XX` of a path or query; nil if an escape is broken or the bytes are not UTF-8.
     package init?(percentEncoded text: some Collection<UInt8>) {
-        guard text.contains(UInt8(ascii: "%")) else {
-            self.init(validating: text, as: UTF8.self)
+        // The bytes are read through a pointer: a generic loop is not specialized for callers in other modules.
+        guard let decoded = text.withContiguousStorageIfAvailable(decodePercentEncoding) else {
+            self.init(percentEncoded: Array(text))
             return
         }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var rest = text.makeIterator()
-        while let byte = rest.next() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        self.init(validating: bytes, as: UTF8.self)
+        guard let decoded else { return nil }
+        self = decoded
     }
+}
+
+/// Returns the text with each `%XX` decoded; nil if an escape is broken or the bytes are not UTF-8.
+private func decodePercentEncoding(_ text: UnsafeBufferPointer<UInt8>) -> String? {
+    guard text.contains(UInt8(ascii: "%")) else { return String(validating: text, as: UTF8.self) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    var rest = text.makeIterator()
+    while let byte = rest.next() {
+        guard byte == UInt8(ascii: "%") else {
+            bytes.append(byte)
+            continue
+        }
+        guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else { return nil }
+        bytes.append(high << 4 | low)
+    }
+    return String(validating: bytes, as: UTF8.self)
 }
 
 /// Returns the value of a hexadecimal digit; nil if `byte` is none.
