@@ -283,6 +283,13 @@ let package = Package(
                 "CloudUnderTest", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption", "welkin",
             ],
             swiftSettings: strict),
+        // A cloud that lies to devices, with all that it knows.
+        .testTarget(
+            name: "HostileCloudTests",
+            dependencies: [
+                "ScriptedCloud", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice",
+                "CloudKitEncryption", "CloudKitModel", "CloudKitTesting", "JSONBytes",
+            ], swiftSettings: strict),
         .testTarget(
             name: "WelkinTests",
             dependencies: ["CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "welkin"],

@@ -1,0 +1,244 @@
+import CloudKitClient
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+/// Whole records, feeds and zones as they were, or as they are not.
+@Suite struct FeedAttackTests {
+    @Test(arguments: Attack.of(.feeds))
+    func `B-TM-04 a cloud that shows another history`(_ attack: Attack) async throws {
+        try await Stage.check(attack) { stage in try await stage.playFeeds() }
+    }
+}
+
+extension Stage {
+    fileprivate func playFeeds() async throws {
+        try await makeFolder()
+        let phone = try await device("ada")
+        let laptop = try await device("ada", "laptop")
+        try await feed(phone.own)
+        let known = try await feed(laptop.own).token
+        let whole = try #require(liar.traffic.last { $0.endpoint == "changes/zone" }).answer
+        switch attack {
+        case .recordRolledBack, .recordRolledBackAfterRestart:
+            try await write("secret later text", to: "One", phone.own)
+            try await feed(phone.own)
+            let reader = attack == .recordRolledBack ? phone : cloud.restarted(phone)
+            let older = try #require(liar.versions(of: "One").first)
+            for reading in Reading.allCases {
+                try await lie({ $0.show(older) }) { try await reading.read("One", Self.zone, reader.own) }
+            }
+        case .recordRolledBackElsewhere:
+            let older = try #require(liar.versions(of: "One").first)
+            try await write("secret later text", to: "One", phone.own)
+            try await feed(phone.own)
+            try await lie({ $0.show(older) }) {
+                _ = try await text("One", laptop.own)
+            }
+        case .recordHidden:
+            try await lie({ $0.hide("One") }) { _ = try await text("One", laptop.own) }
+        case .conflictRolledBack:
+            let stale = try await laptop.own.record(for: Self.id("One"))
+            let older = try #require(liar.versions(of: "One").first)
+            try await write("secret later text", to: "One", phone.own)
+            try await feed(phone.own)
+            try await feed(laptop.own)
+            try await lie({ $0.show(older, keepingTag: true) }) {
+                stale.encryptedValues["text"] = "secret text of the laptop"
+                do {
+                    _ = try await laptop.own.save(stale)
+                    Issue.record("there is a conflict")
+                } catch let error as CKError where error.code == .serverRecordChanged {
+                    let text = error.serverRecord?.encryptedValues["text"] as? String
+                    if isHonest { #expect(text == "secret later text") }
+                }
+            }
+        case .saveAnswerSwapped:
+            let older = try #require(liar.versions(of: "One").first)
+            let record = try await phone.own.record(for: Self.id("One"))
+            record.encryptedValues["text"] = "secret later text"
+            try await lie({ exchange in
+                if exchange.endpoint == "records/modify" { exchange.show(older, keepingTag: true) }
+            }) { _ = try await phone.own.save(record) }
+        case .saveDropped:
+            let record = try await phone.own.record(for: Self.id("One"))
+            record.encryptedValues["text"] = "secret later text"
+            try await intercept(
+                { request, _ in
+                    guard Exchange.place(request.url).endpoint == "records/modify" else { return nil }
+                    return .acknowledgement(of: request)
+                }, unnoticed: { _ = try await phone.own.save(record) },
+                during: {
+                    // The cloud does not know of it, here or later.
+                    try await self.feed(phone.own, since: known)
+                    try await read("secret later text", of: "One", phone.own)
+                })
+        case .feedOmitsRecord, .feedOmitsDeletion, .feedFrozen:
+            if attack == .feedOmitsDeletion {
+                try await phone.own.deleteRecord(withID: Self.id("Two"))
+            } else {
+                _ = try await phone.own.save(Self.note("Three"))
+            }
+            try await feed(phone.own)
+            try await playOmission(phone, laptop, since: known, whole)
+        case .deletionInvented:
+            try await lie({ exchange in
+                guard exchange.endpoint == "changes/zone" else { return }
+                exchange.change { answer in
+                    answer.mutateObjects { zone in
+                        guard zone["records"] != nil else { return }
+                        zone.mutateItems(of: "records") { records in
+                            records.append(["recordName": "Two", "recordType": "Note", "deleted": true])
+                        }
+                    }
+                }
+            }, unnoticed: { try await self.feed(laptop.own, since: known) }) {
+                try await write("secret later text", to: "One", phone.own)
+                try await feed(phone.own)
+                try await feed(laptop.own, since: known)
+            }
+        case .feedRolledBack:
+            try await write("secret later text", to: "One", phone.own)
+            try await feed(phone.own)
+            try await feed(laptop.own)
+            try await lie({ if $0.endpoint == "changes/zone" { $0.answer = whole } }) {
+                try await feed(laptop.own)
+            }
+        case .historiesForked, .historiesMerged:
+            try await playFork(phone, laptop)
+        case .queryOmitsRecord:
+            try await lie({ exchange in
+                guard exchange.endpoint == "records/query" else { return }
+                exchange.change { $0.mutateItems(of: "records") { $0.removeAll { $0.recordName == "One" } } }
+            }) { try await Reading.query.read("One", Self.zone, laptop.own) }
+        case .zoneHidden:
+            try await lie({ exchange in
+                guard exchange.endpoint == "zones/list" else { return }
+                exchange.change {
+                    $0.mutateItems(of: "zones") { $0.removeAll { $0["zoneID", "zoneName"] == "Notes" } }
+                }
+            }) { _ = try await laptop.own.allRecordZones() }
+        case .zoneDeletionInvented:
+            try await lie({ exchange in
+                guard exchange.endpoint == "changes/database" else { return }
+                exchange.change { answer in
+                    answer.mutateItems(of: "zones") { zones in
+                        zones = [["zoneID": ["zoneName": "Notes"], "deleted": true]]
+                    }
+                }
+            }) { _ = try await laptop.own.databaseChanges(since: nil) }
+        case .zoneEpochLowered, .zoneEpochRaised:
+            try await phone.own.requests().raiseKeyEpoch(of: Self.zone.model)
+            _ = try await laptop.own.recordZone(for: Self.zone)
+            let epoch = attack == .zoneEpochLowered ? 0 : 7
+            try await lie({ exchange in
+                exchange.change { answer in
+                    answer.mutateObjects { if $0["keyEpoch"] != nil { $0["keyEpoch"] = JSON(epoch) } }
+                }
+            }) {
+                _ = try await laptop.own.recordZone(for: Self.zone)
+            }
+        default: Issue.record("\(attack) is not an attack of feeds")
+        }
+    }
+
+    /// Leaves something out of what the laptop is shown.
+    private func playOmission(
+        _ phone: Device, _ laptop: Device, since known: CKServerChangeToken, _ whole: JSON
+    ) async throws {
+        let attack = attack
+        let token = whole["zones"]?.items?.first?["syncToken"]
+        try await lie({ exchange in
+            guard exchange.device == laptop.name, exchange.endpoint == "changes/zone" else { return }
+            exchange.change { answer in
+                answer.mutateObjects { zone in
+                    guard zone["records"] != nil else { return }
+                    zone.mutateItems(of: "records") { records in
+                        switch attack {
+                        case .feedOmitsRecord: records.removeAll { $0.recordName == "Three" }
+                        case .feedOmitsDeletion: records.removeAll { $0.recordName == "Two" }
+                        default: records = []
+                        }
+                    }
+                    if attack == .feedFrozen { zone["syncToken"] = token }
+                }
+            }
+        }, unnoticed: { try await self.feed(laptop.own, since: known) }) {
+            try await write("secret later text", to: "One", phone.own)
+            try await feed(phone.own)
+            try await feed(laptop.own, since: known)
+        }
+    }
+
+    /// Each device is shown its own writes only.
+    private func playFork(_ phone: Device, _ laptop: Device) async throws {
+        try await lie({ exchange in
+            let others = exchange.device == phone.name ? "L" : "P"
+            exchange.change { answer in
+                answer.mutateObjects { zone in
+                    guard zone["records"] != nil else { return }
+                    zone.mutateItems(of: "records") { $0.removeAll { $0.recordName?.hasPrefix(others) == true } }
+                }
+            }
+        }, unnoticed: {
+            for number in 1...2 {
+                _ = try await phone.own.save(Self.note("P\(number)"))
+                _ = try await laptop.own.save(Self.note("L\(number)"))
+                if attack == .historiesMerged {
+                    try await feed(phone.own)
+                    try await feed(laptop.own)
+                }
+            }
+        }) {
+            if attack == .historiesMerged { liar.stop() }
+            try await feed(phone.own)
+            try await feed(laptop.own)
+        }
+    }
+}
+
+extension Exchange {
+    /// Shows another version of a record, wherever it is.
+    mutating func show(_ version: JSON, keepingTag: Bool = false) {
+        guard let name = version.recordName, endpoint.hasPrefix("records") || endpoint == "changes/zone" else { return }
+        change { answer in
+            answer.mutateRecord(name) { record in
+                guard record["zoneID"] == version["zoneID"] else { return }
+                let tag = record["recordChangeTag"]
+                record = version
+                if keepingTag { record["recordChangeTag"] = tag }
+            }
+        }
+    }
+
+    /// Says that there is no such record.
+    mutating func hide(_ name: String) {
+        change { answer in
+            answer.mutateRecord(name) { record in
+                record = [
+                    "recordName": .string(name), "serverErrorCode": "NOT_FOUND", "reason": "Record not found",
+                    "uuid": "0",
+                ]
+            }
+        }
+    }
+}
+
+extension TransportResponse {
+    /// Says that everything was saved.
+    static func acknowledgement(of request: TransportRequest) -> TransportResponse? {
+        guard let body = JSON(request.body), let operations = body["operations"]?.items else { return nil }
+        let stamp: JSON = ["timestamp": 1_750_000_009_000, "userRecordName": "_defaultOwner"]
+        let records = operations.compactMap { operation -> JSON? in
+            guard var record = operation["record"] else { return nil }
+            record["recordChangeTag"] = "dropped"
+            record["created"] = stamp
+            record["modified"] = stamp
+            record["deleted"] = false
+            record["zoneID"] = body["zoneID"]
+            return record
+        }
+        return TransportResponse(status: 200, body: JSON.object([.init(key: "records", value: .array(records))]).bytes)
+    }
+}

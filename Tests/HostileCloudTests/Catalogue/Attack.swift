@@ -1,0 +1,78 @@
+import Testing
+
+/// A way in which a cloud may lie; each has a row in docs/threat-model.md.
+enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    // Records
+    case fieldsSwapped, fieldsOfOtherRecord, fieldsOfOtherZone, typeChanged, fieldTypeChanged, fieldTruncated
+    case fieldFlipped, fieldRenamed, fieldUnsealed, fieldReplacedByPlain, fieldRemoved, fieldOlder, fieldRestored
+    case sealedStripped, parentChanged, parentRemoved, datesChanged, plainFieldChanged, protectionRemoved
+    case protectionOfOtherRecord, protectionEpochRaised, protectionOlder, wrapsDamaged
+
+    // Histories
+    case recordRolledBack, recordRolledBackAfterRestart, recordRolledBackElsewhere, recordHidden
+    case conflictRolledBack, saveAnswerSwapped, saveDropped, feedOmitsRecord, feedOmitsDeletion, feedFrozen
+    case deletionInvented, feedRolledBack, historiesForked, historiesMerged, queryOmitsRecord, zoneHidden
+    case zoneDeletionInvented, zoneEpochLowered, zoneEpochRaised
+
+    // Files
+    case assetOfOtherField, assetTruncated, assetExtended, assetFlipped, assetChunksSwapped, assetEmptied
+    case assetHeaderChanged, assetKeysSwapped, assetFieldsSwapped, assetOlder, assetRemoved, assetInPlain
+    case assetAloneInPlain
+
+    // Shares
+    case inventedZoneShare, inventedRecordShare, ghostParticipant, ghostShownToMember, ghostShownToAdministrator
+    case ghostAdministrator, ghostInFreeSlot, ghostJoinsByLink, memberPromoted, permissionRaised, permissionLowered
+    case publicPermissionRaised, participantHidden, removalInvented, removalHidden, identitySwapped, personSwapped
+    case shareRolledBack, shareKeysHidden, shareRootChanged, statementRemoved, statementDamaged
+
+    // Keys and identities
+    case participantSubstituted, ownerSubstituted, shareEpochLowered, shareEpochRaised, invitationOfOtherParticipant
+    case invitationOfOtherShare, invitationOlder, invitationRemoved, invitationDamaged, invitationForged
+    case ownersKeyResetInvented, administratorForged, keyringOlder, keyringOfOtherShare, keyringRemoved
+    case keyringDamaged, statementOlder, statementOfOtherShare
+
+    // Links
+    case linkKeptOpen, linkWrapOfOtherSlot, linkWrapOlder, linkWrapOfOtherShare, linkLeadsElsewhere
+
+    // Accounts
+    case keychainIdentitySwapped, keychainOfOtherAccount, keychainHidden, roundsLowered, saltOfOtherAccount
+    case userNameSwapped, ghostDevice
+
+    var testDescription: String { rawValue }
+
+    /// The attacks of one test.
+    enum Family: String, CaseIterable, Sendable {
+        case records = "RecordAttackTests"
+        case feeds = "FeedAttackTests"
+        case assets = "AssetAttackTests"
+        case shares = "ShareAttackTests"
+        case keys = "KeyAttackTests"
+        case links = "LinkAttackTests"
+        case accounts = "AccountAttackTests"
+    }
+
+    static func of(_ family: Family) -> [Attack] { allCases.filter { $0.family == family } }
+
+    var family: Family {
+        switch position {
+        case ..<Self.recordRolledBack.position: .records
+        case ..<Self.assetOfOtherField.position: .feeds
+        case ..<Self.inventedZoneShare.position: .assets
+        case ..<Self.participantSubstituted.position: .shares
+        case ..<Self.linkKeptOpen.position: .keys
+        case ..<Self.keychainIdentitySwapped.position: .links
+        default: .accounts
+        }
+    }
+
+    private var position: Int { Self.positions[self] ?? 0 }
+    private static let positions = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
+
+    private static let sealing = ["encrypted field", "protection", "key of record", "statement"]
+
+    var verdict: Verdict {
+        switch self {
+        default: .detected(.atOnce, [.internalError, .accountTemporarilyUnavailable], Self.sealing)
+        }
+    }
+}
