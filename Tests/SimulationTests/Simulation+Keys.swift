@@ -24,8 +24,18 @@ extension Simulation {
         }
     }
 
+    /// Keeps an error by which a device takes what an honest cloud shows for tampered with; a missing key is none.
+    func noteAlarm(_ error: EncryptionError, about item: @autoclosure () -> String) {
+        if case .noKey = error { return }
+        falseAlarm = falseAlarm ?? "a device takes \(item()) for tampered with: \(error)"
+    }
+
     /// Returns the value of a record's encrypted field for a device; nil without a value or a key.
-    func opened(_ record: Record, in place: Place, with keys: inout ZoneKeys, _ cache: ZoneCache?) -> String? {
+    ///
+    /// - Parameter isSpy: Whether the keys are those of a user without access, with which values need not open.
+    func opened(
+        _ record: Record, in place: Place, with keys: inout ZoneKeys, _ cache: ZoneCache?, isSpy: Bool = false
+    ) -> String? {
         guard let field = record.fields.first(where: { $0.name == "secret" }) else { return nil }
         // A value that cannot be decrypted counts as missing.
         for _ in 0..<16 {
@@ -34,8 +44,12 @@ extension Simulation {
             for name in missing { keys.shared.learn(nil, of: name) }
             if news.isEmpty { break }
         }
-        guard let cipher = try? keys.cipher(opening: record), let plain = try? cipher.open(field) else { return nil }
-        return String(decoding: plain.json, as: UTF8.self)
+        do throws(EncryptionError) {
+            return String(decoding: try keys.cipher(opening: record).open(field).json, as: UTF8.self)
+        } catch {
+            if !isSpy { noteAlarm(error, about: "\(record.id.recordName) in \(place)") }
+            return nil
+        }
     }
 }
 

@@ -5,12 +5,13 @@ import Testing
 ///
 /// `docs/simulation.md` describes the checks and how to repeat a history.
 @Suite struct SimulationTests {
-    /// The number of seeds of `SIMULATION_SEEDS`, or the seed of `SIMULATION_SEED`. Continuous integration runs 1,000.
+    /// The number of seeds of `SIMULATION_SEEDS` from `SIMULATION_FIRST_SEED` on, or the seed of `SIMULATION_SEED`. Continuous integration runs 1,000.
     static var batches: [Range<UInt64>] {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SIMULATION_SEED"].flatMap({ UInt64($0) }) { return [seed..<(seed + 1)] }
         let count = environment["SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 100
-        return stride(from: 0, to: count, by: 20).map { $0..<min($0 + 20, count) }
+        let first = environment["SIMULATION_FIRST_SEED"].flatMap { UInt64($0) } ?? 0
+        return stride(from: first, to: first + count, by: 20).map { $0..<min($0 + 20, first + count) }
     }
 
     static let steps = ProcessInfo.processInfo.environment["SIMULATION_STEPS"].flatMap { Int($0) } ?? 75

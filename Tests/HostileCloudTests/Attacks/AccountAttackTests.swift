@@ -36,15 +36,19 @@ extension Stage {
         case .keychainHidden:
             try await playHiddenKeychain(laptop)
         case .roundsLowered:
-            try await lie({ exchange in
+            try await lie { exchange in
                 if exchange.endpoint == "sessions/prepare" { exchange.change { $0["rounds"] = JSON(rounds) } }
-            }) { try await cloud.signIn(laptop) }
+            } during: {
+                try await cloud.signIn(laptop)
+            }
         case .saltOfOtherAccount:
             let salt = try #require(liar.traffic.last { $0.person == "ghost" && $0.endpoint == "sessions/prepare" })
                 .answer["salt"]
-            try await lie({ exchange in
+            try await lie { exchange in
                 if exchange.endpoint == "sessions/prepare" { exchange.change { $0["salt"] = salt } }
-            }) { try await cloud.signIn(laptop) }
+            } during: {
+                try await cloud.signIn(laptop)
+            }
         case .userNameSwapped:
             try await signIn(laptop) { $0["userRecordName"] = .string(name) }
         case .ghostDevice:
@@ -57,9 +61,9 @@ extension Stage {
 
     /// Signs in with a changed answer, and reads.
     private func signIn(_ device: Device, _ change: @escaping @Sendable (inout JSON) -> Void) async throws {
-        try await lie({ exchange in
+        try await lie { exchange in
             if exchange.endpoint == "sessions/create" { exchange.change(change) }
-        }) {
+        } during: {
             try await cloud.signIn(device)
             try await read("secret text of One", of: "One", device.own)
         }
@@ -87,12 +91,14 @@ extension Stage {
         guard !isHonest else { return }
         let token = try #require(try await ada.container.connection.cloud.account.webAuthToken())
         let account = ScriptedAccount(
-            state: .available(email: HostileCloud.email("ada"), deviceID: "ghost"), apiToken: ada.configuration.apiToken,
+            state: .available(email: HostileCloud.email("ada"), deviceID: "ghost"),
+            apiToken: ada.configuration.apiToken,
             tokens: [token])
         let container = CKContainer(
             identifier: HostileCloud.container, endpoint: cloud.running.endpoint, account: account,
             transport: LyingTransport(liar: liar, device: "ada/ghost", real: HTTPTransport.shared))
-        try await lie({ _ in }) {
+        try await lie { _ in
+        } during: {
             noteLie()
             let error = await #expect(throws: CKError.self) {
                 _ = try await container.privateCloudDatabase.record(for: Self.id("One")).encryptedValues["text"]
@@ -105,7 +111,8 @@ extension Stage {
         #expect(!wraps.isEmpty)
         let salts = liar.traffic.compactMap { $0.answer["salt"]?.base64 } + [[]]
         for salt in Set(salts) {
-            let root = try PasswordRoot(password: HostileCloud.password("ghost"), salt: salt, rounds: RunningCloud.rounds)
+            let root = try PasswordRoot(
+                password: HostileCloud.password("ghost"), salt: salt, rounds: RunningCloud.rounds)
             for wrap in Set(wraps) {
                 #expect(throws: EncryptionError.self) {
                     _ = try AccountSecret(

@@ -42,7 +42,9 @@ extension Stage {
         let older = liar.versions(of: "Pictures").first { $0["fields", "one"] != nil }
         let attack = attack
         let facts = FileFacts(files: files, older: older)
-        try await lie({ exchange in attack.forge(&exchange, facts) }) {
+        try await lie { exchange in
+            attack.forge(&exchange, facts)
+        } during: {
             let record = try await laptop.own.record(for: Self.id("Pictures"))
             for key in ["one", "two"] {
                 let url = (record[key] as? CKAsset)?.fileURL
@@ -87,7 +89,10 @@ extension Attack {
             exchange.body = Array(body[..<5] + body[second] + body[first] + body[second.upperBound...])
         case .assetEmptied: exchange.body = []
         case .assetHeaderChanged: exchange.body[3] ^= 1
-        case .assetInPlain, .assetAloneInPlain: exchange.body = FileFacts.forged
+        case .assetInPlain, .assetAloneInPlain:
+            exchange.status = 200
+            exchange.headers["content-range"] = nil
+            exchange.body = FileFacts.forged
         default: break
         }
     }

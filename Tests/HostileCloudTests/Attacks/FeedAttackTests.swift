@@ -27,24 +27,36 @@ extension Stage {
             let reader = attack == .recordRolledBack ? phone : cloud.restarted(phone)
             let older = try #require(liar.versions(of: "One").first)
             for reading in Reading.allCases {
-                try await lie({ $0.show(older) }) { try await reading.read("One", Self.zone, reader.own) }
+                try await lie {
+                    $0.show(older)
+                } during: {
+                    try await reading.read("One", Self.zone, reader.own)
+                }
             }
         case .recordRolledBackElsewhere:
             let older = try #require(liar.versions(of: "One").first)
             try await write("secret later text", to: "One", phone.own)
             try await feed(phone.own)
-            try await lie({ $0.show(older) }) {
+            try await lie {
+                $0.show(older)
+            } during: {
                 _ = try await text("One", laptop.own)
             }
         case .recordHidden:
-            try await lie({ $0.hide("One") }) { _ = try await text("One", laptop.own) }
+            try await lie {
+                $0.hide("One")
+            } during: {
+                _ = try await text("One", laptop.own)
+            }
         case .conflictRolledBack:
             let stale = try await laptop.own.record(for: Self.id("One"))
             let older = try #require(liar.versions(of: "One").first)
             try await write("secret later text", to: "One", phone.own)
             try await feed(phone.own)
             try await feed(laptop.own)
-            try await lie({ $0.show(older, keepingTag: true) }) {
+            try await lie {
+                $0.show(older, keepingTag: true)
+            } during: {
                 stale.encryptedValues["text"] = "secret text of the laptop"
                 do {
                     _ = try await laptop.own.save(stale)
@@ -58,9 +70,11 @@ extension Stage {
             let older = try #require(liar.versions(of: "One").first)
             let record = try await phone.own.record(for: Self.id("One"))
             record.encryptedValues["text"] = "secret later text"
-            try await lie({ exchange in
+            try await lie { exchange in
                 if exchange.endpoint == "records/modify" { exchange.show(older, keepingTag: true) }
-            }) { _ = try await phone.own.save(record) }
+            } during: {
+                _ = try await phone.own.save(record)
+            }
         case .saveDropped:
             let record = try await phone.own.record(for: Self.id("One"))
             record.encryptedValues["text"] = "secret later text"
@@ -83,7 +97,7 @@ extension Stage {
             try await feed(phone.own)
             try await playOmission(phone, laptop, since: known, whole)
         case .deletionInvented:
-            try await lie({ exchange in
+            try await lie { exchange in
                 guard exchange.endpoint == "changes/zone" else { return }
                 exchange.change { answer in
                     answer.mutateObjects { zone in
@@ -93,7 +107,9 @@ extension Stage {
                         }
                     }
                 }
-            }, unnoticed: { try await self.feed(laptop.own, since: known) }) {
+            } unnoticed: {
+                try await self.feed(laptop.own, since: known)
+            } during: {
                 try await write("secret later text", to: "One", phone.own)
                 try await feed(phone.own)
                 try await feed(laptop.own, since: known)
@@ -102,41 +118,49 @@ extension Stage {
             try await write("secret later text", to: "One", phone.own)
             try await feed(phone.own)
             try await feed(laptop.own)
-            try await lie({ if $0.endpoint == "changes/zone" { $0.answer = whole } }) {
+            try await lie {
+                if $0.endpoint == "changes/zone" { $0.answer = whole }
+            } during: {
                 try await feed(laptop.own)
             }
         case .historiesForked, .historiesMerged:
             try await playFork(phone, laptop)
         case .queryOmitsRecord:
-            try await lie({ exchange in
+            try await lie { exchange in
                 guard exchange.endpoint == "records/query" else { return }
                 exchange.change { $0.mutateItems(of: "records") { $0.removeAll { $0.recordName == "One" } } }
-            }) { try await Reading.query.read("One", Self.zone, laptop.own) }
+            } during: {
+                try await Reading.query.read("One", Self.zone, laptop.own)
+            }
         case .zoneHidden:
-            try await lie({ exchange in
+            try await lie { exchange in
                 guard exchange.endpoint == "zones/list" else { return }
                 exchange.change {
                     $0.mutateItems(of: "zones") { $0.removeAll { $0["zoneID", "zoneName"] == "Notes" } }
                 }
-            }) { _ = try await laptop.own.allRecordZones() }
+            } during: {
+                _ = try await laptop.own.allRecordZones()
+            }
         case .zoneDeletionInvented:
-            try await lie({ exchange in
+            try await lie { exchange in
                 guard exchange.endpoint == "changes/database" else { return }
                 exchange.change { answer in
                     answer.mutateItems(of: "zones") { zones in
                         zones = [["zoneID": ["zoneName": "Notes"], "deleted": true]]
                     }
                 }
-            }) { _ = try await laptop.own.databaseChanges(since: nil) }
+            } during: {
+                _ = try await laptop.own.databaseChanges(since: nil)
+            }
         case .zoneEpochLowered, .zoneEpochRaised:
             try await phone.own.requests().raiseKeyEpoch(of: Self.zone.model)
             _ = try await laptop.own.recordZone(for: Self.zone)
             let epoch = attack == .zoneEpochLowered ? 0 : 7
-            try await lie({ exchange in
+            try await lie { exchange in
                 exchange.change { answer in
                     answer.mutateObjects { if $0["keyEpoch"] != nil { $0["keyEpoch"] = JSON(epoch) } }
                 }
-            }) {
+            } during: {
                 _ = try await laptop.own.recordZone(for: Self.zone)
             }
         default: Issue.record("\(attack) is not an attack of feeds")
@@ -149,7 +173,7 @@ extension Stage {
     ) async throws {
         let attack = attack
         let token = whole["zones"]?.items?.first?["syncToken"]
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.device == laptop.name, exchange.endpoint == "changes/zone" else { return }
             exchange.change { answer in
                 answer.mutateObjects { zone in
@@ -164,7 +188,9 @@ extension Stage {
                     if attack == .feedFrozen { zone["syncToken"] = token }
                 }
             }
-        }, unnoticed: { try await self.feed(laptop.own, since: known) }) {
+        } unnoticed: {
+            try await self.feed(laptop.own, since: known)
+        } during: {
             try await write("secret later text", to: "One", phone.own)
             try await feed(phone.own)
             try await feed(laptop.own, since: known)
@@ -173,7 +199,7 @@ extension Stage {
 
     /// Each device is shown its own writes only.
     private func playFork(_ phone: Device, _ laptop: Device) async throws {
-        try await lie({ exchange in
+        try await lie { exchange in
             let others = exchange.device == phone.name ? "L" : "P"
             exchange.change { answer in
                 answer.mutateObjects { zone in
@@ -181,7 +207,7 @@ extension Stage {
                     zone.mutateItems(of: "records") { $0.removeAll { $0.recordName?.hasPrefix(others) == true } }
                 }
             }
-        }, unnoticed: {
+        } unnoticed: {
             for number in 1...2 {
                 _ = try await phone.own.save(Self.note("P\(number)"))
                 _ = try await laptop.own.save(Self.note("L\(number)"))
@@ -190,7 +216,7 @@ extension Stage {
                     try await feed(laptop.own)
                 }
             }
-        }) {
+        } during: {
             if attack == .historiesMerged { liar.stop() }
             try await feed(phone.own)
             try await feed(laptop.own)

@@ -29,7 +29,7 @@ extension Stage {
         let ghost = try await ghost()
         let ben = try await device("ben")
         let (identity, name) = (try ghost.publicIdentity, try ben.userName)
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.person == "ada" else { return }
             exchange.change { answer in
                 answer.mutateObjects { person in
@@ -38,7 +38,7 @@ extension Stage {
                     }
                 }
             }
-        }) {
+        } during: {
             try await share(with: ["ben"])
         }
         try await write("secret text after the lie", to: "One", try await device("ada").own)
@@ -58,7 +58,7 @@ extension Stage {
         let share = RecordAddress(zone: zone, name: saved.recordID.recordName)
         let key = ShareKey(madeFor: share, epoch: 1)
         ghostKeys = [key]
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.person == "ben" else { return }
             exchange.change { answer in
                 answer.mutateObjects { object in
@@ -72,12 +72,12 @@ extension Stage {
                             key, to: slot, identity: bens, by: owner, with: try ghost.identity)
                     else { return }
                     Attack.editEpochs(&record) { epoch in
-                        epoch["wrap"] = JSON(invitation.bytes)
+                        epoch["wrap"] = JSON(base64: invitation.bytes)
                         epoch["blob"] = nil
                     }
                 }
             }
-        }) {
+        } during: {
             try await accept(saved.url, on: ben)
             let note = Self.note("Ben's", in: try await theirs())
             _ = try await ben.shared.save(note)
@@ -93,7 +93,8 @@ extension Stage {
         let cat = try await device("cat")
         for person in [ben, cat] {
             _ = try await person.shared.record(for: Self.id(name, theirs))
-            _ = try await person.shared.record(for: Self.id(other, CKRecordZone.ID(zoneName: "Other", ownerName: theirs.ownerName)))
+            _ = try await person.shared.record(
+                for: Self.id(other, CKRecordZone.ID(zoneName: "Other", ownerName: theirs.ownerName)))
         }
         let bensVersions = { self.liar.versions(of: $0, in: "shared", person: "ben") }
         let older = try #require(bensVersions(name).last)
@@ -118,11 +119,13 @@ extension Stage {
             forged: Forgery(
                 key: key, ghost: ghost, owner: zone.owner, member: try ben.secret.identity().publicIdentity))
         let attack = attack
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.device == victim.name else { return }
             exchange.change { $0.mutateRecord(name) { attack.forge(keys: &$0, facts) } }
-        }) {
+        } during: {
             try await read("secret text of the second epoch", of: "One", in: theirs, victim.shared)
+            // Of the first epoch, whose key is in the keyring.
+            try await read("secret text of Two", of: "Two", in: theirs, victim.shared)
             let note = Self.note("Ben's", in: theirs)
             _ = try await victim.shared.save(note)
         }
@@ -196,13 +199,13 @@ extension Attack {
             Self.editNewest(&share) { epoch in
                 guard var bytes = epoch["wrap"]?.base64 else { return }
                 bytes[bytes.count - 1] ^= 1
-                epoch["wrap"] = JSON(bytes)
+                epoch["wrap"] = JSON(base64: bytes)
             }
         case .invitationForged, .ownersKeyResetInvented:
             let slot = share["currentUserParticipant", "participantId"]?.text ?? ""
             Self.editNewest(&share) { epoch in
                 let number = epoch["epoch"]?.int ?? 0
-                epoch["wrap"] = (try? facts.forged.invitation(to: slot, epoch: number)).map { JSON($0) }
+                epoch["wrap"] = (try? facts.forged.invitation(to: slot, epoch: number)).map { JSON(base64: $0) }
                 if self == .ownersKeyResetInvented { epoch["blob"] = nil }
             }
             if self == .ownersKeyResetInvented, let identity = try? facts.forged.ghost.publicIdentity {
@@ -218,7 +221,9 @@ extension Attack {
                 let number = epoch["epoch"]?.int ?? 0
                 guard let authority = try? facts.forged.authority(epoch: number) else { return }
                 epoch["wrap"] =
-                    (try? facts.forged.invitation(to: slot, authority: authority, epoch: number)).map { JSON($0) }
+                    (try? facts.forged.invitation(to: slot, authority: authority, epoch: number)).map {
+                        JSON(base64: $0)
+                    }
             }
         case .keyringOlder: Self.editNewest(&share) { $0["blob"] = older?["blob"] }
         case .keyringOfOtherShare: Self.editNewest(&share) { $0["blob"] = KeyFacts.newest(facts.others)?["blob"] }
@@ -227,7 +232,7 @@ extension Attack {
             Self.editNewest(&share) { epoch in
                 guard var bytes = epoch["blob"]?.base64 else { return }
                 bytes[bytes.count - 1] ^= 1
-                epoch["blob"] = JSON(bytes)
+                epoch["blob"] = JSON(base64: bytes)
             }
         case .statementOfOtherShare:
             Self.editNewest(&share) { $0["statement"] = KeyFacts.newest(facts.others)?["statement"] }

@@ -37,10 +37,10 @@ extension Stage {
         open.publicPermission = .none
         for participant in open.participants where participant.role != .owner { open.removeParticipant(participant) }
         _ = try await ada.own.save(open)
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.device == laptop.name else { return }
             exchange.change { $0.mutateRecord(name) { $0["publicPermission"] = "READ_WRITE" } }
-        }) {
+        } during: {
             _ = try await laptop.own.record(for: share.recordID)
             try await write("secret text after the end", to: "One", laptop.own)
         }
@@ -68,7 +68,11 @@ extension Stage {
         try await accept(share.url, on: cat)
         _ = try await cat.shared.record(for: Self.id(name, try await theirs()))
         let older = try #require(liar.versions(of: name, in: "shared", person: "cat").last)
-        try await remove("cat", from: share.recordID, by: ada.own)
+        for permission in [CKShare.ParticipantPermission.none, .readOnly] {
+            let current = try #require(try await ada.own.record(for: share.recordID) as? CKShare)
+            current.publicPermission = permission
+            _ = try await ada.own.save(current)
+        }
         try await write("secret text of the second epoch", to: "One", ada.own)
         try await replaceWraps(of: share, by: older, opening: share.url)
     }
@@ -80,7 +84,7 @@ extension Stage {
             other["shareKeys", "epochs"]?.items?.first?["link"], other["shareKeys", "epochs"]?.items?.first?["wrap"]
         )
         let attack = attack
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.person == "ben" else { return }
             exchange.change { answer in
                 answer.mutateRecord(name) { record in
@@ -89,7 +93,7 @@ extension Stage {
                     }
                 }
             }
-        }) {
+        } during: {
             try await accept(url, on: ben)
             _ = try await text("One", in: try await theirs(), ben.shared)
         }
@@ -114,11 +118,13 @@ extension Stage {
         let ben = try await device("ben")
         let resolved = try #require(liar.traffic.last { $0.person == "cat" && $0.endpoint == "records/resolve" }).answer
         let accepted = try #require(liar.traffic.last { $0.person == "cat" && $0.endpoint == "records/accept" }).answer
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.person == "ben" else { return }
             if exchange.endpoint == "records/resolve" { exchange.answer = resolved }
             if exchange.endpoint == "records/accept" { exchange.answer = accepted }
-        }, unnoticed: { if !isHonest { try await accept(other.url?.withoutFragment, on: ben) } }) {
+        } unnoticed: {
+            if !isHonest { try await accept(other.url?.withoutFragment, on: ben) }
+        } during: {
             try await accept(url, on: ben)
             _ = try await text("One", in: isHonest ? try await self.theirs() : theirs, ben.shared)
         }

@@ -40,11 +40,11 @@ extension Stage {
         // A device that has seen the record, and one that has seen nothing.
         for reader in [ada, laptop] {
             for reading in Reading.allCases {
-                try await lie({ exchange in
+                try await lie { exchange in
                     exchange.change { answer in
                         answer.mutateRecord("One") { if $0.isIn("Notes") { attack.forge(&$0, facts) } }
                     }
-                }) {
+                } during: {
                     try await reading.read("One", Self.zone, reader.own)
                 }
             }
@@ -95,15 +95,14 @@ extension Attack {
             record["protection"] = nil
         case .parentChanged: record["parent"] = ["recordName": "Two"]
         case .parentRemoved: record["parent"] = nil
-        case .datesChanged:
-            record["created", "timestamp"] = 1_000_000
-            record["modified", "timestamp"] = 1_000_000
+        case .creationChanged: record["created", "timestamp"] = 1_000_000
+        case .modificationChanged: record["modified", "timestamp"] = 1_000_000
         case .plainFieldChanged: record["fields", "note", "value"] = "forged"
         case .protectionRemoved: record["protection"] = nil
         case .protectionOfOtherRecord: record["protection"] = facts.two["protection"]
         case .protectionEpochRaised: record["protection", "epoch"] = 1
         case .protectionOlder: record["protection"] = facts.older["protection"]
-        case .wrapsDamaged: record["protection", "keys"] = JSON([1, 2, 3])
+        case .wrapsDamaged: record["protection", "keys"] = JSON(base64: [1, 2, 3])
         default: break
         }
     }
@@ -111,6 +110,6 @@ extension Attack {
     private static func edit(_ record: inout JSON, _ change: (inout [UInt8]) -> Void) {
         guard var bytes = record["fields", "text", "value"]?.base64 else { return }
         change(&bytes)
-        record["fields", "text", "value"] = JSON(bytes)
+        record["fields", "text", "value"] = JSON(base64: bytes)
     }
 }

@@ -35,7 +35,7 @@ extension Stage {
         let name = attack == .inventedZoneShare ? "cloudkit.zoneshare" : "Share-1"
         let share = try inventedShare(named: name, like: folder, ghost: ghost, owner: try ada.userName)
         let isWhole = attack == .inventedZoneShare
-        try await lie({ exchange in
+        try await lie { exchange in
             guard exchange.database == "private" else { return }
             let (endpoint, texts) = (exchange.endpoint, exchange.request.texts)
             exchange.change { answer in
@@ -55,7 +55,7 @@ extension Stage {
                     }
                 }
             }
-        }) {
+        } during: {
             try await feed(ada.own)
         }
         // Values that are written after the lie as well.
@@ -82,9 +82,11 @@ extension Stage {
     /// A ghost takes part through a link whose secret it does not have; the cloud lets it in.
     private func playGhostOfLink(_ share: CKShare, _ ada: Device) async throws {
         let ghost = try await device("ghost")
-        let bare = try #require(share.url?.absoluteString.split(separator: "#").first.flatMap { URL(string: String($0)) })
+        let bare = try #require(
+            share.url?.absoluteString.split(separator: "#").first.flatMap { URL(string: String($0)) })
         // No answer is changed: the cloud lets the ghost in, which does not have the link's secret.
-        try await lie({ _ in }) {
+        try await lie { _ in
+        } during: {
             if !isHonest {
                 try await accept(bare, on: ghost)
                 noteLie()
@@ -104,9 +106,9 @@ extension Stage {
         try await feed(ben.shared, in: try await theirs())
         let older = try #require(liar.versions(of: share.recordID.recordName).last)
         try await remove("ben", from: share.recordID, by: ada.own)
-        try await lie({ exchange in
+        try await lie { exchange in
             if exchange.device == laptop.name { exchange.show(older) }
-        }) {
+        } during: {
             _ = try await laptop.own.record(for: share.recordID)
             try await write("secret text after the removal", to: "One", laptop.own)
         }
@@ -146,13 +148,17 @@ extension Stage {
             identity: try ghost.publicIdentity, ghostName: ghost.userName, ben: try ben.userName)
         let attack = attack
         for isFeed in [false, true] {
-            try await lie({ exchange in
+            try await lie { exchange in
                 guard exchange.device == victim.name else { return }
                 exchange.change { answer in
                     answer.mutateRecord(name) { attack.forge(share: &$0, facts) }
-                    if attack == .shareRootChanged { answer.mutateRecord("One") { $0["share"] = ["recordName": .string(name), "zoneID": $0["zoneID"] ?? .null] } }
+                    if attack == .shareRootChanged {
+                        answer.mutateRecord("One") {
+                            $0["share"] = ["recordName": .string(name), "zoneID": $0["zoneID"] ?? .null]
+                        }
+                    }
                 }
-            }) {
+            } during: {
                 if isFeed {
                     try await feed(database, in: zone)
                 } else {
@@ -223,7 +229,7 @@ extension Attack {
             Self.editEpochs(&share) { epoch in
                 guard var bytes = epoch["statement"]?.base64 else { return }
                 bytes[bytes.count - 1] ^= 1
-                epoch["statement"] = JSON(bytes)
+                epoch["statement"] = JSON(base64: bytes)
             }
         default: break
         }

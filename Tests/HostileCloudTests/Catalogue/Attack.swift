@@ -5,7 +5,8 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     // Records
     case fieldsSwapped, fieldsOfOtherRecord, fieldsOfOtherZone, typeChanged, fieldTypeChanged, fieldTruncated
     case fieldFlipped, fieldRenamed, fieldUnsealed, fieldReplacedByPlain, fieldRemoved, fieldOlder, fieldRestored
-    case sealedStripped, parentChanged, parentRemoved, datesChanged, plainFieldChanged, protectionRemoved
+    case sealedStripped, parentChanged, parentRemoved, creationChanged, modificationChanged, plainFieldChanged
+    case protectionRemoved
     case protectionOfOtherRecord, protectionEpochRaised, protectionOlder, wrapsDamaged
 
     // Histories
@@ -67,12 +68,4 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     private var position: Int { Self.positions[self] ?? 0 }
     private static let positions = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
-
-    private static let sealing = ["encrypted field", "protection", "key of record", "statement"]
-
-    var verdict: Verdict {
-        switch self {
-        default: .detected(.atOnce, [.internalError, .accountTemporarilyUnavailable], Self.sealing)
-        }
-    }
 }

@@ -51,7 +51,8 @@ enum Reading: CaseIterable {
             _ = try await database.record(for: Stage.id(name, zone))
         case .query:
             let found = try await database.records(
-                matching: CKQuery(recordType: "Note", predicate: NSPredicate(format: "title == %@", name)), inZoneWith: zone)
+                matching: CKQuery(recordType: "Note", predicate: NSPredicate(format: "title == %@", name)),
+                inZoneWith: zone)
             for (_, result) in found.matchResults { _ = try result.get() }
         case .feed:
             let changes = try await database.recordZoneChanges(inZoneWith: zone, since: nil)

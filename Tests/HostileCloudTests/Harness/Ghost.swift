@@ -13,7 +13,7 @@ struct Ghost: Sendable {
 
     var identity: AccountIdentity { get throws { try secret.identity() } }
     /// The public identity, in base64 as participants carry it.
-    var publicIdentity: JSON { get throws { JSON(try identity.publicIdentity.bytes) } }
+    var publicIdentity: JSON { get throws { JSON(base64: try identity.publicIdentity.bytes) } }
 
     /// Returns a participant of a share with the ghost's identity, as the cloud would describe one.
     func participant(
@@ -183,7 +183,7 @@ private struct LootSearch {
                 for present in candidates where present.epoch == protection.epoch {
                     candidates += Self.epochs.compactMap { try? protection.earlierKey($0, key: present) }
                 }
-                for key in candidates where keys[name]?.contains(key) != true && open(record, key) {
+                for key in candidates where open(record, key) && keys[name]?.contains(key) != true {
                     keys[name, default: []].append(key)
                     isComplete = false
                 }

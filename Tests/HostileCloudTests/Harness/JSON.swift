@@ -78,7 +78,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
     init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(elements.map { Pair(key: $0, value: $1) })
     }
-    init(_ bytes: some Sequence<UInt8>) { self = .string(Base64Text.encode(Array(bytes))) }
+    init(base64 bytes: [UInt8]) { self = .string(Base64Text.encode(bytes)) }
     init(_ number: Int) { self = .number(String(number)) }
 }
 
