@@ -27,13 +27,13 @@ final class HostileCloud: Sendable {
     }
 
     static func run<Value>(_ body: (HostileCloud) async throws -> Value) async throws -> Value {
-        let time = Mutex<Int64>(1_750_000_000_000)
-        // A millisecond passes with every look at the clock, so that dates differ.
+        let last = Mutex<Int64>(0)
+        // Time passes with every look at the clock, so that dates differ.
         let running = try await RunningCloud.start(
             CloudStorage(now: {
-                time.withLock { time in
-                    time += 1
-                    return time
+                last.withLock { last in
+                    last = max(last + 1, Int64(Date().timeIntervalSince1970 * 1000))
+                    return last
                 }
             }))
         do {
