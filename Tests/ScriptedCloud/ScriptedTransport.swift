@@ -101,6 +101,7 @@ extension ScriptedTransport {
                 if operation.kind.isDelete { return .deleted(RecordTombstone(recordName: name)) }
                 var record = Record.stored(name, in: modification.zoneID, type: operation.change.recordType ?? "?")
                 for case .set(let field) in operation.change.fields { record.fields.append(field) }
+                record.protection = operation.change.protection
                 return .record(record)
             })
     }

@@ -330,13 +330,11 @@ import Testing
         missing["photo"] = CKAsset(fileURL: device.folder.appendingPathComponent("nowhere"))
         let other = record("other")
         other["title"] = "x"
-        let results = try await device.container.privateCloudDatabase.modifyRecords(
-            saving: [missing, other], deleting: []
-        ).saveResults
-        let codes = [missing, other].map { record -> CKError.Code? in
-            guard case .failure(let error as CKError) = results[record.recordID] else { return nil }
-            return error.code
+        let error = await #expect(throws: CKError.self) {
+            try await device.container.privateCloudDatabase.modifyRecords(saving: [missing, other], deleting: [])
         }
+        let errors = error?.partialErrorsByItemID ?? [:]
+        let codes = [missing, other].map { (errors[$0.recordID] as? CKError)?.code }
         #expect(codes == [.assetFileNotFound, .batchRequestFailed])
         #expect(cloud.count(.post, "records/modify") == 0)
         let single = try await device.container.privateCloudDatabase.modifyRecords(
