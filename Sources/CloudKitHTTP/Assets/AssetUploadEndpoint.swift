@@ -8,7 +8,7 @@ import NIOCore
 /// The endpoint at the URLs that `assets/upload` returns (docs/web-services.md §7). The URL is the permission: no
 /// token, no signature, any content type.
 ///
-/// - `POST` has the whole file as its body, within 15 minutes of the ticket. Answer 200: `{"singleFile":
+/// - `POST` has the whole file as its body, alone or as a part of `multipart/form-data`, within 15 minutes of the ticket. Answer 200: `{"singleFile":
 ///   {"fileChecksum", "size", "receipt"}}`; the dictionary, with the client's `wrappingKey` and `referenceChecksum`
 ///   added where it has some, is the value of the record's field.
 /// - An addition to web services: `PATCH` has a piece. `Upload-Offset` is its position in the file, `Upload-Length` the
@@ -41,8 +41,10 @@ struct AssetUploadEndpoint {
             response.headers[HeaderName.uploadComplete] = isComplete ? "?1" : "?0"
             return response
         case .post:
-            let reception = try await upload.receiveWhole(announced: request.announcedBytes.map(Int64.init))
-            return try await receiveWhole(reception, from: request)
+            let envelope = try MultipartFileBody(contentType: request.headers[.contentType])
+            let announced = envelope == nil ? request.announcedBytes.map(Int64.init) : nil
+            let reception = try await upload.receiveWhole(announced: announced)
+            return try await receiveWhole(reception, from: request, in: envelope)
         default:
             guard let offset = Self.number(request.headers[HeaderName.uploadOffset]),
                 let length = Self.number(request.headers[HeaderName.uploadLength])
@@ -61,11 +63,11 @@ struct AssetUploadEndpoint {
     }
 
     private func receiveWhole(
-        _ begun: AssetReceiver, from request: IncomingRequest
+        _ begun: AssetReceiver, from request: IncomingRequest, in envelope: MultipartFileBody?
     ) async throws -> EndpointResponse {
         var reception = begun
         do {
-            try await receive(&reception, from: request)
+            try await receive(&reception, from: request, in: envelope)
         } catch {
             try? await reception.abandon()
             throw error
@@ -98,7 +100,10 @@ struct AssetUploadEndpoint {
     /// Passes the body on as it arrives; the client waits while the store does not keep up.
     ///
     /// - Throws: `badRequest` for a body that broke off; the bytes before have been passed on.
-    private func receive(_ reception: inout AssetReceiver, from request: IncomingRequest) async throws {
+    private func receive(
+        _ reception: inout AssetReceiver, from request: IncomingRequest, in envelope: MultipartFileBody? = nil
+    ) async throws {
+        var envelope = envelope
         let received = TransferredByteCount()
         let channel = request.channel
         async let _: Void = minimumRate.watch(received, on: channel)
@@ -115,7 +120,7 @@ struct AssetUploadEndpoint {
                 received.add(part.readableBytes)
                 chunk.append(contentsOf: part.readableBytesView)
                 guard chunk.count >= Self.chunkBytes else { continue }
-                try await reception.receive(chunk)
+                try await reception.receive(envelope?.take(chunk) ?? chunk)
                 chunk.removeAll(keepingCapacity: true)
             }
         } catch let error where error is RequestFailure || RequestFailure(storage: error) != nil {
@@ -123,11 +128,12 @@ struct AssetUploadEndpoint {
         } catch {
             isBroken = true
         }
-        try await reception.receive(chunk)
+        try await reception.receive(envelope?.take(chunk) ?? chunk)
         try Task.checkCancellation()
         guard !isBroken, received.value >= request.announcedBytes ?? 0 else {
             throw RequestFailure(.badRequest, "the request's body did not arrive")
         }
+        try envelope?.finish()
     }
 
     private static func progressResponse(_ offset: Int64) -> EndpointResponse {

@@ -5,7 +5,7 @@ import TextEncodings
 struct RequestQuery: Hashable {
     var apiToken: String?
     var webAuthToken: String?
-    /// `getCurrentSyncToken=true`.
+    /// `getCurrentSyncToken=true`, in any case of its letters.
     var wantsSyncToken = false
     var container: String?
     var environment: String?
@@ -44,7 +44,7 @@ struct RequestQuery: Hashable {
         switch String(decoding: key, as: UTF8.self) {
         case "ckAPIToken": apiToken = value
         case "ckWebAuthToken", "ckSession": webAuthToken = Self.repaired(value)
-        case "getCurrentSyncToken": wantsSyncToken = value == "true"
+        case "getCurrentSyncToken": wantsSyncToken = value.lowercased() == "true"
         case "container": container = value
         case "environment": environment = value
         case "confirmed": confirmed = value

@@ -66,6 +66,8 @@ package struct SyncTokenSeal: Sendable {
     }
 
     /// Returns the token as text, bound to a partition.
+    ///
+    /// Clients of the web services decode it as standard base64. A token has a multiple of three bytes, and so no padding.
     package func seal(_ token: SyncToken, for partition: StoragePartition) -> String {
         var bytes = token.kind.magic
         bytes.append(shownEpoch, bytes: Self.epochBytes)
@@ -73,7 +75,7 @@ package struct SyncTokenSeal: Sendable {
         bytes.append(token.version, bytes: 6)
         bytes.append(token.baseline, bytes: 6)
         if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
-        return Base64URL.encode(
+        return Base64.encode(
             codec.sign(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes))
     }
 
@@ -85,7 +87,7 @@ package struct SyncTokenSeal: Sendable {
         _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
     ) throws(RequestFailure) -> SyncToken {
         guard let kind = kinds.first(where: { text.isPart(ofMagic: $0.magicText) }) else { throw .unknownToken }
-        guard let bytes = Base64URL.decodeStrictly(text), bytes.count == kind.byteCount + Self.checkBytes else {
+        guard let bytes = Base64.decode(text), bytes.count == kind.byteCount + Self.checkBytes else {
             throw .truncatedToken
         }
         guard
@@ -103,7 +105,7 @@ package struct SyncTokenSeal: Sendable {
 extension SyncToken.Kind {
     /// The prefix of tokens of this kind: three bytes, four characters.
     fileprivate var magic: [UInt8] { [0xC4, 0x0B, rawValue + 1] }
-    fileprivate var magicText: String { Base64URL.encode(magic) }
+    fileprivate var magicText: String { Base64.encode(magic) }
     fileprivate var byteCount: Int { hasFloor ? 30 : 24 }
 }
 

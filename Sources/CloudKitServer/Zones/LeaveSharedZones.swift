@@ -8,8 +8,6 @@ struct LeaveSharedZones: Sendable {
     init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Leaves everything shared in the deleted zones; creating a zone of another user is refused (B-DB-12, B-ACP-06).
-    ///
-    /// A zone that nothing is shared with the caller in is left already (B-ZN-07).
     func run(_ operations: [ZoneOperation], in place: DatabaseContext) async throws -> [ZoneOutcome] {
         let ids = operations.compactMap { if case .delete(let id) = $0 { id } else { nil } }
         guard ids.count == operations.count else { throw RequestFailure.onlySharedZones }
@@ -19,8 +17,6 @@ struct LeaveSharedZones: Sendable {
                 let place = try place.reaching(id)
                 try await leaveZone(id.zoneName, in: place)
                 outcomes.append(.deleted(place.zoneID(id.zoneName)))
-            } catch let failure as RequestFailure where failure.code == .zoneNotFound {
-                outcomes.append(.deleted(id))
             } catch let failure as RequestFailure {
                 outcomes.append(.failed(id, failure))
             }
