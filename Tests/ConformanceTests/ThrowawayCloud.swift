@@ -149,6 +149,9 @@ struct ThrowawayCloud: Sendable {
     func strangersDevice() -> CKContainer { container(SignedInDevice(apiToken: apiToken, token: nil, email: "")) }
 
     /// Another app's API token, for this cloud's container or another one.
+    /// Revokes the API token that the cloud's devices are configured with.
+    func revokeAPIToken() async throws { _ = try await accountStore.apiTokens.revoke(apiToken) }
+
     func newAPIToken(container: String? = nil) async throws -> String {
         try await accountStore.apiTokens.create(
             container: ContainerID(container ?? self.container), environment: .development, name: "another"

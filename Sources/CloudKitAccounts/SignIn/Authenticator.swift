@@ -55,7 +55,8 @@ package final class Authenticator: Sendable {
     /// - Parameters:
     ///   - target: Path and query as received.
     ///   - body: The request's body, which a signature covers.
-    /// - Throws: `RequestFailure` `authenticationFailed` for credentials that are missing, wrong, or of another container or environment.
+    /// - Throws: `RequestFailure` `authenticationFailed` for credentials that are missing, wrong, or of another container or environment;
+    ///   `unknownAPIToken` for such an API token.
     package func admit(
         _ credentials: RequestCredentials, container: ContainerID, environment: Environment, target: String,
         body: [UInt8]
@@ -183,10 +184,10 @@ package final class Authenticator: Sendable {
     }
 
     private static let credentialsMissing = RequestFailure(
-        .authenticationFailed, "no API token and no signature", remedy: "Send ckAPIToken in the query string.")
+        .unknownAPIToken, "no API token and no signature", remedy: "Send ckAPIToken in the query string.")
     private static let apiTokenRefused = RequestFailure(
-        .authenticationFailed, "unknown API token for this container and environment",
-        remedy: "Make one with: welkin token create")
+        .unknownAPIToken, "unknown API token for this container and environment",
+        remedy: "Check container, environment and token; make a token with: welkin token create")
     private static let originRefused = RequestFailure(
         .authenticationFailed, "this API token may not be used by pages of this origin")
     private static let webTokenRefused = RequestFailure(

@@ -60,6 +60,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case tooManyParticipants
         case tryAgainLater
         case typeNotFound
+        /// The app's API token is unknown, or of another container or environment (B-DB-14): no user can mend that.
+        case unknownAPIToken
         case referenceViolation
         case zoneBusy
         case zoneNotFound
@@ -95,7 +97,7 @@ extension RequestFailure.Code {
         case .alreadyShared: (30, nil)
         case .atomicFailure: (22, 2024)
         case .authenticationFailed, .authenticationRequired: (9, nil)
-        case .badContainer: (5, nil)
+        case .badContainer, .unknownAPIToken: (5, nil)
         case .badDatabase: (24, nil)
         case .badRequest, .methodNotAllowed: (12, nil)
         case .changeTokenExpired: (21, 2026)

@@ -24,7 +24,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
             .participantAlreadyInvited:
             self = .accessDenied
         case .atomicFailure: self = .atomicError
-        case .authenticationFailed, .accountTemporarilyUnavailable: self = .authenticationFailed
+        case .authenticationFailed, .accountTemporarilyUnavailable, .unknownAPIToken: self = .authenticationFailed
         case .authenticationRequired: self = .authenticationRequired
         case .badContainer, .badDatabase, .badRequest, .changeTokenExpired, .indexMissing, .itemLimitExceeded,
             .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch, .serverRejected, .alreadyShared,
