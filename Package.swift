@@ -74,6 +74,7 @@ let package = Package(
         .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
+        .target(name: "FoundationPredicates", swiftSettings: strict),
 
         // Layer 2: records on an ordered store; bodies on the wire; keys and encryption; a device's credentials.
         .target(
@@ -109,7 +110,7 @@ let package = Package(
             dependencies: [
                 "AsyncLocks", "TextEncodings", "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption",
                 "CloudKitDevice",
-                "CoreLocation",
+                "CoreLocation", "FoundationPredicates",
             ], swiftSettings: strict),
 
         // Layer 4: the cloud over HTTP.

@@ -53,6 +53,7 @@ let package = Package(
             dependencies: ["CloudKitEncryption", "TextEncodings", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
+        .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(
             name: "CloudKitClient",
             dependencies: [
@@ -64,7 +65,7 @@ let package = Package(
             name: "CloudKit",
             dependencies: [
                 "AsyncLocks", "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
-                "CoreLocation", "TextEncodings",
+                "CoreLocation", "FoundationPredicates", "TextEncodings",
             ], exclude: ["CloudKit.docc"], swiftSettings: strict),
         .executableTarget(
             name: "welkin-bench",
