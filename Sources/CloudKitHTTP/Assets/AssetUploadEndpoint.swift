@@ -25,7 +25,7 @@ import NIOCore
 /// got the URL.
 struct AssetUploadEndpoint {
     var cloud: Cloud
-    var minimumRate: MinimumTransferRate
+    var files: OpenFileLimiter
     var metrics: RequestMetrics
 
     /// Bytes that are passed to the store at once; about what one upload keeps in memory.
@@ -41,6 +41,8 @@ struct AssetUploadEndpoint {
             response.headers[HeaderName.uploadComplete] = isComplete ? "?1" : "?0"
             return response
         case .post:
+            let permission = try files.permission()
+            defer { withExtendedLifetime(permission) {} }
             let reception = try await upload.receiveWhole(announced: request.announcedBytes.map(Int64.init))
             return try await receiveWhole(reception, from: request)
         default:
@@ -49,6 +51,8 @@ struct AssetUploadEndpoint {
             else {
                 throw RequestFailure(.badRequest, "Upload-Offset and Upload-Length are needed, in bytes")
             }
+            let permission = try files.permission()
+            defer { withExtendedLifetime(permission) {} }
             do {
                 let reception = try await upload.receivePiece(at: offset, of: length)
                 return try await receivePiece(reception, from: request)
@@ -100,19 +104,20 @@ struct AssetUploadEndpoint {
     /// - Throws: `badRequest` for a body that broke off; the bytes before have been passed on.
     private func receive(_ reception: inout AssetReceiver, from request: IncomingRequest) async throws {
         let received = TransferredByteCount()
-        let channel = request.channel
-        async let _: Void = minimumRate.watch(received, on: channel)
+        request.connection.bodyBegan()
         defer {
+            request.connection.bodyEnded()
             request.bytesIn = received.value
             metrics.assetBytesReceived(received.value)
         }
         var body = request.incomingBody.makeAsyncIterator()
         var chunk: [UInt8] = []
         chunk.reserveCapacity(2 * Self.chunkBytes)
-        var isBroken = false
+        var failure: (any Error)?
         do {
             while let part = try await body.next() {
                 received.add(part.readableBytes)
+                request.connection.bodyReceived(part.readableBytes)
                 chunk.append(contentsOf: part.readableBytesView)
                 guard chunk.count >= Self.chunkBytes else { continue }
                 try await reception.receive(chunk)
@@ -121,13 +126,15 @@ struct AssetUploadEndpoint {
         } catch let error where error is RequestFailure || RequestFailure(storage: error) != nil {
             throw error
         } catch {
-            isBroken = true
+            failure = error
         }
         try await reception.receive(chunk)
         try Task.checkCancellation()
-        guard !isBroken, received.value >= request.announcedBytes ?? 0 else {
+        if let failure = failure as? SlowBodyError { throw failure }
+        guard failure == nil, received.value >= request.announcedBytes ?? 0 else {
             throw RequestFailure(.badRequest, "the request's body did not arrive")
         }
+        request.isBodyRead = true
     }
 
     private static func progressResponse(_ offset: Int64) -> EndpointResponse {
