@@ -13,7 +13,7 @@ package struct CloudApplication: Sendable {
     /// The cloud's metrics, to which other services of the process add.
     package let metrics: RequestMetrics
     private let responder: CloudResponder
-    private let limiter: ConnectionLimiter
+    private let limiter: ChannelLimiter
     private let delivery: NotificationService
     private let authenticator: Authenticator
     private let faults: Faults
@@ -37,7 +37,7 @@ package struct CloudApplication: Sendable {
         let metrics = RequestMetrics(backend: metricsBackend)
         self.metrics = metrics
         let refused = RefusedConnections(metrics: metrics, logger: logger)
-        limiter = ConnectionLimiter(
+        limiter = ChannelLimiter(
             limits: configuration.connections, rate: configuration.minimumTransferRate,
             isBehindProxy: configuration.isBehindProxy
         ) { refused.record($0) }

@@ -6,9 +6,9 @@ final class AcceptHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundOut = any Channel
     typealias OutboundIn = Never
 
-    private let limiter: ConnectionLimiter
+    private let limiter: ChannelLimiter
 
-    init(limiter: ConnectionLimiter) { self.limiter = limiter }
+    init(limiter: ChannelLimiter) { self.limiter = limiter }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // A refused connection goes no further; it is closed.
@@ -24,7 +24,7 @@ final class AcceptHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private static let interval = TimeAmount.seconds(1)
 
     /// Limits the connections of a server that listens, until it stops.
-    static func limit(_ server: any Channel, by limiter: ConnectionLimiter) async throws {
+    static func limit(_ server: any Channel, by limiter: ChannelLimiter) async throws {
         try await server.eventLoop.submit {
             try server.pipeline.syncOperations.addHandler(AcceptHandler(limiter: limiter), position: .first)
         }.get()

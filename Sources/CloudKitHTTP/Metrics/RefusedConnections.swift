@@ -24,7 +24,7 @@ final class RefusedConnections: Sendable {
         self.now = now
     }
 
-    func record(_ reason: ConnectionLimiter.Refusal) {
+    func record(_ reason: ChannelLimiter.Refusal) {
         metrics.connectionRefused(reason)
         let now = now()
         let count = unreported.withLock { unreported -> Int? in

@@ -15,7 +15,7 @@ package final class RequestMetrics: Sendable {
     private let items: Counter
     private let itemsFailed: Counter
     private let connections: Meter
-    private let connectionsRefused: [ConnectionLimiter.Refusal: Counter]
+    private let connectionsRefused: [ChannelLimiter.Refusal: Counter]
     private let bodyBytes: Meter
     private let commits: Counter
     private let assetsUploaded: Counter
@@ -49,8 +49,8 @@ package final class RequestMetrics: Sendable {
         items = Counter(label: "welkin_items_total", factory: factory)
         itemsFailed = Counter(label: "welkin_items_failed_total", factory: factory)
         connections = Meter(label: "welkin_connections", factory: factory)
-        var refused: [ConnectionLimiter.Refusal: Counter] = [:]
-        for reason in ConnectionLimiter.Refusal.allCases {
+        var refused: [ChannelLimiter.Refusal: Counter] = [:]
+        for reason in ChannelLimiter.Refusal.allCases {
             refused[reason] = Counter(
                 label: "welkin_connections_refused_total", dimensions: [("reason", reason.rawValue)],
                 factory: factory)
@@ -81,7 +81,7 @@ package final class RequestMetrics: Sendable {
     func connectionClosed() { connections.decrement() }
 
     /// Counts a connection that was closed so that others can be kept or accepted.
-    func connectionRefused(_ reason: ConnectionLimiter.Refusal) { connectionsRefused[reason]?.increment() }
+    func connectionRefused(_ reason: ChannelLimiter.Refusal) { connectionsRefused[reason]?.increment() }
 
     /// Adds to the bytes of bodies that are in memory, or removes from them.
     func bodyBytesHeld(change: Int) {

@@ -18,20 +18,15 @@ struct HostCheck: RequestMiddleware {
 /// Admits requests to the operator's endpoints under names of this machine and names that the operator gave, and no pages of other
 /// origins: a page whose host name suddenly leads to this machine gets nothing.
 struct OperatorHosts: RequestMiddleware {
-    var names: Set<String>
+    var names: OperatorNames
 
     func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
         guard request.crossOrigin.origin == nil else {
             request.responseHeaders[.accessControlAllowOrigin] = nil
             throw Self.originRefused
         }
-        guard let host = request.host, names.contains(host.name) else { throw Self.hostRefused }
+        guard names.admits(request) else { throw Self.hostRefused }
         return try await next(request)
-    }
-
-    /// Returns whether a request comes under one of the names and from no page of another origin.
-    func admits(_ request: IncomingRequest) -> Bool {
-        request.crossOrigin.origin == nil && request.host.map { names.contains($0.name) } == true
     }
 
     private static let originRefused = RequestFailure(

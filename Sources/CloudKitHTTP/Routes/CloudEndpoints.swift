@@ -31,8 +31,8 @@ struct CloudEndpoints: Sendable {
         self.authenticator = authenticator
         self.metrics = metrics
         self.bodyReader = bodyReader
-        let operatorHosts = OperatorHosts(names: configuration.operatorNames)
-        self.operatorHosts = operatorHosts
+        let operatorNames = OperatorNames(names: configuration.operatorNames)
+        operatorHosts = OperatorHosts(names: operatorNames)
         let files = OpenFileLimiter(filesMax: configuration.connections.filesMax)
         devices = DeviceEndpoints(
             cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
@@ -43,6 +43,6 @@ struct CloudEndpoints: Sendable {
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        health = HealthCheck(accounts: cloud.accountStore, operatorHosts: operatorHosts)
+        health = HealthCheck(accounts: cloud.accountStore, operatorNames: operatorNames)
     }
 }

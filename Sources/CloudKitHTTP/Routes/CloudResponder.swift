@@ -10,12 +10,12 @@ package final class CloudResponder: HTTPResponder {
     package typealias Context = ConnectionContext
 
     private let configuration: CloudConfiguration
-    private let limiter: ConnectionLimiter
+    private let limiter: ChannelLimiter
     private let bodyReader: BodyReader
     private let handler: RequestHandler
 
     init(
-        configuration: CloudConfiguration, limiter: ConnectionLimiter, bodyReader: BodyReader,
+        configuration: CloudConfiguration, limiter: ChannelLimiter, bodyReader: BodyReader,
         handler: @escaping RequestHandler
     ) {
         self.configuration = configuration

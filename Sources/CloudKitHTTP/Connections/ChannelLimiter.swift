@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// Applies the rules of `ConnectionTable` to the channels of a server.
-final class ConnectionLimiter: Sendable {
+final class ChannelLimiter: Sendable {
     typealias Refusal = ConnectionTable<ObjectIdentifier>.Refusal
 
     private let state: Mutex<State>
@@ -110,7 +110,7 @@ final class ConnectionLimiter: Sendable {
 
 /// The connection of a request, as far as its limits are concerned.
 struct TrackedConnection: Sendable {
-    fileprivate let limiter: ConnectionLimiter
+    fileprivate let limiter: ChannelLimiter
     fileprivate let id: ObjectIdentifier
 
     /// Notes that a request has begun: the connection does not yield to others until it has ended.
