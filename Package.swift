@@ -245,7 +245,7 @@ let package = Package(
             dependencies: [
                 "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel",
                 "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
-                crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit,
+                crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(

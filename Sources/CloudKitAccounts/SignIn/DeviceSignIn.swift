@@ -121,15 +121,24 @@ package final class DeviceSignIn: Sendable {
 }
 
 extension StorageWriter {
-    /// Adds a session, removes those that are over, and returns it with the account's keychain for a device.
+    /// Adds a session, removes those that have been over for long, and returns it with the account's keychain for a device.
     fileprivate mutating func open(
         _ opened: DeviceSession, of account: Account, now: Int64
     ) async throws -> (session: DeviceSession, keychain: Keychain?) {
         var session = opened
         session.account = account.id
         if !session.isBrowser { session.keychainGeneration = account.keychainGeneration }
-        for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) where old.expires < now {
-            clearSession(id, of: account.id)
+        for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) {
+            var old = old
+            switch old.expiry(at: now) {
+            case .lasts, .over: continue
+            case .lastsAgain: old.foundOver = nil
+            case .justFoundOver: old.foundOver = now
+            case .delete:
+                clearSession(id, of: account.id)
+                continue
+            }
+            try set(old)
         }
         try set(session)
         try DeviceSession.owners.set(session.id, to: account.id, in: &self)

@@ -25,7 +25,7 @@ import NIOCore
 /// got the URL.
 struct AssetUploadEndpoint {
     var cloud: Cloud
-    var minimumRate: MinimumTransferRate
+    var files: OpenFileLimiter
     var metrics: RequestMetrics
 
     /// Bytes that are passed to the store at once; about what one upload keeps in memory.
@@ -42,6 +42,8 @@ struct AssetUploadEndpoint {
             return response
         case .post:
             let envelope = try MultipartFileBody(contentType: request.headers[.contentType])
+            let permission = try files.permission()
+            defer { withExtendedLifetime(permission) {} }
             let announced = envelope == nil ? request.announcedBytes.map(Int64.init) : nil
             let reception = try await upload.receiveWhole(announced: announced)
             return try await receiveWhole(reception, from: request, in: envelope)
@@ -51,6 +53,8 @@ struct AssetUploadEndpoint {
             else {
                 throw RequestFailure(.badRequest, "Upload-Offset and Upload-Length are needed, in bytes")
             }
+            let permission = try files.permission()
+            defer { withExtendedLifetime(permission) {} }
             do {
                 let reception = try await upload.receivePiece(at: offset, of: length)
                 return try await receivePiece(reception, from: request)
@@ -105,19 +109,20 @@ struct AssetUploadEndpoint {
     ) async throws {
         var envelope = envelope
         let received = TransferredByteCount()
-        let channel = request.channel
-        async let _: Void = minimumRate.watch(received, on: channel)
+        request.connection.bodyBegan()
         defer {
+            request.connection.bodyEnded()
             request.bytesIn = received.value
             metrics.assetBytesReceived(received.value)
         }
         var body = request.incomingBody.makeAsyncIterator()
         var chunk: [UInt8] = []
         chunk.reserveCapacity(2 * Self.chunkBytes)
-        var isBroken = false
+        var failure: (any Error)?
         do {
             while let part = try await body.next() {
                 received.add(part.readableBytes)
+                request.connection.bodyReceived(part.readableBytes)
                 chunk.append(contentsOf: part.readableBytesView)
                 guard chunk.count >= Self.chunkBytes else { continue }
                 try await reception.receive(envelope?.take(chunk) ?? chunk)
@@ -126,13 +131,15 @@ struct AssetUploadEndpoint {
         } catch let error where error is RequestFailure || RequestFailure(storage: error) != nil {
             throw error
         } catch {
-            isBroken = true
+            failure = error
         }
         try await reception.receive(envelope?.take(chunk) ?? chunk)
         try Task.checkCancellation()
-        guard !isBroken, received.value >= request.announcedBytes ?? 0 else {
+        if let failure = failure as? SlowBodyError { throw failure }
+        guard failure == nil, received.value >= request.announcedBytes ?? 0 else {
             throw RequestFailure(.badRequest, "the request's body did not arrive")
         }
+        request.isBodyRead = true
         try envelope?.finish()
     }
 

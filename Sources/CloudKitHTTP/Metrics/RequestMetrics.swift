@@ -15,6 +15,8 @@ package final class RequestMetrics: Sendable {
     private let items: Counter
     private let itemsFailed: Counter
     private let connections: Meter
+    private let connectionsRefused: [ChannelLimiter.Refusal: Counter]
+    private let bodyBytes: Meter
     private let commits: Counter
     private let assetsUploaded: Counter
     private let assetBytesIn: Counter
@@ -47,6 +49,14 @@ package final class RequestMetrics: Sendable {
         items = Counter(label: "welkin_items_total", factory: factory)
         itemsFailed = Counter(label: "welkin_items_failed_total", factory: factory)
         connections = Meter(label: "welkin_connections", factory: factory)
+        var refused: [ChannelLimiter.Refusal: Counter] = [:]
+        for reason in ChannelLimiter.Refusal.allCases {
+            refused[reason] = Counter(
+                label: "welkin_connections_refused_total", dimensions: [("reason", reason.rawValue)],
+                factory: factory)
+        }
+        connectionsRefused = refused
+        bodyBytes = Meter(label: "welkin_body_bytes_held", factory: factory)
         commits = Counter(label: "welkin_commits_total", factory: factory)
         assetsUploaded = Counter(label: "welkin_assets_uploaded_total", factory: factory)
         assetBytesIn = Counter(label: "welkin_asset_received_bytes_total", factory: factory)
@@ -69,6 +79,14 @@ package final class RequestMetrics: Sendable {
 
     func connectionOpened() { connections.increment() }
     func connectionClosed() { connections.decrement() }
+
+    /// Counts a connection that was closed so that others can be kept or accepted.
+    func connectionRefused(_ reason: ChannelLimiter.Refusal) { connectionsRefused[reason]?.increment() }
+
+    /// Adds to the bytes of bodies that are in memory, or removes from them.
+    func bodyBytesHeld(change: Int) {
+        if change < 0 { bodyBytes.decrement(by: Double(-change)) } else { bodyBytes.increment(by: Double(change)) }
+    }
 
     /// Counts a file that is complete.
     func assetUploaded() { assetsUploaded.increment() }
@@ -113,6 +131,11 @@ package final class RequestMetrics: Sendable {
                 name: "welkin_items_total", kind: .counter, help: "Records and zones that requests named."),
             MetricFamily(name: "welkin_items_failed_total", kind: .counter, help: "Items answered with an error."),
             MetricFamily(name: "welkin_connections", kind: .gauge, help: "Connections that are open."),
+            MetricFamily(
+                name: "welkin_connections_refused_total", kind: .counter,
+                help: "Connections closed to keep or accept others, by reason."),
+            MetricFamily(
+                name: "welkin_body_bytes_held", kind: .gauge, help: "Bytes of request bodies that are in memory."),
             MetricFamily(
                 name: "welkin_commits_total", kind: .counter, help: "Changes of partitions that the store told of."),
             MetricFamily(

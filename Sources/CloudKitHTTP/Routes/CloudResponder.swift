@@ -10,17 +10,35 @@ package final class CloudResponder: HTTPResponder {
     package typealias Context = ConnectionContext
 
     private let configuration: CloudConfiguration
+    private let limiter: ChannelLimiter
+    private let bodyReader: BodyReader
     private let handler: RequestHandler
 
-    init(configuration: CloudConfiguration, handler: @escaping RequestHandler) {
+    init(
+        configuration: CloudConfiguration, limiter: ChannelLimiter, bodyReader: BodyReader,
+        handler: @escaping RequestHandler
+    ) {
         self.configuration = configuration
+        self.limiter = limiter
+        self.bodyReader = bodyReader
         self.handler = handler
     }
 
     /// Returns the response to a request.
     package func respond(to request: Request, context: ConnectionContext) async throws -> Response {
-        let incoming = IncomingRequest(request, on: context.channel, configuration: configuration)
-        return Response(try await handler(incoming), to: incoming)
+        let connection = limiter.connection(of: context.channel)
+        connection.requestBegan()
+        let incoming = IncomingRequest(
+            request, on: context.channel, connection: connection, configuration: configuration)
+        defer { bodyReader.release(incoming) }
+        do {
+            let response = try await handler(incoming)
+            if bodyReader.closesConnection(after: incoming) { incoming.responseHeaders[.connection] = "close" }
+            return Response(response, to: incoming)
+        } catch {
+            connection.requestEnded(leavesBody: incoming.leavesBody)
+            throw error
+        }
     }
 }
 
@@ -33,22 +51,39 @@ extension Response {
         if response.status != .noContent, response.status != .notModified {
             headers[.contentLength] = String(response.body.byteCount)
         }
-        let body = request.method == .head ? ResponseBody(byteBuffer: ByteBuffer()) : ResponseBody(response)
+        let body =
+            request.method == .head
+            ? ResponseBody(byteBuffer: ByteBuffer()) : ResponseBody(response, to: request)
+        // A file ends the request once it has been sent.
+        if !response.isFile || request.method == .head {
+            request.connection.requestEnded(leavesBody: request.leavesBody)
+        }
         self.init(status: response.status, headers: headers, body: body)
     }
 }
 
 extension ResponseBody {
-    fileprivate init(_ response: EndpointResponse) {
+    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest) {
         switch response.body {
         case .bytes(let bytes): self.init(byteBuffer: ByteBuffer(bytes: bytes))
         case .file(let file):
+            let connection = request.connection
+            let leavesBody = request.leavesBody
             self.init(contentLength: file.byteCount) { [onFileSent = response.onFileSent] writer in
                 let sent = TransferredByteCount()
-                defer { onFileSent?(sent.value) }
+                defer {
+                    onFileSent?(sent.value)
+                    connection.requestEnded(leavesBody: leavesBody)
+                }
                 try await file.write(&writer, sent)
             }
         }
+    }
+}
+
+extension EndpointResponse {
+    fileprivate var isFile: Bool {
+        if case .file = body { true } else { false }
     }
 }
 

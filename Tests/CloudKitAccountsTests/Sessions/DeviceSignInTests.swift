@@ -99,4 +99,36 @@ struct DeviceSignInTests {
         await #expect(throws: RequestFailure.self) { try await create(place) }
         _ = try await create(place, proof: [5])
     }
+
+    @Test func `sessions that a wrong clock has ended are there again once it is right`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let phone = try await create(place)
+        let browser = try await create(place, lifetime: .session)
+        let jump: Int64 = 2 * 365 * 86_400_000
+        people.clock.advance(jump)
+        for _ in 0..<3 { _ = try await create(place) }
+        let key = DeviceKey(id: phone.deviceID, secret: try #require(phone.deviceSecret))
+        let refused = await #expect(throws: RequestFailure.self) { try await people.signIn.resume(key, place: place) }
+        #expect(refused?.code == .authenticationFailed)
+        people.clock.advance(-jump)
+        #expect(try await people.signIn.resume(key, place: place).deviceID == phone.deviceID)
+        #expect(try await people.store.sessions.session(browser.deviceID) != nil)
+    }
+
+    @Test func `sessions that are over for a month are deleted at a sign-in`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let phone = try await create(place)
+        let browser = try await create(place, lifetime: .session)
+        people.clock.advance(366 * 86_400_000)
+        _ = try await create(place)
+        people.clock.advance(86_400_000)
+        _ = try await create(place)
+        #expect(try await people.store.sessions.session(phone.deviceID) != nil)
+        #expect(try await people.store.sessions.session(browser.deviceID) == nil)
+        people.clock.advance(29 * 86_400_000)
+        _ = try await create(place)
+        #expect(try await people.store.sessions.session(phone.deviceID) == nil)
+    }
 }

@@ -1,5 +1,7 @@
-import CloudKit
+// swift-format-ignore-file: OrderedImports
+
 import Foundation
+import CloudKit
 import Testing
 
 /// Predicates taken apart, as stand-ins for databases in the tests of published libraries do. Foundation is imported in front
