@@ -12,6 +12,8 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var isBehindProxy: Bool
     /// The bytes of the largest accepted body: the 2 MB of B-LIM-02, and some for base 64 and names.
     package var bodyBytesMax: Int
+    /// The bytes that all answers with records may hold together until clients have read them.
+    package var answersBytesMax: Int
     /// Whether users may create their own accounts.
     package var isSignUpOpen: Bool
     /// The slowest rate at which a client may send or receive a file.
@@ -22,7 +24,8 @@ package struct CloudConfiguration: Hashable, Sendable {
     /// Creates settings; by default the cloud serves this machine alone.
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
-        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true,
+        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, answersBytesMax: Int = 128 * 1024 * 1024,
+        isSignUpOpen: Bool = true,
         minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), longPollHold: Duration = .seconds(25)
     ) {
         self.host = host
@@ -31,6 +34,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.usesTLS = usesTLS
         self.isBehindProxy = isBehindProxy
         self.bodyBytesMax = bodyBytesMax
+        self.answersBytesMax = answersBytesMax
         self.isSignUpOpen = isSignUpOpen
         self.minimumTransferRate = minimumTransferRate
         self.longPollHold = longPollHold

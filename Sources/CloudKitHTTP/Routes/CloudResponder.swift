@@ -20,12 +20,14 @@ package final class CloudResponder: HTTPResponder {
     /// Returns the response to a request.
     package func respond(to request: Request, context: ConnectionContext) async throws -> Response {
         let incoming = IncomingRequest(request, on: context.channel, configuration: configuration)
-        return Response(try await handler(incoming), to: incoming)
+        return Response(try await handler(incoming), to: incoming, minimumRate: configuration.minimumTransferRate)
     }
 }
 
 extension Response {
-    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest) {
+    fileprivate init(
+        _ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate
+    ) {
         var headers = request.responseHeaders
         for field in response.headers { headers[field.name] = field.value }
         if headers[.contentType] == nil { headers[.contentType] = response.contentType }
@@ -33,14 +35,21 @@ extension Response {
         if response.status != .noContent, response.status != .notModified {
             headers[.contentLength] = String(response.body.byteCount)
         }
-        let body = request.method == .head ? ResponseBody(byteBuffer: ByteBuffer()) : ResponseBody(response)
+        let body =
+            request.method == .head
+            ? ResponseBody(byteBuffer: ByteBuffer())
+            : ResponseBody(response, on: request.channel, minimumRate: minimumRate)
         self.init(status: response.status, headers: headers, body: body)
     }
 }
 
 extension ResponseBody {
-    fileprivate init(_ response: EndpointResponse) {
+    fileprivate init(_ response: EndpointResponse, on channel: any Channel, minimumRate: MinimumTransferRate) {
         switch response.body {
+        case .bytes(let bytes) where bytes.count > AnswerBody.pieceBytes:
+            let answer = AnswerBody(
+                bytes: bytes, reservation: response.reservation, minimumRate: minimumRate, channel: channel)
+            self.init(contentLength: bytes.count) { writer in try await answer.write(to: &writer) }
         case .bytes(let bytes): self.init(byteBuffer: ByteBuffer(bytes: bytes))
         case .file(let file):
             self.init(contentLength: file.byteCount) { [onFileSent = response.onFileSent] writer in
