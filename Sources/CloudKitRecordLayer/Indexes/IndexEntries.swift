@@ -51,8 +51,8 @@ package struct IndexEntries: Hashable, Sendable {
             let goneWords = try old.words(of: field, words)
             let madeWords = try new.words(of: field, words)
             let writer = EntryWriter(of: after, field, under: prefix)
-            writer.addTokens(goneWords.sortedWithout(madeWords), to: &removed)
-            writer.addTokens(madeWords.sortedWithout(goneWords), to: &added)
+            writer.addTokens(goneWords.subtracting(madeWords), to: &removed)
+            writer.addTokens(madeWords.subtracting(goneWords), to: &added)
         }
     }
 
@@ -116,18 +116,6 @@ extension [Bytes] {
     }
 }
 
-extension [String] {
-    /// Returns the elements that `others` does not hold; both are in the order of their bytes, each element once.
-    fileprivate func sortedWithout(_ others: [String]) -> [String] {
-        if others.isEmpty { return self }
-        var next = others.startIndex
-        return filter { word in
-            while next < others.endIndex, others[next].utf8.lexicographicallyPrecedes(word.utf8) { next += 1 }
-            return next == others.endIndex || !others[next].utf8.elementsEqual(word.utf8)
-        }
-    }
-}
-
 /// Makes the entries of one field of one record.
 private struct EntryWriter {
     var prefix: Bytes
@@ -167,7 +155,7 @@ private struct EntryWriter {
         }
     }
 
-    func addTokens(_ words: [String], to entries: inout [Bytes]) {
+    func addTokens(_ words: Set<String>, to entries: inout [Bytes]) {
         for word in words {
             add(.token, to: &entries) {
                 $0.append(word)

@@ -20,10 +20,10 @@ struct IndexedValues {
         return try stored.value()
     }
 
-    /// Returns the words of a field that index entries hold, in the order of the entries.
+    /// Returns the words of a field that index entries hold.
     ///
     /// - Throws: `internalError` if a stored field was damaged.
-    func words(of field: IndexedField, _ prepared: PreparedWords) throws -> [String] {
+    func words(of field: IndexedField, _ prepared: PreparedWords) throws -> Set<String> {
         if field.systemField == nil, let stored = stored(field),
             let words = prepared.words(of: stored, recordName: record.name)
         {

@@ -13,7 +13,7 @@ package struct PreparedWords: Sendable {
 
     private struct Words {
         var json: Bytes
-        var words: [String]
+        var words: Set<String>
     }
 
     private var texts: [Text: [Words]] = [:]
@@ -42,17 +42,16 @@ package struct PreparedWords: Sendable {
         return words.count
     }
 
-    /// Returns the words of a field in the order of index entries; nil where this very text was not prepared.
-    func words(of field: Field, recordName: String) -> [String]? {
+    /// Returns the words of a field; nil where this very text was not prepared.
+    func words(of field: Field, recordName: String) -> Set<String>? {
         if texts.isEmpty { return nil }
         return texts[Text(recordName: recordName, field: field.name)]?.first { $0.json == field.json }?.words
     }
 }
 
 extension FieldValue {
-    /// The parts of the value's words that index entries hold, each once, in the order of the entries.
-    var indexedWords: [String] {
+    /// The parts of the value's words that index entries hold.
+    var indexedWords: Set<String> {
         Set(words(max: TextTokens.indexedWordsMax).map { TextTokens.indexed($0) })
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 }

@@ -78,7 +78,18 @@ package struct ModifyRecords: Sendable {
 
     /// Finds the words of a batch's texts, new ones and those that they replace, before the batch takes its turn in the writer.
     private func words(of batch: ChangeBatch, _ schema: Schema) async throws -> PreparedWords {
-        let preparation = try IndexPreparation(of: batch.items, schema: schema, limits: batch.limits)
+        let bytes = batch.items.reduce(0) { $0 + $1.fields.reduce(0) { $0 + $1.json.count } }
+        guard bytes > Self.smallBatchBytes else { return try await preparedWords(of: batch, schema) }
+        // One large batch of a user at a time: they must not take all threads.
+        return try await cloud.preparationTurns.withLock(batch.place.caller.user ?? batch.place.owner) {
+            try await preparedWords(of: batch, schema)
+        }
+    }
+
+    private static var smallBatchBytes: Int { 65_536 }
+
+    private func preparedWords(of batch: ChangeBatch, _ schema: Schema) async throws -> PreparedWords {
+        let preparation = try await IndexPreparation(of: batch.items, schema: schema, limits: batch.limits)
         if preparation.words.isEmpty, !batch.items.contains(where: \.kind.isDelete) { return preparation.words }
         return try await cloud.store.read(batch.place.partition) { view in
             var preparation = preparation

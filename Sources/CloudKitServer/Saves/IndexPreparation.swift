@@ -12,7 +12,7 @@ struct IndexPreparation {
     /// Looks through the new values.
     ///
     /// - Throws: `sizeLimitExceeded` for more index entries than one batch may add.
-    init(of items: [IncomingChange], schema: Schema, limits: Limits) throws {
+    init(of items: [IncomingChange], schema: Schema, limits: Limits) async throws {
         self.limits = limits
         for item in items {
             let type = item.recordType.flatMap { schema[$0] }
@@ -22,6 +22,8 @@ struct IndexPreparation {
                 if field.type.isList, indexes != [] { entryCount += try Self.elementCount(of: field) }
                 if indexes?.contains(.searchable) ?? true { entryCount += try words.add(field, of: item.name) }
                 if entryCount > limits.indexEntriesMax { throw RequestFailure.tooManyIndexEntries(limits) }
+                // So that requests with little to do need not wait for all of a large one.
+                if field.json.count > Self.longTextBytes { await Task.yield() }
             }
         }
     }
@@ -61,6 +63,7 @@ struct IndexPreparation {
     }
 
     private static let shortListMax = 256
+    private static let longTextBytes = 32_768
     private static let heldAtOnce = 16
 }
 

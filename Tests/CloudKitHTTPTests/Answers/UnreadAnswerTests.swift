@@ -42,15 +42,7 @@ struct UnreadAnswerTests {
             #expect(first["records", "4", "serverErrorCode"] as? String == "TRY_AGAIN_LATER")
             #expect(first["records", "4", "retryAfter"] as? Int == 0)
 
-            var unread: [UnreadConnection] = []
-            var refused: RawClient.Answer?
-            for _ in 0..<8 where refused == nil {
-                unread.append(
-                    try await UnreadConnection(
-                        port: cloud.client.port, request: RawClient.request("POST", target, body: Self.lookup)))
-                let answer = try await cloud.client.post(target, Self.lookup)
-                if answer.status != 200 { refused = answer }
-            }
+            let (unread, refused) = try await fillBudget(cloud, target)
             #expect(refused?.status == 503)
             #expect(refused?.headers["retry-after"] == "2")
             #expect(try await cloud.client.get("/health").status == 200)
@@ -70,15 +62,27 @@ struct UnreadAnswerTests {
             let tokens = try await cloud.signIn()
             try await fill(cloud, tokens)
             let target = TestCloud.target("records/lookup", "private", tokens)
-            var unread: [UnreadConnection] = []
-            for _ in 0..<2 {
-                unread.append(
-                    try await UnreadConnection(
-                        port: cloud.client.port, request: RawClient.request("POST", target, body: Self.lookup)))
-            }
+            let (unread, refused) = try await fillBudget(cloud, target)
+            #expect(refused?.status == 503)
             try await expectSpace(cloud, target)
             for connection in unread { connection.close() }
         }
+    }
+
+    /// Opens connections that do not read their answers until a further request is refused.
+    private func fillBudget(
+        _ cloud: TestCloud, _ target: String
+    ) async throws -> (unread: [UnreadConnection], refused: RawClient.Answer?) {
+        var unread: [UnreadConnection] = []
+        let request = RawClient.request("POST", target, body: Self.lookup)
+        for _ in 0..<20 {
+            unread.append(
+                try await UnreadConnection(
+                    port: cloud.client.port, request: Array([request, request, request, request].joined())))
+            let answer = try await cloud.client.post(target, Self.lookup)
+            if answer.status != 200 { return (unread, answer) }
+        }
+        return (unread, nil)
     }
 
     /// Expects that the space of answers that ended is given back, once the cloud has noticed their end.

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A connection that sends a request and reads no more of the answer than its beginning.
+/// A connection that sends requests one after the other and reads no more of the answer than its beginning.
 ///
-/// Its receive buffer is small, so that the rest of a large answer stays with the cloud.
+/// Its receive buffer is small; what the system's buffers take of the first answers, they do not take of the last.
 final class UnreadConnection: Sendable {
     private let descriptor: Int32
 
-    /// Sends the request and returns once the answer has begun.
+    /// Sends the requests and returns once the first answer has begun.
     init(port: Int, request: [UInt8]) async throws {
         descriptor = try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try Self.begin(port, request) }) }
