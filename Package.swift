@@ -90,7 +90,8 @@ let package = Package(
 
         // Layer 3: the operations of the cloud; the framework that apps import.
         .target(
-            name: "CloudKitAccounts", dependencies: ["CloudKitModel", "CloudKitRecordLayer", "TextEncodings", crypto],
+            name: "CloudKitAccounts",
+            dependencies: ["AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "TextEncodings", crypto],
             swiftSettings: callerIsolated),
         .target(
             name: "CloudKitServer",

@@ -1,10 +1,9 @@
-import AsyncLocks
 import OrderedStore
 import Synchronization
 
 /// The one writer of a store, with group commit.
 ///
-/// Callers announce themselves, then take turns on the disk's thread. The first opens a batch, a transaction of
+/// Callers announce themselves, then take turns on the disk's thread, users in rotation. The first opens a batch, a transaction of
 /// SQLite; each runs its body, which sees the writes of those before it; and the caller at whose end
 /// `GroupCommitStateMachine` says so commits for all. Callers that come while a commit waits for the disk make the next batch.
 final class Writer: Sendable {
@@ -22,7 +21,7 @@ final class Writer: Sendable {
     /// Nanoseconds of a clock that is never set back.
     private let now: @Sendable () -> UInt64
     private let thread: DiskThread
-    private let turns = AsyncMutex()
+    private let turns = FairTurns()
     private let state = Mutex(State())
 
     init(
@@ -61,7 +60,7 @@ final class Writer: Sendable {
     /// SQLite counts the commits of other connections; of this process's, only the writer's makes any.
     func foreignCommitMark() async throws -> Int64 {
         try await withTaskExecutorPreference(thread) {
-            try await turns.withLock {
+            try await turns.withLock(for: "", on: thread) {
                 try connection.use { (handle) throws(StoreError) in
                     try handle.first(.dataVersion, step: { $0.step() }, take: { $0.integer(at: 0) }) ?? 0
                 }
@@ -81,7 +80,7 @@ final class Writer: Sendable {
         }
         await checkpointer.close()
         await withTaskExecutorPreference(thread) {
-            await turns.withLock {
+            await turns.withLock(for: "", on: thread) {
                 waitEnded()
                 try? connection.use { handle in handle.checkpointFully() }
                 connection.close()
@@ -99,7 +98,7 @@ extension Writer {
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async -> (Result<Value, any Error>, BatchOutcome?) {
-        await turns.lock()
+        await turns.lock(for: WriteTurn.user ?? partitions.first?.name ?? "", on: thread)
         defer { turns.unlock() }
         let (result, outcome) = await join(partitions, body)
         endTurn()

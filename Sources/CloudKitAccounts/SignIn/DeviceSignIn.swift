@@ -74,7 +74,7 @@ package final class DeviceSignIn: Sendable {
             id: store.serverEnvironment.randomHex(bytes: 16), account: "",
             name: String(deviceName.prefix(DeviceSession.nameCharactersMax)), created: now,
             expires: now + lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
-        let opened = try await proofGuard.count(email: emailAddress.normalised, address: address, now: now) {
+        let opened = try await proofGuard.count(email: emailAddress.normalised, address: address, now: now, in: store) {
             try await store.write { transaction in
                 guard let account = try await transaction.account(emailAddress), account.password.matches(proof)
                 else { throw Self.wrong }

@@ -47,8 +47,19 @@ package struct DatabaseRequests: Sendable {
         return try counted(outcomes, request.operations.count)
     }
 
-    /// Fetches records of one zone by name, as they come: sealed.
+    /// Fetches records of one zone by name, as they come: sealed. Those that an answer has no space for are fetched by further requests.
     package func lookup(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
+        let items = request.records
+        return try await fetchingRest(items.count) { positions in
+            var part = request
+            part.records = positions.map { items[$0] }
+            return try await lookupOnce(part)
+        } isLeftOut: {
+            if case .failed(_, let failure) = $0 { failure.isAnswerFull } else { false }
+        }
+    }
+
+    private func lookupOnce(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
         let outcomes = try await call(
             .lookupRecords, request.wire(), needsUser: scope != .public
         ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }

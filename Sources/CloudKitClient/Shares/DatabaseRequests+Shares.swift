@@ -98,10 +98,15 @@ extension DatabaseRequests {
     ) async throws -> [ShareInvitationOutcome] {
         try RequestLimits.check(items: requests.count)
         if requests.isEmpty { return [] }
-        let outcomes = try await inPublic.call(endpoint, requests.wire(), needsUser: needsUser) {
-            try [ShareInvitationOutcome](wireAnswer: $0)
+        return try await fetchingRest(requests.count) { positions in
+            let part = positions.map { requests[$0] }
+            let outcomes = try await inPublic.call(endpoint, part.wire(), needsUser: needsUser) {
+                try [ShareInvitationOutcome](wireAnswer: $0)
+            }
+            return try counted(outcomes, part.count)
+        } isLeftOut: {
+            if case .failed(let failure) = $0 { failure.isAnswerFull } else { false }
         }
-        return try counted(outcomes, requests.count)
     }
 
     private func openedLink(_ url: URL) throws -> ShareLink {

@@ -16,6 +16,8 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var connections: ConnectionLimits
     /// The limits of bodies in memory.
     package var bodies: BodyLimits
+    /// The bytes that all answers with records may hold together until clients have read them.
+    package var answersBytesMax: Int
     /// Whether users may create their own accounts.
     package var isSignUpOpen: Bool
     /// The slowest rate at which a client may send a body or receive a file.
@@ -27,7 +29,7 @@ package struct CloudConfiguration: Hashable, Sendable {
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
         isBehindProxy: Bool = false, operatorHosts: [String] = [], connections: ConnectionLimits = ConnectionLimits(),
-        bodies: BodyLimits = BodyLimits(), isSignUpOpen: Bool = true,
+        bodies: BodyLimits = BodyLimits(), answersBytesMax: Int = 128 * 1024 * 1024, isSignUpOpen: Bool = true,
         minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), longPollHold: Duration = .seconds(25)
     ) {
         self.host = host
@@ -38,6 +40,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.operatorHosts = operatorHosts
         self.connections = connections
         self.bodies = bodies
+        self.answersBytesMax = answersBytesMax
         self.isSignUpOpen = isSignUpOpen
         self.minimumTransferRate = minimumTransferRate
         self.longPollHold = longPollHold

@@ -5,6 +5,7 @@ import Logging
 /// The handlers of a cloud's endpoints.
 struct CloudEndpoints: Sendable {
     let cloud: Cloud
+    let answers: AnswerBudget
     let authenticator: Authenticator
     let devices: DeviceEndpoints
     let uploads: AssetUploadEndpoint
@@ -28,6 +29,8 @@ struct CloudEndpoints: Sendable {
         let isSignUpOpen = configuration.isSignUpOpen
         let rate = configuration.minimumTransferRate
         self.cloud = cloud
+        answers = AnswerBudget(
+            bytesMax: configuration.answersBytesMax, sleep: cloud.serverEnvironment.sleep)
         self.authenticator = authenticator
         self.metrics = metrics
         self.bodyReader = bodyReader

@@ -34,7 +34,7 @@ package final class CloudResponder: HTTPResponder {
         do {
             let response = try await handler(incoming)
             if bodyReader.closesConnection(after: incoming) { incoming.responseHeaders[.connection] = "close" }
-            return Response(response, to: incoming)
+            return Response(response, to: incoming, minimumRate: configuration.minimumTransferRate)
         } catch {
             connection.requestEnded(leavesBody: incoming.leavesBody)
             throw error
@@ -43,7 +43,9 @@ package final class CloudResponder: HTTPResponder {
 }
 
 extension Response {
-    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest) {
+    fileprivate init(
+        _ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate
+    ) {
         var headers = request.responseHeaders
         for field in response.headers { headers[field.name] = field.value }
         if headers[.contentType] == nil { headers[.contentType] = response.contentType }
@@ -53,9 +55,10 @@ extension Response {
         }
         let body =
             request.method == .head
-            ? ResponseBody(byteBuffer: ByteBuffer()) : ResponseBody(response, to: request)
-        // A file ends the request once it has been sent.
-        if !response.isFile || request.method == .head {
+            ? ResponseBody(byteBuffer: ByteBuffer())
+            : ResponseBody(response, to: request, minimumRate: minimumRate)
+        // What is sent in pieces ends the request once it has been sent.
+        if !response.isSentInPieces || request.method == .head {
             request.connection.requestEnded(leavesBody: request.leavesBody)
         }
         self.init(status: response.status, headers: headers, body: body)
@@ -63,12 +66,19 @@ extension Response {
 }
 
 extension ResponseBody {
-    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest) {
+    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate) {
+        let connection = request.connection
+        let leavesBody = request.leavesBody
         switch response.body {
+        case .bytes(let bytes) where bytes.count > AnswerBody.pieceBytes:
+            let answer = AnswerBody(
+                bytes: bytes, reservation: response.reservation, minimumRate: minimumRate, channel: request.channel)
+            self.init(contentLength: bytes.count) { writer in
+                defer { connection.requestEnded(leavesBody: leavesBody) }
+                try await answer.write(to: &writer)
+            }
         case .bytes(let bytes): self.init(byteBuffer: ByteBuffer(bytes: bytes))
         case .file(let file):
-            let connection = request.connection
-            let leavesBody = request.leavesBody
             self.init(contentLength: file.byteCount) { [onFileSent = response.onFileSent] writer in
                 let sent = TransferredByteCount()
                 defer {
@@ -82,8 +92,12 @@ extension ResponseBody {
 }
 
 extension EndpointResponse {
-    fileprivate var isFile: Bool {
-        if case .file = body { true } else { false }
+    /// A Boolean value that indicates whether the body is sent while the connection takes it.
+    fileprivate var isSentInPieces: Bool {
+        switch body {
+        case .bytes(let bytes): bytes.count > AnswerBody.pieceBytes
+        case .file: true
+        }
     }
 }
 

@@ -24,7 +24,7 @@ extension EndpointTable {
             addDatabaseEndpoint(
                 name, methods, handler: steps.around { try await handler(try DatabaseCall($0)) })
         }
-        let databases = DatabaseEndpoints(cloud: endpoints.cloud)
+        let databases = DatabaseEndpoints(cloud: endpoints.cloud, answers: endpoints.answers)
         add(.recordsModify, .post, handler: databases.modifyRecords)
         add(.recordsLookup, .post, handler: databases.lookupRecords)
         add(.recordsQuery, .post, handler: databases.queryRecords)

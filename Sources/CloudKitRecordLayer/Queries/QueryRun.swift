@@ -69,6 +69,7 @@ extension QueryRun {
     private mutating func addRows(
         of zone: UInt32, after start: Bytes?, to found: inout QueryRows, _ limit: Int
     ) async throws -> Bool {
+        var bytesFound = found.rows.reduce(0) { $0 + QueryBudget.bytes(of: $1.record) }
         var walk = IndexWalk(plan.scan, zone: zone, after: start)
         var reader = RecordReader(view, zone: zone)
         // One more than fits shows whether there is more.
@@ -87,7 +88,11 @@ extension QueryRun {
                 bytesRead += reader.bytesRead - before
                 for (hit, record) in zip(batch, records) {
                     if let record, try plan.scan.isFirst(hit.entry, of: record), try await belongs(record) {
-                        if found.rows.count == limit { return false }
+                        let bytes = QueryBudget.bytes(of: record)
+                        if found.rows.count == limit || (!found.rows.isEmpty && bytesFound + bytes > budget.bytesMax) {
+                            return false
+                        }
+                        bytesFound += bytes
                         found.rows.append(QueryRow(zone: zone, record: record))
                     }
                     found.next = QueryPosition(.entry(zone: zone, hit.entry))

@@ -8,8 +8,9 @@ struct RecordReader {
     private var recordsRead = 0
 
     private static let batchBytes = 1 << 20
-    private static let batchMax = 200
-    private static let firstBatch = 50
+    /// Few, so that what is read at once stays small even where large records follow many small ones.
+    private static let batchMax = 16
+    private static let firstBatch = 16
 
     init(_ view: ReadTransaction, zone: UInt32) {
         self.view = view

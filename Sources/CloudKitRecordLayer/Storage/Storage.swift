@@ -14,3 +14,5 @@ package typealias StorageWriter = WriteTransaction
 package typealias StorageView = Reading
 /// A failure of the store.
 package typealias StorageError = StoreError
+/// Those for whom a task writes.
+package typealias StorageTurn = WriteTurn

@@ -33,6 +33,8 @@ package final class Cloud: Sendable {
     package let notificationMetrics = NotificationMetrics()
     /// The partitions of users whose notifications push services send.
     let pushIndex = PushIndex()
+    /// The turns of a user's large batches while their index work is prepared.
+    let preparationTurns = KeyedAsyncMutex<UserID>()
     /// The turns of deliveries from a partition to others.
     let deliveryTurns = KeyedAsyncMutex<StoragePartition>()
 
