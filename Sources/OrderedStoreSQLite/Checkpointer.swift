@@ -16,23 +16,21 @@ final class Checkpointer: Sendable {
     private struct State {
         var phase = Phase.idle
         /// Log pages at which the next checkpoint begins.
-        var startPages = Checkpointer.pagesMax
+        var startPages: Int
         var connection: Connection?
     }
-
-    /// 16 MB of log: pages that change often are moved once for many commits, and recovery stays quick.
-    private static let pagesMax = 2048
 
     private let path: String
     private let options: SQLiteStore.Options
     private let partitions: PartitionIDs
     private let thread: DiskThread
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(path: String, options: SQLiteStore.Options, partitions: PartitionIDs) throws(StoreError) {
         self.path = path
         self.options = options
         self.partitions = partitions
+        state = Mutex(State(startPages: options.checkpointPages))
         thread = try DiskThread.start()
     }
 
@@ -62,10 +60,10 @@ final class Checkpointer: Sendable {
     }
 
     private func begin(_ state: inout State, pages: Int) {
-        if pages < Self.pagesMax { state.startPages = Self.pagesMax }
+        if pages < options.checkpointPages { state.startPages = options.checkpointPages }
         guard case .idle = state.phase, pages >= state.startPages else { return }
         // A long read may keep the log from starting over; then wait until there is as much to move again.
-        state.startPages = pages + Self.pagesMax
+        state.startPages = pages + options.checkpointPages
         state.phase = .moving(Task(executorPreference: thread) { self.move() })
     }
 

@@ -40,7 +40,7 @@ extension SQLiteStore {
             // This commit syncs the whole file, which copying it did not.
             try copy.renewEpoch()
         } catch {
-            unlink(target)
+            for suffix in ["", "-journal", "-wal", "-shm"] { unlink(target + suffix) }
             throw error
         }
     }
