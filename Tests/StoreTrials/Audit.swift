@@ -9,10 +9,13 @@ struct Audit {
     let lines: [Ledger.Line]
     private(set) var problems: [String] = []
     private var found: [Partition: [Bytes: Bytes]] = [:]
+    /// The writes that remove another's entries, by its number.
+    private let clearers: [Int: [Ledger.Line]]
 
     /// Reads the whole store. Of writes without an outcome all or nothing may be there.
     init(_ store: some OrderedStore, _ lines: [Ledger.Line]) async throws {
         self.lines = lines
+        clearers = Dictionary(grouping: lines.filter { $0.write.clears != nil }) { $0.write.clears ?? 0 }
         let everything = KeyRange(lower: [], upper: Bytes(repeating: 0xFF, count: 64))
         for partition in PlannedWrite.partitions {
             let entries = try await store.read(partition) { try await $0.scan(everything, limit: .max) }
@@ -43,8 +46,9 @@ struct Audit {
 
     private mutating func check(_ line: Ledger.Line, _ presences: [Int: Presence]) {
         let id = line.write.id
-        let clearers = lines.filter { $0.write.clears == id }
-        let isCleared = clearers.contains { presences[$0.write.id] == .all || $0.outcome == .acknowledged }
+        let isCleared = clearers[id, default: []].contains { line in
+            presences[line.write.id] == .all || line.outcome == .acknowledged
+        }
         switch (presences[id] ?? .none, line.outcome) {
         case (.part, _): problems.append("half of write \(id) is there")
         case (.none, .acknowledged) where !isCleared: problems.append("write \(id) was acknowledged and is lost")
@@ -63,7 +67,9 @@ struct Audit {
         }
         let latest = PlannedWrite.latestID(value) ?? -1
         if value != PlannedWrite(id: latest).latest { problems.append("the entry of the last write is damaged") }
-        let isThere = lines.contains { $0.write.id == latest && (presences[latest] == .all || $0.outcome == .acknowledged) }
+        let isThere = lines.contains {
+            $0.write.id == latest && (presences[latest] == .all || $0.outcome == .acknowledged)
+        }
         if latest < acknowledged || (latest > acknowledged && !isThere) {
             problems.append("the last write is \(latest), expected \(acknowledged)")
         }

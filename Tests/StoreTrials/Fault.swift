@@ -42,7 +42,8 @@ struct Fault: Sendable {
         Fault(name: "unsynced", kinds: FAULTY_SYNC, error: EIO),
         Fault(name: "unlockable", kinds: FAULTY_LOCK, error: EIO, codes: [.unavailable, .busy]),
         Fault(
-            name: "any", kinds: FAULTY_OPEN | FAULTY_READ | FAULTY_WRITE | FAULTY_TRUNCATE | FAULTY_SYNC | FAULTY_MAP
+            name: "any",
+            kinds: FAULTY_OPEN | FAULTY_READ | FAULTY_WRITE | FAULTY_TRUNCATE | FAULTY_SYNC | FAULTY_MAP
                 | FAULTY_STATUS | FAULTY_DELETE | FAULTY_LOCK, error: EIO,
             codes: [.unavailable, .corrupt, .busy]),
         Fault(name: "memory", kinds: FAULTY_MEMORY, error: ENOMEM, word: "memory"),

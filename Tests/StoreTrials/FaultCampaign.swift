@@ -74,7 +74,9 @@ struct FaultCampaign {
         var problems = trial.problems
         let after = openFileCount()
         if after > before { problems.append("\(after - before) files stay open") }
-        if number > 0, faulty_files_memory() > memory { problems.append("\(faulty_files_memory() - memory) bytes stay allocated") }
+        if number > 0, faulty_files_memory() > memory {
+            problems.append("\(faulty_files_memory() - memory) bytes stay allocated")
+        }
         return Result(callCount: count, errorCount: trial.errorCount, problems: problems)
     }
 

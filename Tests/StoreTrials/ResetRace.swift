@@ -86,7 +86,7 @@ enum ResetRace {
 
     private static func losses(ofSQLiteIn folder: String) throws -> [String] {
         let path = folder + "/plain.db"
-        FileManager.default.createFile(atPath: path, contents: nil)
+        _ = FileManager.default.createFile(atPath: path, contents: nil)
         let writer = try Database(path)
         try writer.execute("PRAGMA journal_mode = WAL")
         try writer.execute("PRAGMA wal_autocheckpoint = 0")

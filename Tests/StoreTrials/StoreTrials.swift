@@ -28,8 +28,24 @@ import SeededChance
             return try await campaign.run()
         case "reset-race":
             return try await ResetRace.run()
+        case "power-cuts":
+            var trial = PowerCutTrial(cutCount: arguments.number("--count") ?? 1000, generator: generator)
+            return try await trial.run()
+        case "neighbours":
+            return try await Neighbours(seconds: arguments.number("--seconds") ?? 10).run()
+        case "neighbour":
+            guard let path = arguments.values("--path").last, let first = arguments.number("--first") else {
+                return false
+            }
+            return try await Neighbours.runChild(path, first: first)
         default:
-            say("usage: store-trials faults [--sample COUNT] [--seed SEED] [--fault NAME] [--at CALL]")
+            say(
+                """
+                usage: store-trials faults [--sample COUNT] [--seed SEED] [--fault NAME] [--at CALL]
+                       store-trials power-cuts [--count COUNT] [--seed SEED]
+                       store-trials neighbours [--seconds SECONDS]
+                       store-trials reset-race
+                """)
             return false
         }
     }

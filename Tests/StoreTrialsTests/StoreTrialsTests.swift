@@ -12,7 +12,19 @@ import Testing
         try await expectSuccess(["faults", "--fault", fault, "--sample", "25"])
     }
 
-    /// Runs the program with a seed of its own, which the output names.
+    @Test func `no power cut loses an acknowledged commit or leaves half of one`() async throws {
+        try await expectSuccess(["power-cuts", "--count", "400"])
+    }
+
+    @Test func `processes that open, write and close beside a store lose nothing`() async throws {
+        try await expectSuccess(["neighbours", "--seconds", "2"])
+    }
+
+    @Test func `a log that starts over under a checkpoint loses nothing`() async throws {
+        try await expectSuccess(["reset-race"])
+    }
+
+    /// Runs the program, which prints what failed.
     private func expectSuccess(_ arguments: [String], _ location: SourceLocation = #_sourceLocation) async throws {
         guard let program = CloudProcess.program(named: "store-trials") else {
             throw ChildFailure(program: "store-trials", reason: "not built")

@@ -19,7 +19,7 @@ enum {
     FAULTY_MEMORY = 512,
 };
 
-// What a fault does to the call.
+// The effect of a fault on the call.
 enum {
     // It fails with an error number.
     FAULTY_FAILS = 0,
@@ -29,7 +29,7 @@ enum {
     FAULTY_SHORT_THEN_FAILS = 2,
 };
 
-// What an observer is told of: changes that succeeded, and two moments of a checkpoint.
+// The events of an observer: changes that succeeded, and two moments of a checkpoint.
 enum {
     FAULTY_CREATED,
     FAULTY_WRITTEN,
@@ -45,13 +45,13 @@ enum {
 
 typedef void (*faulty_observer)(int event, const char *path, long long offset, const void *data, long long count);
 
-// Replaces the files and the memory of SQLite; the first use of SQLite in the process. Answers whether it could.
+// Replaces the files and the memory of SQLite; the first use of SQLite in the process. Returns whether it could.
 int faulty_files_install(void);
 
 // Lets the call of these kinds that is `at` from now on go wrong, and all later ones if `persistent`; 0 only counts.
 void faulty_files_arm(unsigned kinds, long at, int persistent, int error, int manner);
 
-// Ends the fault. Answers how many calls of its kinds there were.
+// Ends the fault. Returns how many calls of its kinds there were.
 long faulty_files_disarm(void);
 
 // Sets the observer; NULL for none.
