@@ -27,6 +27,7 @@ import SeededChance
                 only: arguments.number("--at"), generator: generator)
             return try await campaign.run()
         case "reset-race":
+            alarm(60)
             return try await ResetRace.run()
         case "power-cuts":
             var trial = PowerCutTrial(cutCount: arguments.number("--count") ?? 1000, generator: generator)
