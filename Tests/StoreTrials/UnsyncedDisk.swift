@@ -33,7 +33,9 @@ struct UnsyncedDisk {
         case .written(let name, let offset, let bytes):
             files[name, default: File(hasName: true)].pending.append(.written(offset: offset, bytes: bytes))
         case .truncated(let name, let count): files[name]?.pending.append(.truncated(count))
-        case .syncBegan(let name): files[name]?.syncedCount = files[name]?.pending.count ?? 0
+        case .syncBegan(let name):
+            let count = files[name]?.pending.count ?? 0
+            files[name]?.syncedCount = count
         case .syncEnded(let name): sync(name)
         case .deleted(let name, let isSynced):
             let file = files.removeValue(forKey: name)
