@@ -18,6 +18,8 @@ final class Checkpointer: Sendable {
         /// Log pages at which the next checkpoint begins.
         var startPages: Int
         var connection: Connection?
+        /// Reads while a checkpoint runs.
+        var reader: Connection?
     }
 
     private let path: String
@@ -49,14 +51,16 @@ final class Checkpointer: Sendable {
             begin(&state, pages: pages)
             return false
         }
-        if isWritersTurn { try? writer.use { (handle) throws(StoreError) in try handle.checkpoint() } }
+        if isWritersTurn { try? checkpoint(on: writer) }
     }
 
     /// Waits for a checkpoint under way, then closes the file.
     func close() async {
         let phase = state.withLock { $0.phase }
         if case .moving(let task) = phase { await task.value }
-        state.withLock { $0.connection.take() }?.close()
+        let (connection, reader) = state.withLock { ($0.connection.take(), $0.reader.take()) }
+        connection?.close()
+        reader?.close()
     }
 
     private func begin(_ state: inout State, pages: Int) {
@@ -68,15 +72,33 @@ final class Checkpointer: Sendable {
     }
 
     private func move() {
-        try? connection().use { (handle) throws(StoreError) in try handle.checkpoint() }
+        try? checkpoint(on: openConnection(\.connection))
         state.withLock { $0.phase = .moved }
     }
 
-    private func connection() throws(StoreError) -> Connection {
-        if let connection = state.withLock({ $0.connection }) { return connection }
+    /// Moves the content of the log while a reader keeps the log from starting over.
+    ///
+    /// SQLite before 3.51.3 loses commits when a checkpoint has read where the log ends, finds it moved already, and another connection's
+    /// commit starts the log over before the checkpoint looks how much is moved (its "WAL-reset bug"). Within one process that
+    /// cannot be: a checkpoint begins when there is something to move, and no other runs. Another process may have moved everything just before. A
+    /// reader that began earlier prevents it: if it reads the log, no connection can start the log over; if it reads the file alone,
+    /// because everything is moved, no checkpoint can move anything.
+    private func checkpoint(on connection: Connection) throws(StoreError) {
+        let reader = try openConnection(\.reader)
+        _ = try reader.beginRead()
+        defer { reader.endRead() }
+        // The first read takes the reader's lock.
+        try reader.use { (handle) throws(StoreError) in
+            _ = try handle.first(.anyEntry, step: { $0.step() }, take: { _ in true })
+        }
+        try connection.use { (handle) throws(StoreError) in try handle.checkpoint() }
+    }
+
+    private func openConnection(_ place: WritableKeyPath<State, Connection?>) throws(StoreError) -> Connection {
+        if let connection = state.withLock({ $0[keyPath: place] }) { return connection }
         let connection = Connection(
             try Handle(path: path, options: options, role: .checkpointer, partitions: partitions))
-        state.withLock { $0.connection = connection }
+        state.withLock { $0[keyPath: place] = connection }
         return connection
     }
 }

@@ -206,12 +206,6 @@ extension Handle {
         let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         if result != SQLITE_OK, result & 0xFF != SQLITE_BUSY { throw failure(result) }
     }
-
-    /// Moves everything into the file and empties the log, unless another process still reads it.
-    func checkpointFully() {
-        guard let database else { return }
-        sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-    }
 }
 
 // MARK: Partitions

@@ -99,8 +99,8 @@ package final class SQLiteStore: OrderedStore {
         }
     }
 
-    /// Finishes calls under way, moves everything into the one file and closes it. Later calls fail with
-    /// `closed`; closing again does nothing.
+    /// Finishes calls under way, moves everything into the one file unless another process has it open, and closes it. Later
+    /// calls fail with `closed`; closing again does nothing.
     package func close() async {
         await closing.withLock {
             await readers.close()

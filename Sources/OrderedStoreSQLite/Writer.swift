@@ -83,7 +83,7 @@ final class Writer: Sendable {
         await withTaskExecutorPreference(thread) {
             await turns.withLock {
                 waitEnded()
-                try? connection.use { handle in handle.checkpointFully() }
+                // Closing the last connection to the file moves the log into it, while no process can open another.
                 connection.close()
             }
         }
