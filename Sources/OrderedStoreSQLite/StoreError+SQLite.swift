@@ -26,6 +26,12 @@ extension StoreError {
             (.diskFull, "the disk is full", "make room, then try again; nothing acknowledged was lost")
         case SQLITE_IOERR where systemError == ENOSPC || systemError == EDQUOT:
             (.diskFull, "the disk is full", "make room, then try again; nothing acknowledged was lost")
+        case SQLITE_READONLY where result == SQLITE_READONLY | 4 << 8:
+            // SQLITE_READONLY_DBMOVED
+            (
+                .unavailable, "the store's file is not where it was opened",
+                "check the disk and the path, then start again"
+            )
         case SQLITE_READONLY:
             (.readOnly, "the store cannot be written to", "make the file and its folder writable")
         case SQLITE_CANTOPEN where systemError == EROFS:
