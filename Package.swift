@@ -187,6 +187,14 @@ let package = Package(
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
             swiftSettings: callerIsolated),
+        // The files and the memory of SQLite with faults, and trials of the engine on them in a process of their own.
+        .target(name: "CFaultyFiles", dependencies: ["CSQLite"], path: "Tests/CFaultyFiles"),
+        .executableTarget(
+            name: "store-trials",
+            dependencies: ["SeededChance", "CFaultyFiles", "CSQLite", "OrderedStore", "OrderedStoreSQLite"],
+            path: "Tests/StoreTrials", swiftSettings: strict),
+        .testTarget(
+            name: "StoreTrialsTests", dependencies: ["CloudUnderTest", "store-trials"], swiftSettings: strict),
         .testTarget(name: "FileStoreTests", dependencies: ["FileStore", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],

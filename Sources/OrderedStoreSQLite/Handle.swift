@@ -1,6 +1,14 @@
 import CSQLite
 import OrderedStore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// One open database with its prepared statements, for one user at a time.
 struct Handle: ~Copyable {
     enum Role {
@@ -41,7 +49,9 @@ struct Handle: ~Copyable {
         if role == .writer { try Self.checkLocation(path, mayBeMissing: options.createsFile) }
         let result = sqlite3_open_v2(path, &database, flags | creates, nil)
         guard result == SQLITE_OK, database != nil else { throw failure(result) }
-        if sqlite3_db_readonly(database, "main") == 1 { throw .readOnly(path: path) }
+        if sqlite3_db_readonly(database, "main") == 1 {
+            throw access(path, W_OK) == 0 ? .openedForReadingOnly(path: path) : .readOnly(path: path)
+        }
         let timeout = options.busyTimeout.components
         sqlite3_busy_timeout(
             database, Int32(clamping: timeout.seconds * 1000 + timeout.attoseconds / 1_000_000_000_000_000))
@@ -57,6 +67,8 @@ struct Handle: ~Copyable {
                 pages?.assumingMemoryBound(to: Int32.self).pointee = count
                 return SQLITE_OK
             }, logPages)
+        // Prepared here: a transaction has to end also when there is no memory to prepare it.
+        _ = try statement(.rollback)
     }
 
     deinit {
@@ -193,12 +205,6 @@ extension Handle {
         guard let database else { throw .closed }
         let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         if result != SQLITE_OK, result & 0xFF != SQLITE_BUSY { throw failure(result) }
-    }
-
-    /// Moves everything into the file and empties the log, unless another process still reads it.
-    func checkpointFully() {
-        guard let database else { return }
-        sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     }
 }
 

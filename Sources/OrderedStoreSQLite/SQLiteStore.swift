@@ -18,6 +18,9 @@ package final class SQLiteStore: OrderedStore {
         package var busyTimeout: Duration = .seconds(5)
         /// The size that the file may grow to, in bytes; a write beyond it fails with `diskFull`.
         package var fileBytesMax: Int?
+        /// The pages of the write-ahead log at which it is moved into the file: 16 MB, so that pages that change often are moved
+        /// once for many commits, and recovery stays quick.
+        package var checkpointPages = 2048
 
         /// Nanoseconds of a clock that is never set back: it measures the time of commits, and so the time for which
         /// batches wait for further writers. With a clock that stands still no batch waits.
@@ -96,8 +99,8 @@ package final class SQLiteStore: OrderedStore {
         }
     }
 
-    /// Finishes calls under way, moves everything into the one file and closes it. Later calls fail with
-    /// `closed`; closing again does nothing.
+    /// Finishes calls under way, moves everything into the one file unless another process has it open, and closes it. Later
+    /// calls fail with `closed`; closing again does nothing.
     package func close() async {
         await closing.withLock {
             await readers.close()

@@ -82,7 +82,7 @@ final class Writer: Sendable {
         await withTaskExecutorPreference(thread) {
             await turns.withLock(for: "", on: thread) {
                 waitEnded()
-                try? connection.use { handle in handle.checkpointFully() }
+                // Closing the last connection to the file moves the log into it, while no process can open another.
                 connection.close()
             }
         }
@@ -120,7 +120,11 @@ extension Writer {
         do {
             let (value, writes) = try await run(partitions, body)
             do throws(StoreError) {
-                try connection.use { (handle) throws(StoreError) in try handle.apply(writes) }
+                try connection.use { (handle) throws(StoreError) in
+                    // Outside a transaction each entry would be a commit of its own.
+                    if !handle.isInTransaction { throw .batchLost }
+                    try handle.apply(writes)
+                }
                 noteApplied(writes)
             } catch {
                 // Writes that were applied in part cannot be taken back alone.
@@ -146,7 +150,10 @@ extension Writer {
 
     private func openBatch() throws(StoreError) -> BatchOutcome {
         let (start, open) = state.withLock { ($0.machine.turnBegan(), $0.outcome) }
-        if start == .joinBatch, let open { return open }
+        if start == .joinBatch, let open {
+            if try connection.use({ $0.isInTransaction }) { return open }
+            abandon(open, .batchLost)
+        }
         try connection.use { (handle) throws(StoreError) in try handle.beginWriting() }
         let outcome = BatchOutcome()
         let now = now()
@@ -188,7 +195,6 @@ extension Writer {
         let start = now()
         do throws(StoreError) {
             try connection.use { (handle) throws(StoreError) in
-                // Some failures of reading end the transaction, and with it the applied writes.
                 if !handle.isInTransaction { throw .batchLost }
                 try handle.commit()
             }
@@ -217,7 +223,8 @@ extension Writer {
 }
 
 extension StoreError {
+    /// The error of writes whose transaction SQLite has ended by itself, as it does when it cannot read or has no memory.
     fileprivate static let batchLost = Self(
-        code: .unavailable, reason: "the transaction was ended by a failure of the disk",
-        remedy: "check the disk, then try again")
+        code: .unavailable, reason: "the transaction was ended by a failure of the disk or for lack of memory",
+        remedy: "check the disk and the memory, then try again")
 }
