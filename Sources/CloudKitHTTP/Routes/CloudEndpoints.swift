@@ -37,6 +37,6 @@ struct CloudEndpoints: Sendable {
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        health = HealthCheck(accounts: cloud.accountStore)
+        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud)
     }
 }

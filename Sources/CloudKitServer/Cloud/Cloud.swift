@@ -33,6 +33,8 @@ package final class Cloud: Sendable {
     package let notificationMetrics = NotificationMetrics()
     /// The partitions of users whose notifications push services send.
     let pushIndex = PushIndex()
+    /// The renewals of the store's epoch.
+    package let storeHistory = StoreHistory()
     /// The turns of deliveries from a partition to others.
     let deliveryTurns = KeyedAsyncMutex<StoragePartition>()
 
@@ -50,7 +52,7 @@ package final class Cloud: Sendable {
         faults = Faults(store: accountStore)
         schemas = SchemaCache(store: store)
         registry = PartitionRegistry(store: store)
-        tokens = SyncTokenSeal(secret: serverEnvironment.secret, epoch: store.epoch)
+        tokens = SyncTokenSeal(secret: serverEnvironment.secret) { store.epoch }
         assetSeal = AssetSeal(serverEnvironment)
         assetPartitions = AssetPartitions(store: store)
     }

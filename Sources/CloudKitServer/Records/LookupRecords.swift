@@ -25,8 +25,13 @@ package struct LookupRecords: Sendable {
         let outcomes = try await cloud.store.read(place.partition) { view in
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
             let visible = try await access.visible(names, view)
-            let records = try await view.records(zone: access.zone.number, names: names)
+            let damaged = DamagedRecords()
+            let records = try await view.records(zone: access.zone.number, names: names, damaged: damaged)
+            let damagedNames = damaged.names.intersection(visible)
             let outcomes: [RecordOutcome] = try zip(request.records, records).map { item, record in
+                if damagedNames.contains(item.recordName) {
+                    return .failed(recordName: item.recordName, .recordDamaged)
+                }
                 guard let record, !record.isTombstone, visible.contains(record.name) else {
                     return .failed(recordName: item.recordName, .recordNotFound)
                 }
