@@ -1,6 +1,7 @@
 import AsyncLocks
 import Dispatch
 import OrderedStore
+import Synchronization
 
 /// A store in one file, for one machine: SQLite in WAL mode, durable with every commit.
 ///
@@ -31,8 +32,12 @@ package final class SQLiteStore: OrderedStore {
     }
 
     /// Drawn when the file was made, and again for each backup. A file copied by other means keeps it: `renewEpoch`.
-    package let epoch: UInt64
+    package var epoch: UInt64 { heldEpoch.load(ordering: .acquiring) }
     let path: String
+    private let heldEpoch: Atomic<UInt64>
+    /// The damaged values that were met.
+    package let damage: StoreDamage
+    let partitions: PartitionIDs
     private let readers: ReaderPool
     let writer: Writer
     private let hints: CommitHints
@@ -46,7 +51,9 @@ package final class SQLiteStore: OrderedStore {
         let partitions = PartitionIDs()
         let hints = CommitHints()
         var handle = try Handle(path: path, options: options, role: .writer, partitions: partitions)
-        epoch = try handle.prepareFile(createsFile: options.createsFile)
+        heldEpoch = Atomic(try handle.prepareFile(createsFile: options.createsFile))
+        damage = partitions.damage
+        self.partitions = partitions
         let connection = Connection(handle)
         self.path = path
         self.hints = hints
@@ -89,6 +96,21 @@ package final class SQLiteStore: OrderedStore {
     /// A number that is another one after a commit by another process, and only then: commits through this store leave it as it
     /// is. Cheap enough to be asked several times a second.
     package func foreignCommitMark() async throws -> Int64 { try await writer.foreignCommitMark() }
+
+    /// Gives the store another epoch, unless it has changed from `epoch` already.
+    package func renewEpoch(from epoch: UInt64) async throws {
+        let writer = writer
+        let renewed = try await writer.write([Self.ownPartition]) { _ in
+            try writer.connection.use { (handle) throws(StoreError) in
+                if try handle.identity().epoch == epoch { try handle.renewEpoch() }
+                return try handle.identity().epoch
+            }
+        }
+        heldEpoch.store(renewed, ordering: .releasing)
+    }
+
+    /// Named in writes that change the file's own table and no entry.
+    private static let ownPartition = Partition("store")
 
     /// Whether no partition holds anything.
     package func isEmpty() async throws -> Bool {

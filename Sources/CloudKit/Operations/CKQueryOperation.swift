@@ -74,6 +74,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             if case .success(let record) = result { recordFetchedBlock?(record) }
             recordMatchedBlock?(CKRecord.ID(item.id), result)
         }
+        for (id, error) in page.damagedResults(in: zoneID) { recordMatchedBlock?(id, .failure(error)) }
         next = page.cursor(after: query, cursor, in: zoneID)
     }
 

@@ -23,6 +23,8 @@ package final class RequestMetrics: Sendable {
     private let assetBytesOut: Counter
     private let assetsSwept: Counter
     private let assetBytesSwept: Counter
+    private let damagedValues: Counter
+    private let epochsRenewed: Counter
     let notifications: NotificationCounters
 
     private struct Outcome: Hashable {
@@ -63,6 +65,8 @@ package final class RequestMetrics: Sendable {
         assetBytesOut = Counter(label: "welkin_asset_sent_bytes_total", factory: factory)
         assetsSwept = Counter(label: "welkin_assets_removed_total", factory: factory)
         assetBytesSwept = Counter(label: "welkin_asset_removed_bytes_total", factory: factory)
+        damagedValues = Counter(label: "welkin_damaged_values_total", factory: factory)
+        epochsRenewed = Counter(label: "welkin_epochs_renewed_total", factory: factory)
         notifications = NotificationCounters(factory)
     }
 
@@ -98,6 +102,12 @@ package final class RequestMetrics: Sendable {
         assetsSwept.increment(by: sweep.files)
         assetBytesSwept.increment(by: sweep.bytes)
     }
+
+    /// Counts stored values that were found damaged.
+    package func valuesDamaged(_ count: Int) { damagedValues.increment(by: count) }
+
+    /// Counts renewals of the store's epoch.
+    package func epochsRenewed(_ count: Int) { epochsRenewed.increment(by: count) }
 
     /// Counts a transaction that changed the store.
     package func committed() { commits.increment() }
@@ -147,5 +157,11 @@ package final class RequestMetrics: Sendable {
             MetricFamily(
                 name: "welkin_assets_removed_total", kind: .counter, help: "Files that nothing needed any more."),
             MetricFamily(name: "welkin_asset_removed_bytes_total", kind: .counter, help: "Their bytes."),
+            MetricFamily(
+                name: "welkin_damaged_values_total", kind: .counter,
+                help: "Stored values whose checksum does not hold, each once."),
+            MetricFamily(
+                name: "welkin_epochs_renewed_total", kind: .counter,
+                help: "Times that the store was found older than what devices know."),
         ] + NotificationCounters.families
 }

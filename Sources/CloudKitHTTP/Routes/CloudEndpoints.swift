@@ -46,6 +46,6 @@ struct CloudEndpoints: Sendable {
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        health = HealthCheck(accounts: cloud.accountStore, operatorNames: operatorNames)
+        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames)
     }
 }

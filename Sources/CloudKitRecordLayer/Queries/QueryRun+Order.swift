@@ -75,7 +75,7 @@ extension QueryRun {
             return rows
         }
         var source = SortedSource(plan, order.terms[0], zone: zone, after: start, isGrouped: order.terms.count > 1)
-        var reader = RecordReader(view, zone: zone)
+        var reader = RecordReader(view, zone: zone, damaged: damaged)
         var group = SortGroup(order: order, start: start, limit: limit, bytesMax: budget.bytesMax)
         while true {
             let candidates = try await source.next(in: view, &entriesRead)
@@ -122,7 +122,7 @@ extension QueryRun {
     private mutating func sortedInMemory(
         _ names: Set<String>, zone: UInt32, in order: SortOrder, after start: SortPosition?, limit: Int
     ) async throws -> SortedRows? {
-        var reader = RecordReader(view, zone: zone)
+        var reader = RecordReader(view, zone: zone, damaged: damaged)
         var group = SortGroup(order: order, start: start, limit: limit, bytesMax: budget.bytesMax)
         var rest = names.sorted()[...]
         while !rest.isEmpty {

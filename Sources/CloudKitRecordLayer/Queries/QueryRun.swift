@@ -8,6 +8,8 @@ package struct QueryRun: Sendable {
     let view: ReadTransaction
     let budget: QueryBudget
     let isVisible: RecordVisibility?
+    /// The damaged records that index entries named.
+    package let damaged = DamagedRecords()
     /// Index entries and record bytes read so far.
     var entriesRead = 0
     var bytesRead = 0
@@ -71,7 +73,7 @@ extension QueryRun {
     ) async throws -> Bool {
         var bytesFound = found.rows.reduce(0) { $0 + QueryBudget.bytes(of: $1.record) }
         var walk = IndexWalk(plan.scan, zone: zone, after: start)
-        var reader = RecordReader(view, zone: zone)
+        var reader = RecordReader(view, zone: zone, damaged: damaged)
         // One more than fits shows whether there is more.
         var size = min(limit - found.rows.count + 1, QueryBudget.scanSize)
         while true {

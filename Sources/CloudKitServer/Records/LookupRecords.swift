@@ -25,6 +25,7 @@ package struct LookupRecords: Sendable {
         let outcomes = try await cloud.store.read(place.partition) { view in
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
             let visible = try await access.visible(names, view)
+            let damaged = DamagedRecords()
             var allowance = AnswerAllowance(bytesMax: cloud.limits.answerBytesMax)
             var outcomes: [RecordOutcome] = []
             outcomes.reserveCapacity(request.records.count)
@@ -32,9 +33,15 @@ package struct LookupRecords: Sendable {
             while !rest.isEmpty, !allowance.isSpent {
                 let batch = rest.prefix(AnswerAllowance.batchMax)
                 rest = rest.dropFirst(batch.count)
-                let records = try await view.records(zone: access.zone.number, names: batch.map(\.recordName))
+                let records = try await view.records(
+                    zone: access.zone.number, names: batch.map(\.recordName), damaged: damaged)
+                let damagedNames = damaged.names.intersection(visible)
                 for (item, record) in zip(batch, records) {
                     allowance.read(bytes: record?.storedBytes ?? 0)
+                    if damagedNames.contains(item.recordName) {
+                        outcomes.append(.failed(recordName: item.recordName, .recordDamaged))
+                        continue
+                    }
                     guard let record, !record.isTombstone, visible.contains(record.name) else {
                         outcomes.append(.failed(recordName: item.recordName, .recordNotFound))
                         continue

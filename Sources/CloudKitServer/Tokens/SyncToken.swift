@@ -52,17 +52,27 @@ package struct SyncToken: Hashable, Sendable {
 /// A token holds the store's epoch, so that after a restored backup it is known to be from before (B-BKD-13).
 package struct SyncTokenSeal: Sendable {
     private let codec: SealedTokenCodec
-    private let epoch: UInt64
+    private let currentEpoch: @Sendable () -> UInt64
 
     private static let epochBytes = 5
     private static let checkBytes = 12
     /// A 40-bit part of the epoch: stores are few, and what it guards against is not an attack.
-    private var shownEpoch: UInt64 { (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF }
+    private var shownEpoch: UInt64 {
+        let epoch = currentEpoch()
+        return (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF
+    }
 
     /// Creates the codec of a store's tokens with a key derived from its secret.
     package init(secret: [UInt8], epoch: UInt64) {
+        self.init(secret: secret) { epoch }
+    }
+
+    /// Creates the codec of a store's tokens with a key derived from its secret.
+    ///
+    /// - Parameter epoch: Returns the store's present epoch, which may be renewed while the cloud runs.
+    package init(secret: [UInt8], epoch: @escaping @Sendable () -> UInt64) {
         codec = SealedTokenCodec(purpose: "welkin sync token 1", secret: secret, derivation: .hmac)
-        self.epoch = epoch
+        currentEpoch = epoch
     }
 
     /// Returns the token as text, bound to a partition.
@@ -143,4 +153,9 @@ extension RequestFailure {
     static let tokenExpired = RequestFailure(
         .changeTokenExpired, "client knowledge differs from server knowledge",
         remedy: "Fetch without a token, and treat what does not come back as deleted.")
+
+    /// A token of a later state than the store has: the store was replaced by an earlier state of itself.
+    static let tokenAhead = RequestFailure(
+        .changeTokenExpired, "client knowledge differs from server knowledge",
+        remedy: "The cloud was restored. Fetch without a token, and treat what does not come back as deleted.")
 }

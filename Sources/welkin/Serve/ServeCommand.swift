@@ -92,9 +92,9 @@ struct ServeCommand: AsyncParsableCommand {
         // Operations and the store have threads of their own; an event loop per core would compete with them.
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
-        try await DataFolder.with(folder.data, canCreate: true) { folder in
-            let claim = try folder.claim()
-            defer { withExtendedLifetime(claim) {} }
+        try await DataFolder.with(folder.data, serves: true) { folder in
+            defer { withExtendedLifetime(folder.claim) {} }
+            try await folder.noteServed()
             // Checks the content, because an earlier start may have created the store and failed before it announced it.
             let isNew = try await folder.store.isEmpty()
             let logger = makeLogger()
@@ -112,6 +112,8 @@ struct ServeCommand: AsyncParsableCommand {
             var services = ServiceGroupConfiguration(
                 services: [
                     .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
+                    .init(service: StoreReporter(cloud: cloud, metrics: application.metrics, logger: logger)),
+                    .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
