@@ -63,7 +63,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             scope: requests.scope)
         return {
             let page = try await requests.query(request)
-            let items = try await requests.withFiles(await requests.opened(page.records))
+            let items = try await requests.withFiles(await requests.opened(page.records, desiredKeys: request.desiredKeys))
             await self.deliver { self.report(page, items) }
         }
     }

@@ -8,12 +8,26 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
     return Field(name: name, type: type, sealed: head + Array(repeating: 7, count: size + 12))
 }
 
+extension Protection {
+    /// The protection with a statement in the form of one that no key opens.
+    ///
+    /// - Parameter held: The protection of the version that it is made from; nil: of none.
+    func stated(_ number: UInt8 = 1, after held: Protection? = nil) -> Protection {
+        let previous = held.map { StatementForm.tag(of: $0.statement) } ?? StatementForm.noTag[...]
+        var protection = self
+        protection.statement =
+            [1] + Array(repeating: 0, count: 7) + [number] + previous + Array(repeating: 0, count: 10)
+            + Array(repeating: number, count: 28)
+        return protection
+    }
+}
+
 @Suite struct EncryptedFieldTests {
     private let device = Caller(user: TestCloud.ada, deviceID: "d", surface: .native)
 
     private func secret(
         _ kind: RecordOperation.Kind, _ name: String, tag: ChangeTag? = nil, _ fields: [FieldChange],
-        _ protection: Protection? = Protection(epoch: 0)
+        _ protection: Protection? = Protection(epoch: 0).stated()
     ) -> RecordOperation {
         RecordOperation(
             kind,
@@ -33,7 +47,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
     ) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
-            let protection = Protection(epoch: 0, keys: [1, 2, 3])
+            let protection = Protection(epoch: 0, keys: [1, 2, 3]).stated()
             let fields = [
                 sealedField("data", .bytes), sealedField("day", .timestamp), sealedField("half", .double),
                 sealedField("list", .location.list), sealedField("number", .int64), sealedField("text", .string),
@@ -121,7 +135,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             // Other fields are anybody's.
             let tag = try await test.record("R")?.changeTag
             let plain = try await test.modify([secret(.update, "R", tag: tag, [text("t", "x")], nil)], by: web)[0]
-            #expect(plain.record?.protection == Protection(epoch: 0))
+            #expect(plain.record?.protection == Protection(epoch: 0).stated())
         }
     }
 
@@ -159,7 +173,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             try await test.makeZone()
             let large = try await save(test, secret(.create, "R", [.set(sealedField("s", size: 800))]))
             #expect(large.code == .sizeLimitExceeded)
-            let keys = Protection(epoch: 0, keys: Array(repeating: 1, count: 960))
+            let keys = Protection(epoch: 0, keys: Array(repeating: 1, count: 960)).stated()
             #expect(
                 try await save(test, secret(.create, "R", [.set(sealedField("s"))], keys)).code == .sizeLimitExceeded)
             #expect(try await save(test, secret(.create, "R", [.set(sealedField("s"))])).record != nil)
@@ -210,7 +224,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             _ = try await zone(test, .raiseKeyEpoch(ZoneID(zoneName: "Z"), to: 1))
             let old = try await save(test, secret(.update, "R", tag: first?.changeTag, [.set(sealedField("a"))]))
             #expect(old.code == .staleKeyEpoch)
-            let next = Protection(epoch: 1)
+            let next = Protection(epoch: 1).stated(2, after: first?.protection)
             let half = try await save(
                 test, secret(.update, "R", tag: first?.changeTag, [.set(sealedField("a", epoch: 1))], next))
             #expect(half.code == .staleKeyEpoch)
