@@ -96,7 +96,8 @@ extension DatabaseRequests {
                 throw CallFailure.waitingForKey(reason)
             }
         }
-        forget(page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }, in: page.zoneID)
+        let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
+        forget(deleted, in: page.zoneID)
         return OpenedChanges(page, records: opened, in: address)
     }
 

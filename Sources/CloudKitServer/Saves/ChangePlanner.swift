@@ -75,7 +75,10 @@ struct ChangePlanner {
         let fields = try assets.bind(admitted, of: item, recordType: recordType, held: nil)
         let draft = PlannedSave(
             previous: previous, recordType: recordType, fields: fields, parent: item.newParent,
-            shortGUID: item.shortGUID, protection: try protection(item, fields, merged: fields, held: nil, changesStated: fields.contains(where: ProtectionDecision.holdsKeys)),
+            shortGUID: item.shortGUID,
+            protection: try protection(
+                item, fields, merged: fields, held: nil,
+                changesStated: fields.contains(where: ProtectionDecision.holdsKeys)),
             set: item.references, before: [], after: Set(item.references))
         try checkSpace(draft)
         return draft

@@ -76,8 +76,8 @@ package enum ProtectionDecision: Hashable, Sendable {
         }
         guard StatementForm.isValid(new) else { throw .malformedStatement }
         if new == old { if isDue { throw .unstated } else { return } }
-        guard StatementForm.previousTag(of: new) == (old.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: old))
-        else { throw .staleRecordStatement }
+        let present = old.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: old)
+        guard StatementForm.previousTag(of: new) == present else { throw .staleRecordStatement }
     }
 
     /// Returns whether this save brings every sealed value and every key of a file that the record will have.
@@ -115,7 +115,8 @@ extension RequestFailure {
 
     /// A change of what a record's statement is about, without a new statement.
     package static let unstated = RequestFailure(
-        .badRequest, "encrypted fields, files or the parent of a protected record changed without a new statement of it",
+        .badRequest,
+        "encrypted fields, files or the parent of a protected record changed without a new statement of it",
         remedy: "Save them from an app on one of the user's devices; other fields can be changed without keys.")
 
     /// Bytes that are no statement.

@@ -33,7 +33,8 @@ import Testing
     @Test func `B-TM-04 vectors open, and those that were changed or moved do not`() throws {
         let openers: [String: (Vector) throws -> Bool] = [
             "recovery": recovery, "accountSecret": accountSecret, "identity": identity, "field": field,
-            "assetKey": assetKey, "statement": statement, "asset": asset, "protection": protection, "keyring": keyring, "link": link,
+            "assetKey": assetKey, "statement": statement, "asset": asset, "protection": protection, "keyring": keyring,
+            "link": link,
             "invitation": invitation, "ownerWrap": ownerWrap,
         ]
         let file = try VectorFile.read()

@@ -139,6 +139,54 @@ extension Protection {
         }
     }
 
+    @Test func `B-ENC-07 a client without keys neither strips nor moves a protected record`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            _ = try await save(test, secret(.create, "P", [text("t", "x")], nil))
+            let held = try #require(
+                try await save(test, secret(.create, "R", [.set(sealedField("s")), text("t", "x")])).record)
+            let web = Caller(user: TestCloud.ada)
+            func outcome(_ kind: RecordOperation.Kind, _ fields: [FieldChange], below parent: String? = nil)
+                async throws
+                -> RecordOutcome
+            {
+                var operation = secret(kind, "R", tag: try await test.record("R")?.changeTag, fields, nil)
+                if let parent { operation.change.parent = .set(recordName: parent) }
+                return try await test.modify([operation], by: web)[0]
+            }
+            let reason = RequestFailure.unstated.reason
+            #expect(try await outcome(.update, [.remove(name: "s")]).failure?.reason == reason)
+            #expect(try await outcome(.replace, [text("t", "y")]).failure?.reason == reason)
+            #expect(try await outcome(.forceReplace, [text("t", "y")]).failure?.reason == reason)
+            #expect(try await outcome(.update, [], below: "P").failure?.reason == reason)
+            #expect(try await test.record("R")?.changeTag == held.changeTag)
+            let plain = try await outcome(.update, [.remove(name: "t"), text("u", "z")]).record
+            #expect(plain?.protection == held.protection && plain?.fields.map(\.name) == ["s", "u"])
+            let gone = RecordOperation(.forceDelete, RecordChange(recordName: "R"))
+            #expect(try await test.modify([gone], by: web)[0].failure == nil)
+        }
+    }
+
+    @Test func `B-ENC-07 of two saves that overwrite each other the later one states the other's values`() async throws
+    {
+        try await withCloud { test in
+            try await test.makeZone()
+            let first = try await save(test, secret(.create, "R", [.set(sealedField("s")), .set(sealedField("r"))]))
+                .record
+            let ours = Protection(epoch: 0).stated(2, after: first?.protection)
+            let theirs = Protection(epoch: 0).stated(3, after: first?.protection)
+            let one = secret(.forceUpdate, "R", [.set(sealedField("s", size: 30))], ours)
+            #expect(try await save(test, one).record?.protection == ours)
+            // The answer was lost, and the request is sent again.
+            #expect(try await save(test, one).record?.protection == ours)
+            let two = secret(.forceUpdate, "R", [.set(sealedField("r", size: 31))], theirs)
+            #expect(try await save(test, two).code == .staleRecordStatement)
+            let again = Protection(epoch: 0).stated(3, after: ours)
+            let saved = try await save(test, secret(.forceUpdate, "R", [.set(sealedField("r", size: 31))], again))
+            #expect(saved.record?.protection == again)
+        }
+    }
+
     @Test func `B-ENC-04 encrypted fields are not indexed, asked for or sorted by`() async throws {
         try await withCloud { test in
             try await test.makeZone()

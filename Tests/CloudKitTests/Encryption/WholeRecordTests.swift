@@ -173,8 +173,8 @@ struct WholeRecordTests {
         stripped.protection = nil
         let cases: [([Record], String?)] = [
             ([old, new], nil), ([new, new], nil), ([new, old], "went back in time: it shows an older version"),
-            ([new, branch], "went back in time: it shows another record"), ([new, stripped], "the statement is missing"),
-            ([stripped], nil),
+            ([new, branch], "went back in time: it shows another record"),
+            ([new, stripped], "the statement is missing"), ([stripped], nil),
         ]
         for (served, reason) in cases {
             let result = try await fetch(served)
