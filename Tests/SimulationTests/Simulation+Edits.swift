@@ -100,6 +100,8 @@ extension Simulation {
             return !held.isEmpty && (edit.file != nil || isMoved) ? .badRequest : nil
         }
         if sent.epoch < zone.keyEpoch || overwritesKeys(edit) { return .staleKeyEpoch }
+        // The same request again.
+        if sent.statement == held { return nil }
         let present = held.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: held)
         return StatementForm.previousTag(of: sent.statement) == present ? nil : .staleRecordStatement
     }
