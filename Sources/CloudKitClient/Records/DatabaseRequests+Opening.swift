@@ -166,6 +166,8 @@ private struct RecordOpener {
         case .success(let (values, secrets, version)):
             var opened = OpenedRecord(record, values: .success(values), assetSecrets: secrets)
             opened.version = version
+            // A statement that was not checked is nothing to make the next one from.
+            if version == nil { opened.record.protection?.statement = [] }
             return opened
         case .failure(let failure): return OpenedRecord(record, values: .failure(failure))
         }
