@@ -48,7 +48,7 @@ extension Simulation {
         var keys = spy.keys(of: zoneAddress(place), for: records)
         for record in hidden {
             let name = record.id.recordName
-            let found = spy.opened(record, in: zoneAddress(place)) ?? opened(record, in: place, with: &keys, cache)
+            let found = try spy.opened(record, in: zoneAddress(place)) ?? opened(record, in: place, with: &keys, cache)
             let who = SimulatedUsers.names[spy.person] + (spy.isFormer ? ", with keys of before," : "")
             try check(
                 found == nil || found != zone.items[name]?.fields["secret"],

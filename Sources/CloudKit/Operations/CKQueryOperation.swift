@@ -63,7 +63,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             scope: requests.scope)
         return {
             let page = try await requests.query(request)
-            let items = try await requests.withFiles(await requests.opened(page.records))
+            let opened = await requests.opened(page.records, desiredKeys: request.desiredKeys)
+            let items = try await requests.withFiles(opened)
             await self.deliver { self.report(page, items) }
         }
     }

@@ -16,6 +16,8 @@ package struct DatabaseRequests: Sendable {
     let longLivedRun: LongLivedProgress?
     /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
+    /// The moment at which the operation began, for versions of records.
+    let versionsMark: RecordVersions.Mark
 
     /// Creates the requests of one operation in a database.
     package init(
@@ -26,6 +28,7 @@ package struct DatabaseRequests: Sendable {
         self.connection = connection
         self.scope = scope
         self.settings = settings
+        versionsMark = connection.keys.versions.mark
         // The default of one week is left to the server and network timeouts.
         let isLimited = settings.resourceTimeout < CallSettings.resourceTimeoutDefault
         deadline =

@@ -10,6 +10,8 @@ final class KeyRing: Sendable {
     private let container: String
     private let environment: String
     let epochs: EpochStore
+    /// The versions of records that this device has seen.
+    let versions: RecordVersions
     /// The public identities that this device knows (B-TM-08).
     let identities: PinFile<IdentityPins>
     /// The fragments of the links through which the account joined shares, by share.
@@ -18,6 +20,7 @@ final class KeyRing: Sendable {
 
     /// - Parameter folder: The profile's; nil: nothing is written.
     init(account: any DeviceAccount, place: ContainerEndpoint?, epochs: EpochStore, folder: String? = nil) {
+        versions = RecordVersions(folder: folder)
         identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
         links = PinFile(folder: folder, name: "share-links.json", empty: [:])
         self.account = account
@@ -43,6 +46,12 @@ final class KeyRing: Sendable {
         return ZoneKeys(
             ShareKeyAccess(root: root.root, secret: root.secret, user: user), place: place,
             epoch: try epochs.epoch(of: place), shared: shared)
+    }
+
+    /// Returns the salt of what the account remembers of a zone; nil where the device does not know who the user is.
+    func salt(of zone: ZoneID) -> ZoneSalt? {
+        guard let user = knownUserName, let root = try? accountRoot().root else { return nil }
+        return root.salt(of: place(of: zone, owner: user))
     }
 
     /// Keeps the keys received through shares for the next request.

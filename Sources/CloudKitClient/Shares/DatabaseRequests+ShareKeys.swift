@@ -120,7 +120,7 @@ extension DatabaseRequests {
         if let name = sharing.root, let root = try await looked(at: [name], in: zone).first {
             let secrets = RecordSecrets(
                 fields: [], recordType: root.recordType, parent: root.parent, share: share.name, isMoved: true,
-                held: root.protection)
+                held: root.protection, isHeldChecked: false, created: root.created)
             items.append(ModifyPlan.Item(id: root.id, operation: root.update(), secrets: secrets))
         }
         keys.shared.add(key)

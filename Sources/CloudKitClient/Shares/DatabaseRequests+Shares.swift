@@ -41,7 +41,7 @@ extension DatabaseRequests {
             case .invitation(let invitation):
                 let opened = try openedLink(link)
                 try await learn(opened, of: invitation)
-                results.append((link, .success(await metadata(invitation, opened: opened))))
+                results.append((link, .success(await metadata(invitation, opened: opened, desiredKeys: desiredKeys))))
             }
         }
         return results
@@ -116,9 +116,12 @@ extension DatabaseRequests {
             fragment: url.fragment)
     }
 
-    private func metadata(_ invitation: ShareInvitation, opened link: ShareLink) async -> ResolvedShare {
-        var opened = await self.in(invitation.scope).opened(
-            [invitation.share] + (invitation.rootRecord.map { [$0] } ?? []))[...]
+    private func metadata(
+        _ invitation: ShareInvitation, opened link: ShareLink, desiredKeys: [String]?
+    ) async -> ResolvedShare {
+        let records = [invitation.share] + (invitation.rootRecord.map { [$0] } ?? [])
+        let wanted = [nil, desiredKeys.map(Set.init)].prefix(records.count)
+        var opened = await self.in(invitation.scope).opened(records, wanted: Array(wanted))[...]
         let share = opened.popFirst() ?? OpenedRecord(invitation.share)
         return ResolvedShare(invitation: invitation, share: share, root: opened.popFirst(), link: link)
     }

@@ -69,6 +69,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case zoneKeysReset
         /// Sealed under a key whose time is over, or not all of a record under its new one: learn and seal again.
         case staleKeyEpoch
+        /// A record's statement does not follow the one that the cloud holds: fetch the record and state it again.
+        case staleRecordStatement
     }
 
     /// Holds a value by reference, so that a failure stays small.
@@ -118,7 +120,7 @@ extension RequestFailure.Code {
         // The client's own gate makes 7 (B-THR-03); a server that throttles is 6 (B-THR-02).
         case .throttled, .tryAgainLater: (6, nil)
         case .referenceViolation: (31, nil)
-        case .zoneBusy, .staleKeyEpoch: (23, nil)
+        case .zoneBusy, .staleKeyEpoch, .staleRecordStatement: (23, nil)
         case .zoneNotFound, .zoneKeysReset: (26, 2036)
         case .zonePurged: (28, nil)
         }

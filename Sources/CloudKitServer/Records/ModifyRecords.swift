@@ -130,7 +130,7 @@ package enum ModifyCheck {
 
     private static func bytes(of operations: [RecordOperation]) -> Int {
         operations.reduce(0) { sum, operation in
-            operation.change.fields.reduce(sum + (operation.change.protection?.keys.count ?? 0)) { sum, change in
+            operation.change.fields.reduce(sum + (operation.change.protection?.byteCount ?? 0)) { sum, change in
                 if case .set(let field) = change { sum + field.name.utf8.count + field.json.count } else { sum }
             }
         }
