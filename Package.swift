@@ -74,6 +74,7 @@ let package = Package(
         .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
+        .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
 
         // Layer 2: records on an ordered store; bodies on the wire; keys and encryption; a device's credentials.
         .target(
@@ -217,6 +218,9 @@ let package = Package(
             exclude: ["Vectors/vectors.json"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice", "CloudKitEncryption"], swiftSettings: strict),
+        .testTarget(
+            name: "IdentityDirectoryTests", dependencies: ["IdentityDirectory", "SeededChance", crypto],
+            swiftSettings: strict),
         .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),
         // A cloud that answers what its test tells it to, for the client engine and the framework over it.
         .target(
