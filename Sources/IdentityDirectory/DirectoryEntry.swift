@@ -40,7 +40,10 @@ package struct DirectoryDevice: Hashable, Sendable {
         self.init(hash: Self.hash(of: id), created: created)
     }
 
-    init(hash: DirectoryHash, created: UInt64) {
+    /// Creates a device of the list.
+    ///
+    /// - Parameter hash: Of the device's id.
+    package init(hash: DirectoryHash, created: UInt64) {
         self.id = hash
         self.created = created
     }

@@ -37,12 +37,12 @@ package struct PrefixPath: Hashable, Sendable {
             return leaf.hash
         }
         guard let split = leaf.index.divergence(from: held.index) else { return root(from: leaf.hash, at: leaf.index) }
-        guard let cut = Optional(steps.firstIndex { $0.depth >= split } ?? steps.endIndex),
-            cut == steps.endIndex || steps[cut].depth != split
-        else { throw .wrongRoot }
+        let cut = steps.firstIndex { $0.depth >= split } ?? steps.endIndex
+        guard cut == steps.endIndex || steps[cut].depth != split else { throw .wrongRoot }
         let below = root(from: held.hash, at: held.index, steps: steps[cut...])
         let node = PrefixNode.hash(
-            depth: split, left: leaf.index.bit(split) ? below : leaf.hash, right: leaf.index.bit(split) ? leaf.hash : below)
+            depth: split, left: leaf.index.bit(split) ? below : leaf.hash,
+            right: leaf.index.bit(split) ? leaf.hash : below)
         return root(from: node, at: leaf.index, steps: steps[..<cut])
     }
 

@@ -45,7 +45,10 @@ package struct PrefixNode: Hashable, Sendable {
     }
 
     /// Returns the child that an index leads to.
-    package func child(_ isRight: Bool) -> Child { isRight ? right : left }
+    func child(_ isRight: Bool) -> Child { isRight ? right : left }
+
+    /// Returns the child of the node at `key` that an index leads to.
+    package func child(toward index: DirectoryIndex, at key: Key) -> Child { child(index.bit(key.depth)) }
 
     // MARK: Bytes
 

@@ -80,10 +80,12 @@ import Testing
         }
         let honest = history.log.heads[4]
         let forks = try [
-            (previous: DirectoryHash(of: [9]), log: honest.log), (previous: honest.previous, log: DirectoryHash(of: [9])),
+            (previous: DirectoryHash(of: [9]), log: honest.log),
+            (previous: honest.previous, log: DirectoryHash(of: [9])),
         ].map {
             try DirectoryHead(
-                number: 4, root: honest.root, count: honest.count, time: honest.time, previous: $0.previous, log: $0.log,
+                number: 4, root: honest.root, count: honest.count, time: honest.time, previous: $0.previous,
+                log: $0.log,
                 key: history.log.key)
         }
         for fork in forks {
@@ -95,5 +97,73 @@ import Testing
         unsigned.time += 1
         #expect(throws: DirectoryError.badSignature) { try audit.follow(unsigned, updates: history.updates[4]) }
         #expect(audit == kept)
+    }
+}
+
+/// An auditor that asks a cloud in several turns.
+@Suite struct DirectoryHistoryTests {
+    private func history(_ count: Int, salt: UInt64 = 21) throws -> DirectoryAuditTests.History {
+        var chance = SplitMix64(seed: salt)
+        var history = DirectoryAuditTests.History()
+        for _ in 0..<count { try history.change([PrefixTreeTests.leaf(try PrefixTreeTests.index(&chance))]) }
+        return history
+    }
+
+    private func answer(
+        _ history: DirectoryAuditTests.History, from number: UInt64, max: Int = 3
+    ) throws -> DirectoryHistoryAnswer {
+        let range = (Int(number)..<history.log.heads.count).clamped(to: 0..<history.log.heads.count).prefix(max)
+        return DirectoryHistoryAnswer(
+            keys: history.log.keys, newest: try #require(history.log.heads.last),
+            heads: range.map { .init(head: history.log.heads[$0], updates: history.updates[$0]) })
+    }
+
+    @Test func `a history is followed in turns, and again from where an audit ended`() async throws {
+        let short = try history(5)
+        let first = try await DirectoryAudit.following(from: nil) { try answer(short, from: $0) }
+        #expect(first.head == short.log.heads.last)
+        let same = try await DirectoryAudit.following(from: first) { _ in
+            DirectoryHistoryAnswer(keys: short.log.keys, newest: try #require(short.log.heads.last), heads: [])
+        }
+        #expect(same == first)
+        let long = try history(11)
+        let second = try await DirectoryAudit.following(from: first) { number in
+            #expect(number >= 5)
+            return try answer(long, from: number)
+        }
+        #expect(second.head == long.log.heads.last)
+    }
+
+    @Test func `a cloud that went back, forked, renamed itself or hides heads is refused`() async throws {
+        let short = try history(5)
+        let long = try history(11)
+        let audit = try await DirectoryAudit.following(from: nil) { try answer(long, from: $0) }
+        await #expect(throws: DirectoryError.wentBack(newest: 4, seen: 10)) {
+            try await DirectoryAudit.following(from: audit) { _ in
+                DirectoryHistoryAnswer(keys: short.log.keys, newest: short.log.heads[4], heads: [])
+            }
+        }
+        let other = try history(11, salt: 22)
+        await #expect(throws: DirectoryError.forked(one: 10, other: 10)) {
+            try await DirectoryAudit.following(from: audit) { _ in
+                DirectoryHistoryAnswer(keys: other.log.keys, newest: other.log.heads[10], heads: [])
+            }
+        }
+        let forked = try history(14, salt: 22)
+        await #expect(throws: DirectoryError.forked(one: 10, other: 11)) {
+            try await DirectoryAudit.following(from: audit) { try answer(forked, from: $0) }
+        }
+        await #expect(throws: DirectoryError.keysReplaced) {
+            try await DirectoryAudit.following(from: audit) { number in
+                var answer = try answer(long, from: number)
+                answer.keys[0] ^= 1
+                return answer
+            }
+        }
+        await #expect(throws: DirectoryError.malformed("history")) {
+            try await DirectoryAudit.following(from: audit) { _ in
+                DirectoryHistoryAnswer(keys: long.log.keys, newest: forked.log.heads[13], heads: [])
+            }
+        }
     }
 }

@@ -83,6 +83,8 @@ extension EndpointTable {
         add(.devicesRevoke, steps: appSteps, handler: devices.revoke)
         add(.devicesRename, steps: appSteps, handler: devices.rename)
         add(.identitiesLookup, steps: appSteps + [faults], handler: devices.lookupIdentities)
+        let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
+        add(.directoryLookup, steps: appSteps + [faults], handler: directory.lookup)
         let userSteps: [any RequestMiddleware] = [
             UserAdmission(authenticator: endpoints.authenticator), TokenRotation(), faults,
         ]
@@ -118,6 +120,8 @@ extension EndpointTable {
         addPage(.notificationsWorker, at: ["/notifications-worker.js"]) { _ in Pages.notificationsWorker() }
         addPage(.styleSheet, at: ["/style.css"]) { _ in Pages.styleSheet() }
         addPage(.health, at: ["/health"], handler: endpoints.health.check)
+        let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
+        addPage(.directoryHistory, at: ["/directory/history"], handler: directory.history)
         let metricsSteps: [any RequestMiddleware] = [MetricsAdmission(tokens: endpoints.operatorTokens)]
         let exposition = MetricsEndpoint(metrics: endpoints.metrics)
         addPage(.metrics, at: ["/metrics"], handler: metricsSteps.around(exposition.show))
