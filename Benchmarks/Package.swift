@@ -55,10 +55,13 @@ let package = Package(
         .target(name: "CoreLocation", swiftSettings: strict),
         .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(
+            name: "IdentityDirectory", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
+        .target(
             name: "CloudKitClient",
             dependencies: [
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "HTTPTransfer",
-                "TextEncodings",
+                "IdentityDirectory", "TextEncodings",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .target(
@@ -70,7 +73,8 @@ let package = Package(
         .executableTarget(
             name: "welkin-bench",
             dependencies: [
-                "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudUnderTest", "SeededChance", "CSQLite",
+                "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudUnderTest", "IdentityDirectory",
+                "SeededChance", "CSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
     ]

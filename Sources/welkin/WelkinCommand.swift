@@ -17,6 +17,6 @@ struct WelkinCommand: AsyncParsableCommand {
             AdminCommand.self,
             SignUpCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, DevicesCommand.self,
             PasswordCommand.self, RecoverCommand.self,
-            KeychainCommand.self, OpenCommand.self, LinkHandlerCommand.self, QuickstartCommand.self,
+            KeychainCommand.self, AuditCommand.self, OpenCommand.self, LinkHandlerCommand.self, QuickstartCommand.self,
         ])
 }

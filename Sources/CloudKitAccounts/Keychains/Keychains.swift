@@ -110,6 +110,7 @@ package struct Keychains: Sendable {
             account.keychainGeneration += 1
             Keychain.table.clear(account.id, in: &transaction)
             try transaction.beginReset(of: &account, now: now)
+            try transaction.noteDirectoryChange(.account(account.id))
             try Account.table.set(account.id, to: account, in: &transaction)
         }
     }
@@ -237,6 +238,7 @@ extension StorageWriter {
         session.keychainGeneration = account.keychainGeneration
         let keychain = Keychain(offer, generation: account.keychainGeneration, recoverySalt: recoverySalt)
         try Keychain.table.set(account.id, to: keychain, in: &self)
+        try noteDirectoryChange(.account(account.id))
         try set(session)
         try Account.table.set(account.id, to: account, in: &self)
     }

@@ -142,6 +142,7 @@ extension StorageWriter {
         }
         try set(session)
         try DeviceSession.owners.set(session.id, to: account.id, in: &self)
+        try noteDirectoryChange(.account(account.id))
         return (session, session.isBrowser ? nil : try await Keychain.table.row(account.id, in: self))
     }
 }

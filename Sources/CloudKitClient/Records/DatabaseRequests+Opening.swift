@@ -24,6 +24,7 @@ extension DatabaseRequests {
         for index in opened.indices where opened[index].record.sharing != nil {
             let record = opened[index].record
             opened[index].link = link(of: record, opening.keys[record.id.zoneID])
+            if let failure = await verifyIdentities(of: record) { opened[index].values = .failure(failure) }
         }
         for (keys, epoch) in opening.newest { try? connection.keys.epochs.met(epoch, in: keys) }
         return opened
@@ -56,6 +57,7 @@ extension DatabaseRequests {
             if missing.isEmpty { break }
             asked.formUnion(missing)
             guard let found = try? await looked(at: missing, in: zone, desiredKeys: []) else { break }
+            for record in found where record.sharing != nil { _ = await verifyIdentities(of: record) }
             take(found, into: &keys)
             let names = Set(found.map(\.id.recordName))
             for name in missing where !names.contains(name) { keys.shared.learn(nil, of: name) }
@@ -86,6 +88,7 @@ extension DatabaseRequests {
     /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: a reader of a feed must not pass over
     ///   records that can be opened later.
     package func opened(_ page: ZoneChangesPage, desiredKeys: [String]? = nil) async throws -> OpenedChanges {
+        try await checkOwnEntryIfDue()
         let records = page.events.compactMap { if case .changed(let record) = $0 { record } else { nil } }
         if records.contains(where: \.isSealed) { _ = try await zoneKeys(page.zoneID) }
         let opened = await opened(records, desiredKeys: desiredKeys)

@@ -11,6 +11,8 @@ struct RequestQuery: Hashable {
     var environment: String?
     /// The notifications that a device has received, as a position from the last long poll.
     var confirmed: String?
+    /// The number of the first head of the directory's history that an auditor asks for.
+    var from: String?
 
     init(_ text: Substring) {
         var text = text
@@ -48,6 +50,7 @@ struct RequestQuery: Hashable {
         case "container": container = value
         case "environment": environment = value
         case "confirmed": confirmed = value
+        case "from": from = value
         default: break
         }
     }

@@ -84,6 +84,8 @@ extension EndpointTable {
         add(.devicesRevoke, steps: appSteps, handler: devices.revoke)
         add(.devicesRename, steps: appSteps, handler: devices.rename)
         add(.identitiesLookup, steps: appSteps + [faults], handler: devices.lookupIdentities)
+        let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
+        add(.directoryLookup, steps: appSteps + [faults], handler: directory.lookup)
         let userSteps: [any RequestMiddleware] = [
             UserAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
             BodyReading(reader: endpoints.bodyReader), faults,
@@ -123,6 +125,8 @@ extension EndpointTable {
         addPage(.notificationsWorker, at: ["/notifications-worker.js"]) { _ in Pages.notificationsWorker() }
         addPage(.styleSheet, at: ["/style.css"]) { _ in Pages.styleSheet() }
         addPage(.health, at: ["/health"], handler: endpoints.health.check)
+        let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
+        addPage(.directoryHistory, at: ["/directory/history"], handler: directory.history)
         let metricsSteps: [any RequestMiddleware] = [
             endpoints.operatorHosts, MetricsAdmission(tokens: endpoints.operatorTokens),
         ]

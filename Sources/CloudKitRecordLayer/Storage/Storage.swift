@@ -4,6 +4,8 @@ import OrderedStore
 package typealias Storage = any OrderedStore
 /// Keys and values.
 package typealias StorageBytes = Bytes
+/// A range of keys.
+package typealias StorageKeyRange = KeyRange
 /// A unit of locking: one user's private data, a slice of the public data, a registry.
 package typealias StoragePartition = Partition
 /// A transaction that reads.
