@@ -74,6 +74,8 @@ let package = Package(
         .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
+        .target(name: "FoundationPredicates", swiftSettings: strict),
+        .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
 
         // Layer 2: records on an ordered store; bodies on the wire; keys and encryption; a device's credentials.
         .target(
@@ -89,7 +91,10 @@ let package = Package(
 
         // Layer 3: the operations of the cloud; the framework that apps import.
         .target(
-            name: "CloudKitAccounts", dependencies: ["CloudKitModel", "CloudKitRecordLayer", "TextEncodings", crypto],
+            name: "CloudKitAccounts",
+            dependencies: [
+                "AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory", "TextEncodings", crypto,
+            ],
             swiftSettings: callerIsolated),
         .target(
             name: "CloudKitServer",
@@ -102,21 +107,22 @@ let package = Package(
             name: "CloudKitClient",
             dependencies: [
                 "TextEncodings", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
-                "HTTPTransfer", crypto,
+                "HTTPTransfer", "IdentityDirectory", crypto,
             ], swiftSettings: strict),
         .target(
             name: "CloudKit",
             dependencies: [
                 "AsyncLocks", "TextEncodings", "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption",
                 "CloudKitDevice",
-                "CoreLocation",
+                "CoreLocation", "FoundationPredicates",
             ], swiftSettings: strict),
 
         // Layer 4: the cloud over HTTP.
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "TextEncodings", hummingbird,
+                "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "IdentityDirectory",
+                "TextEncodings", hummingbird,
                 hummingbirdCore, httpTypes, logging, lifecycle, metrics, nioCore,
             ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),
 
@@ -134,7 +140,8 @@ let package = Package(
             dependencies: [
                 "CloudKitAccounts", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP",
                 "CloudKitDevice",
-                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "WebPush", hummingbird, hummingbirdCore,
+                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "IdentityDirectory", "WebPush",
+                hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 nioCore, nioSSL,
                 arguments,
@@ -185,6 +192,14 @@ let package = Package(
         .testTarget(
             name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
             swiftSettings: callerIsolated),
+        // The files and the memory of SQLite with faults, and trials of the engine on them in a process of their own.
+        .target(name: "CFaultyFiles", dependencies: ["CSQLite"], path: "Tests/CFaultyFiles"),
+        .executableTarget(
+            name: "store-trials",
+            dependencies: ["SeededChance", "CFaultyFiles", "CSQLite", "OrderedStore", "OrderedStoreSQLite"],
+            path: "Tests/StoreTrials", swiftSettings: strict),
+        .testTarget(
+            name: "StoreTrialsTests", dependencies: ["CloudUnderTest", "store-trials"], swiftSettings: strict),
         .testTarget(name: "FileStoreTests", dependencies: ["FileStore", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],
@@ -203,7 +218,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitAccountsTests",
             dependencies: [
-                "TestEnvironment", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "OrderedStore", crypto,
+                "TestEnvironment", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory",
+                "OrderedStore", crypto,
             ], swiftSettings: strict),
         .testTarget(
             name: "CloudKitServerTests",
@@ -217,6 +233,9 @@ let package = Package(
             exclude: ["Vectors/vectors.json"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitDeviceTests", dependencies: ["CloudKitDevice", "CloudKitEncryption"], swiftSettings: strict),
+        .testTarget(
+            name: "IdentityDirectoryTests", dependencies: ["IdentityDirectory", "SeededChance", crypto],
+            exclude: ["Vectors/directory.json"], swiftSettings: strict),
         .testTarget(name: "CoreLocationTests", dependencies: ["CoreLocation"], swiftSettings: strict),
         // A cloud that answers what its test tells it to, for the client engine and the framework over it.
         .target(
@@ -243,8 +262,9 @@ let package = Package(
             name: "CloudKitHTTPTests",
             dependencies: [
                 "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel",
-                "CloudKitRecordLayer", "CloudKitServer", "OrderedStore", "FileStore",
-                crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit,
+                "CloudKitRecordLayer",
+                "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore",
+                crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(
@@ -262,7 +282,7 @@ let package = Package(
                 "CloudKitAccounts", "OrderedStore", "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient",
                 "CloudKitDevice", "CloudKitEncryption",
                 "CloudKitModel",
-                "CloudKitServer", "CloudKitTesting", "FileStore",
+                "CloudKitServer", "CloudKitTesting", "FileStore", "IdentityDirectory",
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),

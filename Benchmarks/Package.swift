@@ -53,23 +53,28 @@ let package = Package(
             dependencies: ["CloudKitEncryption", "TextEncodings", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "CoreLocation", swiftSettings: strict),
+        .target(name: "FoundationPredicates", swiftSettings: strict),
+        .target(
+            name: "IdentityDirectory", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
         .target(
             name: "CloudKitClient",
             dependencies: [
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "HTTPTransfer",
-                "TextEncodings",
+                "IdentityDirectory", "TextEncodings",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .target(
             name: "CloudKit",
             dependencies: [
                 "AsyncLocks", "CloudKitClient", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
-                "CoreLocation", "TextEncodings",
+                "CoreLocation", "FoundationPredicates", "TextEncodings",
             ], exclude: ["CloudKit.docc"], swiftSettings: strict),
         .executableTarget(
             name: "welkin-bench",
             dependencies: [
-                "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudUnderTest", "SeededChance", "CSQLite",
+                "CloudKit", "CloudKitDevice", "CloudKitEncryption", "CloudUnderTest", "IdentityDirectory",
+                "SeededChance", "CSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
     ]

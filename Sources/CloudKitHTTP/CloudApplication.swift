@@ -13,6 +13,7 @@ package struct CloudApplication: Sendable {
     /// The cloud's metrics, to which other services of the process add.
     package let metrics: RequestMetrics
     private let responder: CloudResponder
+    private let limiter: ChannelLimiter
     private let delivery: NotificationService
     private let authenticator: Authenticator
     private let faults: Faults
@@ -33,7 +34,16 @@ package struct CloudApplication: Sendable {
     ) {
         self.configuration = configuration
         self.logger = logger
-        metrics = RequestMetrics(backend: metricsBackend)
+        let metrics = RequestMetrics(backend: metricsBackend)
+        self.metrics = metrics
+        let refused = RefusedConnections(metrics: metrics, logger: logger)
+        limiter = ChannelLimiter(
+            limits: configuration.connections, rate: configuration.minimumTransferRate,
+            isBehindProxy: configuration.isBehindProxy
+        ) { refused.record($0) }
+        let bodyReader = BodyReader(
+            limits: configuration.bodies,
+            budget: BodyBudget(limits: configuration.bodies) { metrics.bodyBytesHeld(change: $0) })
         let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: cacheLifetime)
         self.authenticator = authenticator
         faults = cloud.faults
@@ -51,13 +61,14 @@ package struct CloudApplication: Sendable {
             cloud: cloud, transports: transports, metrics: metrics.notifications, logger: logger)
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
-            rounds: rounds, pushServices: pushServices, metrics: metrics, logger: logger)
-        let routing = Routing(
-            table: EndpointTable(endpoints), bodyReader: BodyReader(bytesMax: configuration.bodyBytesMax))
+            rounds: rounds, pushServices: pushServices, metrics: metrics, bodyReader: bodyReader, logger: logger)
+        let routing = Routing(table: EndpointTable(endpoints))
         let steps: [any RequestMiddleware] = [
-            RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger),
+            RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger), HostCheck(),
         ]
-        responder = CloudResponder(configuration: configuration, handler: steps.around(routing.respond))
+        responder = CloudResponder(
+            configuration: configuration, limiter: limiter, bodyReader: bodyReader,
+            handler: steps.around(routing.respond))
     }
 
     /// Forgets accounts, tokens and faults that are remembered: another process has written to the store.
@@ -87,7 +98,17 @@ package struct CloudApplication: Sendable {
             server: try makeServer(http1),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
-            services: [delivery], onServerRunning: { await listening($0.localAddress?.port ?? 0) },
+            services: [delivery],
+            onServerRunning: { [limiter, logger] server in
+                do {
+                    try await AcceptHandler.limit(server, by: limiter)
+                } catch {
+                    // The server is stopping already.
+                    logger.warning(
+                        "connections are not limited", metadata: ["error": .string(String(describing: error))])
+                }
+                await listening(server.localAddress?.port ?? 0)
+            },
             logger: serverLogger)
     }
 }

@@ -127,8 +127,12 @@ package final class FolderFileStore: FileStore {
     }
 
     private func sealNow(_ id: FileID) throws {
-        if try Self.length(file(id)) != nil { return }
         let folder = folder(id.folder)
+        if try Self.length(file(id)) != nil {
+            // The attempt that renamed it may have failed before its name was durable.
+            try before(.flushFolder)
+            return try Self.synchronizeFolder(folder)
+        }
         try Self.makeFolder(folder, synchronizing: path + "/files")
         try before(.flush)
         guard let draft = try OpenFile(draft(id), O_WRONLY | O_CREAT) else {
@@ -169,7 +173,14 @@ package enum FileStep: Hashable, Sendable, CaseIterable {
 extension FolderFileStore {
     private static func makeFolder(_ path: String, synchronizing parent: String? = nil) throws {
         if mkdir(path, 0o700) == 0 {
-            if let parent { try synchronizeFolder(parent) }
+            guard let parent else { return }
+            do {
+                try synchronizeFolder(parent)
+            } catch {
+                // The next attempt makes it again, durably.
+                rmdir(path)
+                throw error
+            }
         } else if errno != EEXIST {
             throw FileStoreError(errno, "make a folder")
         }

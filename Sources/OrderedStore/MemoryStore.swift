@@ -5,15 +5,16 @@ import Synchronization
 ///
 /// Writers follow one another; a reader holds the state of its start and never waits.
 package final class MemoryStore: OrderedStore {
-    /// The store's epoch, as it was given.
-    package let epoch: UInt64
+    /// The store's epoch, as it was given until it was renewed.
+    package var epoch: UInt64 { heldEpoch.load(ordering: .acquiring) }
+    private let heldEpoch: Atomic<UInt64>
     private let partitions = Mutex<[Partition: SortedMap<Bytes>]>([:])
     private let writers = AsyncMutex()
     private let hints = CommitHints()
 
     /// Creates a value with the given properties.
     package init(epoch: UInt64 = 1) {
-        self.epoch = epoch
+        heldEpoch = Atomic(epoch)
     }
 
     /// Runs `body` on one state of the partition.
@@ -37,6 +38,11 @@ package final class MemoryStore: OrderedStore {
         apply(writes)
         hints.publish(writes.partitions.filter { !$0.isEmpty }.map(\.partition))
         return value
+    }
+
+    /// Gives the store the next epoch, unless it has changed from `epoch` already.
+    package func renewEpoch(from epoch: UInt64) async throws {
+        _ = heldEpoch.compareExchange(expected: epoch, desired: epoch &+ 1, ordering: .acquiringAndReleasing)
     }
 
     /// Returns a stream of the partitions that are changed from now on.

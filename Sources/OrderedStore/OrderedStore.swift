@@ -28,6 +28,18 @@ package protocol OrderedStore: Sendable {
     /// Returns a stream of the partitions that changed: a hint to look again, never the truth. Each call gives a stream of
     /// its own; a slow listener may miss hints of partitions that were reported to it before.
     func commits() -> AsyncStream<Partition>
+
+    /// The damaged values that were met. A read of one throws `StoreError.Code.damagedValue`.
+    var damage: StoreDamage { get }
+
+    /// Gives the store another epoch, durable on return, unless it has changed from `epoch` already: tokens of devices that
+    /// know a later state of the store than it has expire.
+    func renewEpoch(from epoch: UInt64) async throws
+}
+
+extension OrderedStore {
+    /// No damage: the store keeps its values in memory.
+    package var damage: StoreDamage { .none }
 }
 
 extension OrderedStore {

@@ -8,6 +8,8 @@ package struct StoreError: Error, Hashable, Sendable {
         case unavailable
         /// The stored data is damaged.
         case corrupt
+        /// The value of one key is damaged; other keys can be read.
+        case damagedValue
         case diskFull
         case readOnly
         /// A newer version of Welkin wrote the store.
@@ -61,6 +63,14 @@ extension StoreError {
     /// The store was closed.
     package static let closed = Self(
         code: .closed, reason: "the store is closed", remedy: "open it again")
+
+    /// The value of one key is damaged.
+    package static func damagedValue(in partition: Partition) -> Self {
+        Self(
+            code: .damagedValue, reason: "a stored value is damaged",
+            remedy: "find what is damaged with welkin check, then restore the store from a backup",
+            details: ["partition": partition.name])
+    }
 
     /// The transaction has ended.
     package static let transactionEnded = Self(

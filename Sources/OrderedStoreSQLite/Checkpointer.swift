@@ -16,23 +16,23 @@ final class Checkpointer: Sendable {
     private struct State {
         var phase = Phase.idle
         /// Log pages at which the next checkpoint begins.
-        var startPages = Checkpointer.pagesMax
+        var startPages: Int
         var connection: Connection?
+        /// Reads while a checkpoint runs.
+        var reader: Connection?
     }
-
-    /// 16 MB of log: pages that change often are moved once for many commits, and recovery stays quick.
-    private static let pagesMax = 2048
 
     private let path: String
     private let options: SQLiteStore.Options
     private let partitions: PartitionIDs
     private let thread: DiskThread
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(path: String, options: SQLiteStore.Options, partitions: PartitionIDs) throws(StoreError) {
         self.path = path
         self.options = options
         self.partitions = partitions
+        state = Mutex(State(startPages: options.checkpointPages))
         thread = try DiskThread.start()
     }
 
@@ -51,34 +51,54 @@ final class Checkpointer: Sendable {
             begin(&state, pages: pages)
             return false
         }
-        if isWritersTurn { try? writer.use { (handle) throws(StoreError) in try handle.checkpoint() } }
+        if isWritersTurn { try? checkpoint(on: writer) }
     }
 
     /// Waits for a checkpoint under way, then closes the file.
     func close() async {
         let phase = state.withLock { $0.phase }
         if case .moving(let task) = phase { await task.value }
-        state.withLock { $0.connection.take() }?.close()
+        let (connection, reader) = state.withLock { ($0.connection.take(), $0.reader.take()) }
+        connection?.close()
+        reader?.close()
     }
 
     private func begin(_ state: inout State, pages: Int) {
-        if pages < Self.pagesMax { state.startPages = Self.pagesMax }
+        if pages < options.checkpointPages { state.startPages = options.checkpointPages }
         guard case .idle = state.phase, pages >= state.startPages else { return }
         // A long read may keep the log from starting over; then wait until there is as much to move again.
-        state.startPages = pages + Self.pagesMax
+        state.startPages = pages + options.checkpointPages
         state.phase = .moving(Task(executorPreference: thread) { self.move() })
     }
 
     private func move() {
-        try? connection().use { (handle) throws(StoreError) in try handle.checkpoint() }
+        try? checkpoint(on: openConnection(\.connection))
         state.withLock { $0.phase = .moved }
     }
 
-    private func connection() throws(StoreError) -> Connection {
-        if let connection = state.withLock({ $0.connection }) { return connection }
+    /// Moves the content of the log while a reader keeps the log from starting over.
+    ///
+    /// SQLite before 3.51.3 loses commits when a checkpoint has read where the log ends, finds it moved already, and another connection's
+    /// commit starts the log over before the checkpoint looks how much is moved (its "WAL-reset bug"). Within one process that
+    /// cannot be: a checkpoint begins when there is something to move, and no other runs. Another process may have moved everything just before. A
+    /// reader that began earlier prevents it: if it reads the log, no connection can start the log over; if it reads the file alone,
+    /// because everything is moved, no checkpoint can move anything.
+    private func checkpoint(on connection: Connection) throws(StoreError) {
+        let reader = try openConnection(\.reader)
+        _ = try reader.beginRead()
+        defer { reader.endRead() }
+        // The first read takes the reader's lock.
+        try reader.use { (handle) throws(StoreError) in
+            _ = try handle.first(.anyEntry, step: { $0.step() }, take: { _ in true })
+        }
+        try connection.use { (handle) throws(StoreError) in try handle.checkpoint() }
+    }
+
+    private func openConnection(_ place: WritableKeyPath<State, Connection?>) throws(StoreError) -> Connection {
+        if let connection = state.withLock({ $0[keyPath: place] }) { return connection }
         let connection = Connection(
             try Handle(path: path, options: options, role: .checkpointer, partitions: partitions))
-        state.withLock { $0.connection = connection }
+        state.withLock { $0[keyPath: place] = connection }
         return connection
     }
 }

@@ -21,19 +21,42 @@ extension Handle {
         }
         try requireWriteAheadLog()
         if isNew { try create() }
-        guard let identity = try row("SELECT identity FROM store", { $0.bytes(at: 0) }), identity.count == 16 else {
-            throw .corrupt(path: path)
-        }
-        return identity.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        let identity = try identity()
+        partitions.salt = identity.salt
+        return identity.epoch
     }
 
-    /// Gives the store another epoch.
+    /// Reads the epoch and the salt of the checksums.
+    func identity() throws(StoreError) -> StoreIdentity {
+        guard let bytes = try row("SELECT identity FROM store", { $0.bytes(at: 0) }),
+            let identity = StoreIdentity(bytes)
+        else { throw .corrupt(path: path) }
+        return identity
+    }
+
+    /// Gives the store another epoch. The salt stays: all checksums were made with it.
     func renewEpoch() throws(StoreError) {
-        try execute("UPDATE store SET identity = x'\(Self.newIdentity())'")
+        let salt = try identity().salt
+        try execute("UPDATE store SET identity = x'\(StoreIdentity.drawn(salt: salt).hexadecimal)'")
+    }
+
+    /// Returns the name under which SQLite opens a file alone, as one that never changes.
+    static func immutableName(of path: String) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~".utf8)
+        let digits = Array("0123456789ABCDEF".utf8)
+        var name: Bytes = []
+        for byte in path.utf8 {
+            if plain.contains(byte) {
+                name.append(byte)
+            } else {
+                name += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return "file:" + String(decoding: name, as: UTF8.self) + "?immutable=1"
     }
 
     /// Whether the file is a store that this version can use; false for an empty file.
-    private func isOurs() throws(StoreError) -> Bool {
+    func isOurs() throws(StoreError) -> Bool {
         let application = try number("PRAGMA application_id")
         let version = try number("PRAGMA user_version")
         if application == 0, version == 0, try number("SELECT count(*) FROM sqlite_schema") == 0 { return false }
@@ -54,7 +77,7 @@ extension Handle {
             // Another process may have been quicker.
             if try !isOurs() {
                 try execute(Format.tables)
-                try execute("INSERT INTO store(identity) VALUES(x'\(Self.newIdentity())')")
+                try execute("INSERT INTO store(identity) VALUES(x'\(StoreIdentity.drawn().hexadecimal)')")
                 try execute("PRAGMA application_id = \(Format.applicationID)")
                 try execute("PRAGMA user_version = \(Format.version)")
             }
@@ -63,12 +86,6 @@ extension Handle {
             rollback()
             throw error
         }
-    }
-
-    private static func newIdentity() -> String {
-        var generator = SystemRandomNumberGenerator()
-        let digits = Array("0123456789ABCDEF")
-        return String((0..<32).map { _ in digits[Int.random(in: digits.indices, using: &generator)] })
     }
 
     /// Throws the error of a missing file or folder, which SQLite's own errors do not distinguish.

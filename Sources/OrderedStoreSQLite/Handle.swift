@@ -1,31 +1,43 @@
 import CSQLite
 import OrderedStore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// One open database with its prepared statements, for one user at a time.
 struct Handle: ~Copyable {
     enum Role {
         case writer, reader, checkpointer, backup
+        /// Reads only, and moves nothing out of the log when it closes.
+        case inspector
+        /// Reads the file alone, as it is without its log.
+        case fileInspector
 
         /// Pages kept in memory. Readers must drop theirs after every commit, so their cache is small.
         var cacheKiB: Int {
             switch self {
             case .writer: 65_536
             case .reader: 8_192
-            case .checkpointer: 512
+            case .checkpointer, .inspector, .fileInspector: 512
             case .backup: 4_096
             }
         }
     }
 
     let path: String
-    private let partitions: PartitionIDs
+    let partitions: PartitionIDs
     private var database: OpaquePointer?
     private var statements = [OpaquePointer?](repeating: nil, count: SQLQuery.allCases.count)
     /// Pages in the write-ahead log after the last commit; SQLite writes it.
     private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// Partitions created by the transaction under way, not yet known to other connections.
-    private var newPartitions: [Partition: Int64] = [:]
-    private var lastPartition: (partition: Partition, id: Int64)?
+    private var newPartitions: [Partition: StoredPartition] = [:]
+    private var lastPartition: (partition: Partition, stored: StoredPartition)?
     /// Which use of this handle is under way: what a transaction that has ended still holds is recognised by it.
     private var turn = 0
 
@@ -36,12 +48,17 @@ struct Handle: ~Copyable {
         self.path = path
         self.partitions = partitions
         logPages.initialize(to: 0)
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let inspects = role == .inspector || role == .fileInspector
+        let access = inspects ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
+        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let creates = role == .writer && options.createsFile ? SQLITE_OPEN_CREATE : 0
         if role == .writer { try Self.checkLocation(path, mayBeMissing: options.createsFile) }
-        let result = sqlite3_open_v2(path, &database, flags | creates, nil)
+        let name = role == .fileInspector ? Self.immutableName(of: path) : path
+        let result = sqlite3_open_v2(name, &database, flags | creates, nil)
         guard result == SQLITE_OK, database != nil else { throw failure(result) }
-        if sqlite3_db_readonly(database, "main") == 1 { throw .readOnly(path: path) }
+        if !inspects, sqlite3_db_readonly(database, "main") == 1 {
+            throw Glibc.access(path, W_OK) == 0 ? .openedForReadingOnly(path: path) : .readOnly(path: path)
+        }
         let timeout = options.busyTimeout.components
         sqlite3_busy_timeout(
             database, Int32(clamping: timeout.seconds * 1000 + timeout.attoseconds / 1_000_000_000_000_000))
@@ -57,6 +74,8 @@ struct Handle: ~Copyable {
                 pages?.assumingMemoryBound(to: Int32.self).pointee = count
                 return SQLITE_OK
             }, logPages)
+        // Prepared here: a transaction has to end also when there is no memory to prepare it.
+        _ = try statement(.rollback)
     }
 
     deinit {
@@ -138,6 +157,23 @@ extension Handle {
         throw failure(result)
     }
 
+    /// The first column of up to `max` rows of a statement that is not kept, as texts.
+    func texts(_ sql: String, max: Int) throws(StoreError) -> [String] {
+        guard let database else { throw .closed }
+        var pointer: OpaquePointer?
+        let prepared = sqlite3_prepare_v2(database, sql, -1, &pointer, nil)
+        guard prepared == SQLITE_OK, let pointer else { throw failure(prepared) }
+        defer { sqlite3_finalize(pointer) }
+        var texts: [String] = []
+        var result = sqlite3_step(pointer)
+        while result == SQLITE_ROW, texts.count < max {
+            texts.append(String(decoding: Statement(pointer: pointer).bytes(at: 0), as: UTF8.self))
+            result = sqlite3_step(pointer)
+        }
+        if result != SQLITE_ROW, result != SQLITE_DONE { throw failure(result) }
+        return texts
+    }
+
     func failure(_ result: Int32) -> StoreError {
         StoreError(sqlite: result, systemError: database.map { sqlite3_system_errno($0) } ?? 0, path: path)
     }
@@ -194,44 +230,38 @@ extension Handle {
         let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         if result != SQLITE_OK, result & 0xFF != SQLITE_BUSY { throw failure(result) }
     }
-
-    /// Moves everything into the file and empties the log, unless another process still reads it.
-    func checkpointFully() {
-        guard let database else { return }
-        sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-    }
 }
 
 // MARK: Partitions
 
 extension Handle {
-    /// Returns the number of a partition in the file; nil while nothing was ever written to it.
-    mutating func id(of partition: Partition) throws(StoreError) -> Int64? {
-        if let last = lastPartition, last.partition == partition { return last.id }
-        if let id = newPartitions[partition] { return id }
-        let id: Int64
+    /// Returns a partition as the file knows it; nil while nothing was ever written to it.
+    mutating func stored(_ partition: Partition) throws(StoreError) -> StoredPartition? {
+        if let last = lastPartition, last.partition == partition { return last.stored }
+        if let new = newPartitions[partition] { return new }
+        let stored: StoredPartition
         if let known = partitions[partition] {
-            id = known
+            stored = known
         } else {
             let name = Bytes(partition.name.utf8)
-            guard let found = try first(.partitionID, step: { $0.step(name) }, take: { $0.integer(at: 0) }) else {
+            guard let id = try first(.partitionID, step: { $0.step(name) }, take: { $0.integer(at: 0) }) else {
                 return nil
             }
             // Not made by this transaction, so it is committed; and rows of this table are never changed.
-            partitions.add([partition: found])
-            id = found
+            stored = partitions.stored(partition, id: id)
+            partitions.add([partition: stored])
         }
-        lastPartition = (partition, id)
-        return id
+        lastPartition = (partition, stored)
+        return stored
     }
 
-    private mutating func makeID(of partition: Partition) throws(StoreError) -> Int64 {
-        if let id = try id(of: partition) { return id }
+    private mutating func make(_ partition: Partition) throws(StoreError) -> StoredPartition {
+        if let stored = try stored(partition) { return stored }
         let name = Bytes(partition.name.utf8)
         try run(.addPartition) { $0.step(name) }
-        let id = sqlite3_last_insert_rowid(database)
-        newPartitions[partition] = id
-        return id
+        let stored = partitions.stored(partition, id: sqlite3_last_insert_rowid(database))
+        newPartitions[partition] = stored
+        return stored
     }
 }
 
@@ -239,29 +269,32 @@ extension Handle {
 
 extension Handle {
     mutating func get(_ key: Bytes, in partition: Partition) throws(StoreError) -> Bytes? {
-        guard let id = try id(of: partition) else { return nil }
-        return try get(key, in: id)
+        guard let stored = try stored(partition) else { return nil }
+        return try get(key, in: stored, of: partition)
     }
 
     mutating func get(_ keys: [Bytes], in partition: Partition) throws(StoreError) -> [Bytes?] {
         var values = [Bytes?](repeating: nil, count: keys.count)
-        guard let id = try id(of: partition) else { return values }
-        for index in keys.indices { values[index] = try get(keys[index], in: id) }
+        guard let stored = try stored(partition) else { return values }
+        for index in keys.indices { values[index] = try get(keys[index], in: stored, of: partition) }
         return values
     }
 
     mutating func scan(
         _ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool
     ) throws(StoreError) -> [Entry] {
-        guard let id = try id(of: partition) else { return [] }
+        guard let stored = try stored(partition) else { return [] }
         let statement = try statement(reverse ? .scanBack : .scan)
         defer { statement.reset() }
         var entries: [Entry] = []
         var contentFailure: StoreError?
-        let result = statement.rows(id, in: range) {
+        let result = statement.rows(stored.id, in: range) {
             do throws(StoreError) {
-                let value = try value(at: 1, of: statement)
-                entries.append(Entry(key: statement.bytes(at: 0), value: value))
+                let key = statement.bytes(at: 0)
+                guard let value = try value(at: 1, of: statement, under: key, in: stored) else {
+                    throw damaged(key, in: partition)
+                }
+                entries.append(Entry(key: key, value: value))
             } catch {
                 contentFailure = error
                 return false
@@ -273,22 +306,35 @@ extension Handle {
         return entries
     }
 
-    private mutating func get(_ key: Bytes, in partition: Int64) throws(StoreError) -> Bytes? {
+    private mutating func get(
+        _ key: Bytes, in stored: StoredPartition, of partition: Partition
+    ) throws(StoreError) -> Bytes? {
         let statement = try statement(.value)
         defer { statement.reset() }
-        let result = statement.step(partition, key)
+        let result = statement.step(stored.id, key)
         if result == SQLITE_DONE { return nil }
         guard result == SQLITE_ROW else { throw failure(result) }
-        return try value(at: 0, of: statement)
-    }
-
-    private mutating func value(at column: Int32, of statement: Statement) throws(StoreError) -> Bytes {
-        if !statement.isReference(at: column) { return statement.bytes(at: column) }
-        let content = statement.integer(at: column)
-        guard let value = try first(.content, step: { $0.step(content) }, take: { $0.bytes(at: 0) }) else {
-            throw .corrupt(path: path)
+        guard let value = try value(at: 0, of: statement, under: key, in: stored) else {
+            throw damaged(key, in: partition)
         }
         return value
+    }
+
+    /// Returns the value in a column, followed by its checksum; nil if the value is damaged.
+    mutating func value(
+        at column: Int32, of statement: Statement, under key: Bytes, in stored: StoredPartition
+    ) throws(StoreError) -> Bytes? {
+        let checksum = stored.checksum
+        if !statement.isReference(at: column) { return statement.checkedBytes(at: column, under: key, by: checksum) }
+        let content = statement.integer(at: column)
+        return try first(
+            .content, step: { $0.step(content) }, take: { $0.checkedBytes(at: 0, under: key, by: checksum) })
+            ?? nil
+    }
+
+    private func damaged(_ key: Bytes, in partition: Partition) -> StoreError {
+        partitions.damage.note(DamagedPlace(partition: partition, key: key))
+        return .damagedValue(in: partition)
     }
 }
 
@@ -298,28 +344,30 @@ extension Handle {
     /// Applies what a transaction did, inside the SQLite transaction under way.
     mutating func apply(_ writes: WriteSet) throws(StoreError) {
         for changes in writes.partitions where !changes.isEmpty {
-            let id = try makeID(of: changes.partition)
-            for range in changes.clears { try clear(range, in: id) }
+            let stored = try make(changes.partition)
+            for range in changes.clears { try clear(range, in: stored.id) }
             // In key order, so that neighbours find their page in the cache.
             try changes.points.visit { (key, value) throws(StoreError) in
-                if let value { try set(key, value, in: id) } else { try clear(key, in: id) }
+                if let value { try set(key, value, in: stored) } else { try clear(key, in: stored.id) }
             }
         }
     }
 
-    private mutating func set(_ key: Bytes, _ value: Bytes, in partition: Int64) throws(StoreError) {
+    private mutating func set(_ key: Bytes, _ value: Bytes, in stored: StoredPartition) throws(StoreError) {
+        let partition = stored.id
+        let sum = stored.checksum.sum(key, value)
         if value.count <= Format.inlineBytesMax {
-            try run(.setInline) { $0.step(partition, key, value: value) }
+            try run(.setInline) { $0.step(partition, key, value: value, sum: sum) }
             if changedNothing, let content = try content(of: key, in: partition) {
                 try run(.clearContent) { $0.step(content) }
-                try run(.setAny) { $0.step(partition, key, value: value) }
+                try run(.setAny) { $0.step(partition, key, value: value, sum: sum) }
             }
         } else if let content = try content(of: key, in: partition) {
-            try run(.setContent) { $0.step(content, value) }
+            try run(.setContent) { $0.step(content, value, sum: sum) }
         } else {
-            try run(.addContent) { $0.step(value) }
+            try run(.addContent) { $0.step(value, sum: sum) }
             let content = sqlite3_last_insert_rowid(database)
-            try run(.setAny) { $0.step(partition, key, value: content) }
+            try run(.setAny) { $0.step(partition, key, value: content, sum: 0) }
         }
     }
 

@@ -1,18 +1,40 @@
 import OrderedStore
 import Synchronization
 
-/// The numbers of partitions known to be in the file, shared by all connections.
+/// A partition as the file knows it.
+struct StoredPartition: Sendable {
+    /// The number of the partition in the file.
+    var id: Int64
+    /// The checksums of its values.
+    var checksum: ValueChecksum
+}
+
+/// The partitions known to be in the file, shared by all connections.
 ///
 /// A partition's row is never changed or removed, by any process, so known numbers stay right.
 final class PartitionIDs: Sendable {
-    private let known = Mutex<[Partition: Int64]>([:])
+    /// Reports values whose checksum does not hold.
+    let damage = StoreDamage()
+    private let known = Mutex<[Partition: StoredPartition]>([:])
+    private let heldSalt = Mutex<UInt64>(0)
 
-    subscript(partition: Partition) -> Int64? {
+    /// The salt of the store's checksums; set before the first value is read or written.
+    var salt: UInt64 {
+        get { heldSalt.withLock { $0 } }
+        set { heldSalt.withLock { $0 = newValue } }
+    }
+
+    subscript(partition: Partition) -> StoredPartition? {
         known.withLock { $0[partition] }
     }
 
-    func add(_ partitions: [Partition: Int64]) {
+    func add(_ partitions: [Partition: StoredPartition]) {
         if partitions.isEmpty { return }
         known.withLock { $0.merge(partitions) { _, new in new } }
+    }
+
+    /// Returns a partition with the number that it has in the file.
+    func stored(_ partition: Partition, id: Int64) -> StoredPartition {
+        StoredPartition(id: id, checksum: ValueChecksum(of: partition, salt: salt))
     }
 }

@@ -16,25 +16,29 @@ enum SQLQuery: Int, CaseIterable {
         case .partitionID: "SELECT id FROM partitions WHERE name = ?1"
         case .addPartition: "INSERT INTO partitions(name) VALUES(?1)"
         case .anyEntry: "SELECT 1 FROM entries LIMIT 1"
-        case .value: "SELECT value FROM entries WHERE partition = ?1 AND key = ?2"
-        case .content: "SELECT value FROM contents WHERE id = ?1"
+        case .value: "SELECT value, sum FROM entries WHERE partition = ?1 AND key = ?2"
+        case .content: "SELECT value, sum FROM contents WHERE id = ?1"
         case .scan:
-            "SELECT key, value FROM entries WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key"
+            "SELECT key, value, sum FROM entries WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key"
         case .scanBack:
-            "SELECT key, value FROM entries WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC"
+            """
+            SELECT key, value, sum FROM entries
+            WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC
+            """
         case .setInline:
             // An entry whose content is stored apart is left alone: the content must be deleted first.
             """
-            INSERT INTO entries(partition, key, value) VALUES(?1, ?2, ?3)
-            ON CONFLICT(partition, key) DO UPDATE SET value = excluded.value WHERE typeof(entries.value) = 'blob'
+            INSERT INTO entries(partition, key, value, sum) VALUES(?1, ?2, ?3, ?4)
+            ON CONFLICT(partition, key) DO UPDATE SET value = excluded.value, sum = excluded.sum
+            WHERE typeof(entries.value) = 'blob'
             """
         case .setAny:
             """
-            INSERT INTO entries(partition, key, value) VALUES(?1, ?2, ?3)
-            ON CONFLICT(partition, key) DO UPDATE SET value = excluded.value
+            INSERT INTO entries(partition, key, value, sum) VALUES(?1, ?2, ?3, ?4)
+            ON CONFLICT(partition, key) DO UPDATE SET value = excluded.value, sum = excluded.sum
             """
-        case .addContent: "INSERT INTO contents(value) VALUES(?1)"
-        case .setContent: "UPDATE contents SET value = ?2 WHERE id = ?1"
+        case .addContent: "INSERT INTO contents(value, sum) VALUES(?1, ?2)"
+        case .setContent: "UPDATE contents SET value = ?2, sum = ?3 WHERE id = ?1"
         case .clearInline: "DELETE FROM entries WHERE partition = ?1 AND key = ?2 AND typeof(value) = 'blob'"
         case .clear: "DELETE FROM entries WHERE partition = ?1 AND key = ?2"
         case .clearContent: "DELETE FROM contents WHERE id = ?1"

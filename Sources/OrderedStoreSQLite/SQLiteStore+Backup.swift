@@ -28,7 +28,6 @@ extension SQLiteStore {
         var handle = try Handle(path: path, options: options, role: .writer, partitions: PartitionIDs())
         _ = try handle.prepareFile(createsFile: false)
         try handle.renewEpoch()
-        handle.checkpointFully()
     }
 
     private static func backUp(_ path: String, to target: String) throws(StoreError) {
@@ -40,7 +39,7 @@ extension SQLiteStore {
             // This commit syncs the whole file, which copying it did not.
             try copy.renewEpoch()
         } catch {
-            unlink(target)
+            for suffix in ["", "-journal", "-wal", "-shm"] { unlink(target + suffix) }
             throw error
         }
     }

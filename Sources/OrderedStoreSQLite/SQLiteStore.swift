@@ -1,6 +1,7 @@
 import AsyncLocks
 import Dispatch
 import OrderedStore
+import Synchronization
 
 /// A store in one file, for one machine: SQLite in WAL mode, durable with every commit.
 ///
@@ -18,6 +19,9 @@ package final class SQLiteStore: OrderedStore {
         package var busyTimeout: Duration = .seconds(5)
         /// The size that the file may grow to, in bytes; a write beyond it fails with `diskFull`.
         package var fileBytesMax: Int?
+        /// The pages of the write-ahead log at which it is moved into the file: 16 MB, so that pages that change often are moved
+        /// once for many commits, and recovery stays quick.
+        package var checkpointPages = 2048
 
         /// Nanoseconds of a clock that is never set back: it measures the time of commits, and so the time for which
         /// batches wait for further writers. With a clock that stands still no batch waits.
@@ -28,8 +32,12 @@ package final class SQLiteStore: OrderedStore {
     }
 
     /// Drawn when the file was made, and again for each backup. A file copied by other means keeps it: `renewEpoch`.
-    package let epoch: UInt64
+    package var epoch: UInt64 { heldEpoch.load(ordering: .acquiring) }
     let path: String
+    private let heldEpoch: Atomic<UInt64>
+    /// The damaged values that were met.
+    package let damage: StoreDamage
+    let partitions: PartitionIDs
     private let readers: ReaderPool
     let writer: Writer
     private let hints: CommitHints
@@ -43,7 +51,9 @@ package final class SQLiteStore: OrderedStore {
         let partitions = PartitionIDs()
         let hints = CommitHints()
         var handle = try Handle(path: path, options: options, role: .writer, partitions: partitions)
-        epoch = try handle.prepareFile(createsFile: options.createsFile)
+        heldEpoch = Atomic(try handle.prepareFile(createsFile: options.createsFile))
+        damage = partitions.damage
+        self.partitions = partitions
         let connection = Connection(handle)
         self.path = path
         self.hints = hints
@@ -87,6 +97,21 @@ package final class SQLiteStore: OrderedStore {
     /// is. Cheap enough to be asked several times a second.
     package func foreignCommitMark() async throws -> Int64 { try await writer.foreignCommitMark() }
 
+    /// Gives the store another epoch, unless it has changed from `epoch` already.
+    package func renewEpoch(from epoch: UInt64) async throws {
+        let writer = writer
+        let renewed = try await writer.write([Self.ownPartition]) { _ in
+            try writer.connection.use { (handle) throws(StoreError) in
+                if try handle.identity().epoch == epoch { try handle.renewEpoch() }
+                return try handle.identity().epoch
+            }
+        }
+        heldEpoch.store(renewed, ordering: .releasing)
+    }
+
+    /// Named in writes that change the file's own table and no entry.
+    private static let ownPartition = Partition("store")
+
     /// Whether no partition holds anything.
     package func isEmpty() async throws -> Bool {
         let connection = try await readers.take()
@@ -96,8 +121,8 @@ package final class SQLiteStore: OrderedStore {
         }
     }
 
-    /// Finishes calls under way, moves everything into the one file and closes it. Later calls fail with
-    /// `closed`; closing again does nothing.
+    /// Finishes calls under way, moves everything into the one file unless another process has it open, and closes it. Later
+    /// calls fail with `closed`; closing again does nothing.
     package func close() async {
         await closing.withLock {
             await readers.close()

@@ -8,12 +8,31 @@ struct Statement {
     let pointer: OpaquePointer
 
     /// Binds and steps; the result code of SQLite, whether a failure of binding or of stepping.
+    func step(_ first: Int64, _ second: Bytes, value third: Bytes, sum fourth: Int64) -> Int32 {
+        second.withUnsafeBytes { second in
+            third.withUnsafeBytes { third in
+                bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? bind(fourth, at: 4)
+                    ?? sqlite3_step(pointer)
+            }
+        }
+    }
+
     func step(_ first: Int64, _ second: Bytes, value third: Bytes) -> Int32 {
         second.withUnsafeBytes { second in
             third.withUnsafeBytes { third in
                 bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
             }
         }
+    }
+
+    func step(_ first: Int64, _ second: Bytes, sum third: Int64) -> Int32 {
+        second.withUnsafeBytes { second in
+            bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
+        }
+    }
+
+    func step(_ first: Bytes, sum second: Int64) -> Int32 {
+        first.withUnsafeBytes { bind($0, at: 1) ?? bind(second, at: 2) ?? sqlite3_step(pointer) }
     }
 
     /// Binds, and calls `row` at every row until it answers false; the result code of the last step.
@@ -27,9 +46,10 @@ struct Statement {
         }
     }
 
-    func step(_ first: Int64, _ second: Bytes, value third: Int64) -> Int32 {
+    func step(_ first: Int64, _ second: Bytes, value third: Int64, sum fourth: Int64) -> Int32 {
         second.withUnsafeBytes { second in
-            bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
+            bind(first, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? bind(fourth, at: 4)
+                ?? sqlite3_step(pointer)
         }
     }
 
@@ -65,6 +85,17 @@ struct Statement {
         let count = Int(sqlite3_column_bytes(pointer, column))
         guard count > 0, let start = sqlite3_column_blob(pointer, column) else { return [] }
         return Bytes(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    /// Returns the bytes of a column of the current row, the checksum of which is in the next column; nil if it does not hold.
+    func checkedBytes(at column: Int32, under key: Bytes, by checksum: ValueChecksum) -> Bytes? {
+        // Bytes of another type would be converted.
+        guard sqlite3_column_type(pointer, column) == SQLITE_BLOB,
+            sqlite3_column_type(pointer, column + 1) == SQLITE_INTEGER
+        else { return nil }
+        let value = UnsafeRawBufferPointer(
+            start: sqlite3_column_blob(pointer, column), count: Int(sqlite3_column_bytes(pointer, column)))
+        return checksum.sum(key, value) == integer(at: column + 1) ? Bytes(value) : nil
     }
 
     func integer(at column: Int32) -> Int64 {

@@ -26,16 +26,30 @@ extension StoreError {
             (.diskFull, "the disk is full", "make room, then try again; nothing acknowledged was lost")
         case SQLITE_IOERR where systemError == ENOSPC || systemError == EDQUOT:
             (.diskFull, "the disk is full", "make room, then try again; nothing acknowledged was lost")
+        case SQLITE_READONLY where result == SQLITE_READONLY | 4 << 8:
+            // SQLITE_READONLY_DBMOVED
+            (
+                .unavailable, "the store's file is not where it was opened",
+                "check the disk and the path, then start again"
+            )
         case SQLITE_READONLY:
             (.readOnly, "the store cannot be written to", "make the file and its folder writable")
         case SQLITE_CANTOPEN where systemError == EROFS:
             (.readOnly, "the store cannot be written to", "make the file and its folder writable")
         case SQLITE_CORRUPT:
-            (.corrupt, "the store is damaged", "restore it from a backup")
+            // Also the answer to a page that the disk cannot read.
+            (.corrupt, "the store is damaged", "check the disk; restore the store from a backup if that does not help")
         case SQLITE_NOTADB:
             (.notAStore, "the file is not a store", "name another file")
+        case SQLITE_CANTOPEN where systemError == EMFILE || systemError == ENFILE:
+            (.unavailable, "the store cannot be opened", "raise the limit of open files (ulimit -n), then try again")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
-            (.unavailable, "the store cannot be opened", "check the path and the permissions of file and folder")
+            (
+                .unavailable, "the store cannot be opened",
+                "check the path, the permissions of file and folder, and the limit of open files"
+            )
+        case SQLITE_NOMEM:
+            (.unavailable, "there is not enough memory for the store", "free memory, then try again")
         default:
             (.unavailable, "the store does not answer", "check the disk, then try again")
         }
@@ -45,6 +59,13 @@ extension StoreError {
         Self(
             code: .readOnly, reason: "the store cannot be written to",
             remedy: "make the file and its folder writable", details: ["path": path])
+    }
+
+    /// The error of a file that may be written to, but could be opened for reading only: the first attempt failed for another reason.
+    static func openedForReadingOnly(path: String) -> Self {
+        Self(
+            code: .unavailable, reason: "the store cannot be opened",
+            remedy: "check the disk and the limit of open files, then try again", details: ["path": path])
     }
 
     static func notAStore(path: String) -> Self {

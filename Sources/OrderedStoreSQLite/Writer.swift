@@ -1,10 +1,9 @@
-import AsyncLocks
 import OrderedStore
 import Synchronization
 
 /// The one writer of a store, with group commit.
 ///
-/// Callers announce themselves, then take turns on the disk's thread. The first opens a batch, a transaction of
+/// Callers announce themselves, then take turns on the disk's thread, users in rotation. The first opens a batch, a transaction of
 /// SQLite; each runs its body, which sees the writes of those before it; and the caller at whose end
 /// `GroupCommitStateMachine` says so commits for all. Callers that come while a commit waits for the disk make the next batch.
 final class Writer: Sendable {
@@ -22,7 +21,7 @@ final class Writer: Sendable {
     /// Nanoseconds of a clock that is never set back.
     private let now: @Sendable () -> UInt64
     private let thread: DiskThread
-    private let turns = AsyncMutex()
+    private let turns = FairTurns()
     private let state = Mutex(State())
 
     init(
@@ -61,7 +60,7 @@ final class Writer: Sendable {
     /// SQLite counts the commits of other connections; of this process's, only the writer's makes any.
     func foreignCommitMark() async throws -> Int64 {
         try await withTaskExecutorPreference(thread) {
-            try await turns.withLock {
+            try await turns.withLock(for: "", on: thread) {
                 try connection.use { (handle) throws(StoreError) in
                     try handle.first(.dataVersion, step: { $0.step() }, take: { $0.integer(at: 0) }) ?? 0
                 }
@@ -81,9 +80,9 @@ final class Writer: Sendable {
         }
         await checkpointer.close()
         await withTaskExecutorPreference(thread) {
-            await turns.withLock {
+            await turns.withLock(for: "", on: thread) {
                 waitEnded()
-                try? connection.use { handle in handle.checkpointFully() }
+                // Closing the last connection to the file moves the log into it, while no process can open another.
                 connection.close()
             }
         }
@@ -99,7 +98,7 @@ extension Writer {
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async -> (Result<Value, any Error>, BatchOutcome?) {
-        await turns.lock()
+        await turns.lock(for: WriteTurn.user ?? partitions.first?.name ?? "", on: thread)
         defer { turns.unlock() }
         let (result, outcome) = await join(partitions, body)
         endTurn()
@@ -121,7 +120,11 @@ extension Writer {
         do {
             let (value, writes) = try await run(partitions, body)
             do throws(StoreError) {
-                try connection.use { (handle) throws(StoreError) in try handle.apply(writes) }
+                try connection.use { (handle) throws(StoreError) in
+                    // Outside a transaction each entry would be a commit of its own.
+                    if !handle.isInTransaction { throw .batchLost }
+                    try handle.apply(writes)
+                }
                 noteApplied(writes)
             } catch {
                 // Writes that were applied in part cannot be taken back alone.
@@ -147,7 +150,10 @@ extension Writer {
 
     private func openBatch() throws(StoreError) -> BatchOutcome {
         let (start, open) = state.withLock { ($0.machine.turnBegan(), $0.outcome) }
-        if start == .joinBatch, let open { return open }
+        if start == .joinBatch, let open {
+            if try connection.use({ $0.isInTransaction }) { return open }
+            abandon(open, .batchLost)
+        }
         try connection.use { (handle) throws(StoreError) in try handle.beginWriting() }
         let outcome = BatchOutcome()
         let now = now()
@@ -189,7 +195,6 @@ extension Writer {
         let start = now()
         do throws(StoreError) {
             try connection.use { (handle) throws(StoreError) in
-                // Some failures of reading end the transaction, and with it the applied writes.
                 if !handle.isInTransaction { throw .batchLost }
                 try handle.commit()
             }
@@ -218,7 +223,8 @@ extension Writer {
 }
 
 extension StoreError {
+    /// The error of writes whose transaction SQLite has ended by itself, as it does when it cannot read or has no memory.
     fileprivate static let batchLost = Self(
-        code: .unavailable, reason: "the transaction was ended by a failure of the disk",
-        remedy: "check the disk, then try again")
+        code: .unavailable, reason: "the transaction was ended by a failure of the disk or for lack of memory",
+        remedy: "check the disk and the memory, then try again")
 }

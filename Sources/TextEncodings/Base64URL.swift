@@ -12,11 +12,4 @@ package enum Base64URL {
         let symbols = text.utf8.filter { $0 != UInt8(ascii: "=") }
         return symbols.withUnsafeBufferPointer { Base64Alphabet.urlOrStandard.decode($0) }
     }
-
-    /// Returns the bytes that `text` encodes in this alphabet without padding; nil if it has other characters or an impossible
-    /// length. Unused bits of the last symbol are not looked at.
-    package static func decodeStrictly(_ text: String) -> [UInt8]? {
-        var text = text
-        return text.withUTF8 { $0.count % 4 == 1 ? nil : Base64Alphabet.url.decode($0) }
-    }
 }

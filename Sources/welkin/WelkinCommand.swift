@@ -13,9 +13,10 @@ struct WelkinCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ServeCommand.self, AccountCommand.self, TokenCommand.self, KeyCommand.self, KeysCommand.self,
-            ZoneCommand.self, RecordCommand.self, SchemaCommand.self, FaultCommand.self, AdminCommand.self,
+            CheckCommand.self, ZoneCommand.self, RecordCommand.self, SchemaCommand.self, FaultCommand.self,
+            AdminCommand.self,
             SignUpCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, DevicesCommand.self,
             PasswordCommand.self, RecoverCommand.self,
-            KeychainCommand.self, OpenCommand.self, LinkHandlerCommand.self, QuickstartCommand.self,
+            KeychainCommand.self, AuditCommand.self, OpenCommand.self, LinkHandlerCommand.self, QuickstartCommand.self,
         ])
 }

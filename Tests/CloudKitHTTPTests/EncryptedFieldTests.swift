@@ -1,11 +1,16 @@
 import CloudKitModel
+import Foundation
 import Testing
 
 /// Encrypted fields as clients send them that hold no keys, or pretend to.
 @Suite struct EncryptedFieldTests {
     private static let sealed = "AQAAAAAHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
 
-    private func body(_ field: String, protection: String = #"{"epoch":0}"#) -> String {
+    /// With the form of a statement that no key opens.
+    private static let protection =
+        #"{"epoch":0,"statement":""# + Data([1] + Array(repeating: 0, count: 62)).base64EncodedString() + #""}"#
+
+    private func body(_ field: String, protection: String = Self.protection) -> String {
         #"{"zoneID":{"zoneName":"_defaultZone"},"operations":[{"operationType":"create","record":{"recordType":"Note","#
             + #""fields":{"secret":\#(field)},"protection":\#(protection)}}]}"#
     }

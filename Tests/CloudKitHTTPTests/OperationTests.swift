@@ -105,6 +105,8 @@ struct OperationTests {
         struct Failure: Error {}
 
         let epoch: UInt64 = 1
+
+        func renewEpoch(from epoch: UInt64) async throws { throw StoreError.closed }
         var failure: any Error = Failure()
 
         func read<Value: Sendable>(

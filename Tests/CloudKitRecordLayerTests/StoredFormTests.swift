@@ -16,7 +16,7 @@ import Testing
             name: "R", recordType: "Note", version: 12, feedVersion: 12,
             created: Stamp(timestamp: -5, user: UserID("_a"), deviceID: "d"),
             modified: Stamp(timestamp: .max, user: UserID("_b")), parent: parent, share: nil, shortGUID: "g",
-            protection: Protection(epoch: 9, keys: [4, 5]), fields: fields)
+            protection: Protection(epoch: 9, keys: [4, 5], statement: [6]), fields: fields)
     }
 
     @Test func `a record comes back as it was stored`() throws {

@@ -17,6 +17,8 @@ final class InterruptedStore: OrderedStore {
     }
 
     var epoch: UInt64 { store.epoch }
+    var damage: StoreDamage { store.damage }
+    func renewEpoch(from epoch: UInt64) async throws { try await store.renewEpoch(from: epoch) }
 
     /// A Boolean value that indicates whether the process was interrupted.
     var hasInterrupted: Bool { state.withLock { $0.interruption == nil } }

@@ -84,9 +84,10 @@ struct ModifyRecordsTests {
         let read = try request(
             #"{"operations":[{"operationType":"forceUpdate","record":{"recordName":"R","fields":{"#
                 + #""a":{"isEncrypted":true,"value":"AQI=","type":"INT64_LIST"},"b":{"value":"AQI=","type":"ENCRYPTED_DOUBLE"},"#
-                + #""c":{"isEncrypted":true,"value":"AQI="}},"protection":{"epoch":3,"keys":"AA=="}}}]}"#)
+                + #""c":{"isEncrypted":true,"value":"AQI="}},"protection":{"epoch":3,"keys":"AA==","statement":"AQ=="}}}]}"#
+        )
         let change = read.operations[0].change
-        #expect(change.protection == Protection(epoch: 3, keys: [0]))
+        #expect(change.protection == Protection(epoch: 3, keys: [0], statement: [1]))
         for case .set(let field) in change.fields { #expect(field.sealed == [1, 2], "\(field.name)") }
         #expect(try ModifyRecordsRequest(wire: read.wire(), limits: .web) == read)
         for bad in [#"{"epoch":-1}"#, #"{"epoch":4294967296}"#, #"{"epoch":0,"keys":"?"}"#, "[]", #"{"epoch":"0"}"#] {

@@ -81,9 +81,9 @@ struct RecordAnswerTests {
 
     @Test func `the protection of values is reported on the native surface only`() throws {
         var record = try sampleRecord()
-        record.protection = Protection(epoch: .max, keys: [1, 2])
+        record.protection = Protection(epoch: .max, keys: [1, 2], statement: [3])
         let answer = [RecordOutcome.record(record)].wireAnswer(style: nativeStyle)
-        #expect(text(answer).contains(#""protection":{"epoch":4294967295,"keys":"AQI="}"#))
+        #expect(text(answer).contains(#""protection":{"epoch":4294967295,"keys":"AQI=","statement":"Aw=="}"#))
         guard case .record(let read)? = try [RecordOutcome](wireAnswer: answer, zoneID: .default).first else { return }
         #expect(read.protection == record.protection)
         #expect(!text([RecordOutcome.record(record)].wireAnswer(style: webStyle)).contains("protection"))

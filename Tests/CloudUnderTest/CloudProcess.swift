@@ -10,6 +10,7 @@ package final class CloudProcess {
     private let logLevel: String
     private let arguments: [String]
     private let environment: [String: String]
+    private let descriptorsMax: Int?
     private var process: ChildProcess?
 
     /// Starts a cloud on an empty folder.
@@ -20,9 +21,10 @@ package final class CloudProcess {
     ///   - logLevel: The log level of the cloud.
     ///   - arguments: Further options of `welkin serve`.
     ///   - environment: Further variables for `welkin serve`.
+    ///   - descriptorsMax: The descriptors that `welkin serve` may have open; nil for those of this process.
     package init(
         binary: String? = nil, in parent: String? = nil, logLevel: String = "warning", arguments: [String] = [],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], descriptorsMax: Int? = nil
     ) throws {
         guard let program = binary ?? Self.program() else {
             throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
@@ -31,6 +33,7 @@ package final class CloudProcess {
         self.logLevel = logLevel
         self.arguments = arguments
         self.environment = environment
+        self.descriptorsMax = descriptorsMax
         folder = (parent ?? NSTemporaryDirectory()) + "/welkin-under-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -64,8 +67,9 @@ package final class CloudProcess {
     /// Starts the process on the same folder and the same port, and waits until it answers.
     package func restart(timeout seconds: Double = 300) throws {
         kill()
+        let limited = descriptorsMax.map { ["/bin/sh", "-c", "ulimit -n \($0) && exec \"$0\" \"$@\""] } ?? []
         let process = try ChildProcess(
-            [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments,
+            limited + [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments,
             variables: variables.merging(environment) { $1 },
             output: log)
         self.process = process
@@ -87,6 +91,9 @@ package final class CloudProcess {
         kill()
         try? FileManager.default.removeItem(atPath: folder)
     }
+
+    /// Whether the process runs.
+    package var isRunning: Bool { process?.isRunning ?? false }
 
     /// The processor time of the server since its latest start, in seconds.
     package var processorSeconds: Double { process?.processorSeconds ?? 0 }

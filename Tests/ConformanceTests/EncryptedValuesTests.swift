@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 import CloudKitServer
 import Testing
@@ -132,7 +133,9 @@ import Testing
                 return
             }
             #expect(held.fields.filter { $0.type.isEncrypted && $0.sealedEpoch == 0 }.count == 15)
-            #expect(held.protection == Protection(epoch: 0))
+            #expect(held.protection?.hasSameKeys(as: Protection(epoch: 0)) == true)
+            let statement = try RecordStatement(#require(held.protection).statement)
+            #expect(statement.values.count == 15)
         }
     }
 

@@ -33,8 +33,11 @@ import Testing
             try await database.save(zone)
             let root = CKRecord(recordType: "Folder", recordID: CKRecord.ID(recordName: "Root", zoneID: zone.zoneID))
             root.encryptedValues["secret"] = "diary"
-            let results = try await database.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
-            #expect(results.saveResults.values.contains { code($0) == .serverRejectedRequest })
+            let error = await #expect(throws: CKError.self) {
+                try await database.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
+            }
+            let errors = error?.partialErrorsByItemID ?? [:]
+            #expect(errors.values.contains { ($0 as? CKError)?.code == .serverRejectedRequest })
             try await database.save(root)
             let share = CKShare(recordZoneID: zone.zoneID)
             share.publicPermission = .readOnly

@@ -199,8 +199,11 @@ import Testing
             _ = try await database.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
             let again = try await database.record(for: root.recordID)
             let second = CKShare(rootRecord: again)
-            let results = try await database.modifyRecords(saving: [again, second], deleting: [])
-            #expect(results.saveResults.values.contains { code($0) == .alreadyShared })
+            let error = await #expect(throws: CKError.self) {
+                try await database.modifyRecords(saving: [again, second], deleting: [])
+            }
+            let errors = error?.partialErrorsByItemID ?? [:]
+            #expect(errors.values.contains { ($0 as? CKError)?.code == .alreadyShared })
         }
     }
 }

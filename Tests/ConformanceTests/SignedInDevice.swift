@@ -9,14 +9,17 @@ import Synchronization
 final class SignedInDevice: DeviceAccount {
     let apiToken: String?
     private let email: String
+    private let deviceID: String
     private let token: Mutex<String?>
     private let held: AccountSecret?
     let userRecordName: String?
 
     /// - Parameter secret: nil: the account's keys are not on this device.
     init(
-        apiToken: String, token: String?, email: String, userRecordName: String? = nil, secret: AccountSecret? = nil
+        apiToken: String, token: String?, email: String, deviceID: String = "device", userRecordName: String? = nil,
+        secret: AccountSecret? = nil
     ) {
+        self.deviceID = deviceID
         self.userRecordName = userRecordName
         held = secret
         self.apiToken = apiToken
@@ -25,7 +28,7 @@ final class SignedInDevice: DeviceAccount {
     }
 
     var state: AccountState {
-        token.withLock { $0 } == nil ? .noAccount : .available(email: email, deviceID: "device")
+        token.withLock { $0 } == nil ? .noAccount : .available(email: email, deviceID: deviceID)
     }
 
     func webAuthToken() async throws -> String? { token.withLock { $0 } }

@@ -20,7 +20,7 @@ struct ThrowawayCloud: Sendable {
     var cloud: Cloud { running.cloud }
     var endpoint: String { running.endpoint }
     var port: Int { running.storage.address.firstPort ?? 0 }
-    private var accountStore: AccountStore { running.accountStore }
+    var accountStore: AccountStore { running.accountStore }
 
     /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
     ///
@@ -88,8 +88,16 @@ struct ThrowawayCloud: Sendable {
             case .none: nil
             case .others: AccountSecret()
             }
+        if keys == .own, grant.keychain == nil, let deviceSecret = grant.deviceSecret {
+            // Its wrapped forms are never opened: the devices hold the secret itself.
+            _ = try await accountStore.keychains(ProofLimiter(roundsMin: 1)).create(
+                KeychainUpload(
+                    passwordWrap: [1], recovery: RecoveryUpload(wrap: [1], proof: user.proof),
+                    identity: user.secret.identity().publicIdentity.bytes),
+                by: DeviceKey(id: grant.deviceID, secret: deviceSecret))
+        }
         return SignedInDevice(
-            apiToken: apiToken, token: grant.webAuthToken, email: user.email,
+            apiToken: apiToken, token: grant.webAuthToken, email: user.email, deviceID: grant.deviceID,
             userRecordName: grant.user.recordName, secret: secret)
     }
 
@@ -149,6 +157,9 @@ struct ThrowawayCloud: Sendable {
     func strangersDevice() -> CKContainer { container(SignedInDevice(apiToken: apiToken, token: nil, email: "")) }
 
     /// Another app's API token, for this cloud's container or another one.
+    /// Revokes the API token that the cloud's devices are configured with.
+    func revokeAPIToken() async throws { _ = try await accountStore.apiTokens.revoke(apiToken) }
+
     func newAPIToken(container: String? = nil) async throws -> String {
         try await accountStore.apiTokens.create(
             container: ContainerID(container ?? self.container), environment: .development, name: "another"

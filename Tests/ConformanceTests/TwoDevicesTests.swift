@@ -89,10 +89,13 @@ import Testing
             again["n"] = 2
             let fresh = CKRecord(recordType: "T", recordID: .init(recordName: "fresh", zoneID: zone.zoneID))
             fresh["n"] = 3
-            let (saved, _) = try await database.modifyRecords(
-                saving: [again, fresh], deleting: [], atomically: true)
-            #expect(code(saved[again.recordID]) == .serverRecordChanged)
-            #expect(code(saved[fresh.recordID]) == .batchRequestFailed)
+            let error = await #expect(throws: CKError.self) {
+                try await database.modifyRecords(saving: [again, fresh], deleting: [], atomically: true)
+            }
+            #expect(error?.code == .partialFailure)
+            let errors = error?.partialErrorsByItemID ?? [:]
+            #expect((errors[again.recordID] as? CKError)?.code == .serverRecordChanged)
+            #expect((errors[fresh.recordID] as? CKError)?.code == .batchRequestFailed)
             await #expect(throws: CKError.self) { try await database.record(for: fresh.recordID) }
             let unchanged = try await database.record(for: taken.recordID)
             #expect(unchanged["n"] as? Int == 1)

@@ -1,5 +1,6 @@
 import FileStore
 import Foundation
+import Synchronization
 import Testing
 
 @Suite struct FileStoreTests {
@@ -151,6 +152,27 @@ import Testing
             try await reopened.delete(id(1))
             #expect(try await reopened.files(inFolder: id(1).folder) == [])
             #expect(try await reopened.drafts() == [])
+        }
+    }
+
+    @Test func `a seal that could not flush the folder is not complete until it is repeated`() async throws {
+        try await withFolder { folder in
+            let flushes = Mutex(0)
+            let store = try FolderFileStore(
+                folder, now: { 0 },
+                before: { step in
+                    guard step == .flushFolder else { return }
+                    let count = flushes.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if count == 1 { throw Death() }
+                })
+            try await store.append([1, 2, 3], to: id(1), at: 0)
+            await #expect(throws: Death.self) { try await store.seal(id(1)) }
+            try await store.seal(id(1))
+            #expect(flushes.withLock { $0 } == 2)
+            #expect(try await store.length(of: id(1)) == 3)
         }
     }
 

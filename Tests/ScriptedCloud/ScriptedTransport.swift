@@ -21,6 +21,10 @@ package final class ScriptedTransport: Transport {
     package var requests: [TransportRequest] { state.withLock { $0.requests } }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
+        // A cloud without a directory: nothing that the tests script depends on one.
+        if request.url.path.hasSuffix("/directory/lookup") {
+            return .refusal(RequestFailure(.itemNotFound, "no directory"))
+        }
         let answer = state.withLock { state in
             state.requests.append(request)
             return state.answers.count > 1 ? state.answers.removeFirst() : state.answers.first
@@ -101,6 +105,7 @@ extension ScriptedTransport {
                 if operation.kind.isDelete { return .deleted(RecordTombstone(recordName: name)) }
                 var record = Record.stored(name, in: modification.zoneID, type: operation.change.recordType ?? "?")
                 for case .set(let field) in operation.change.fields { record.fields.append(field) }
+                record.protection = operation.change.protection
                 return .record(record)
             })
     }

@@ -76,10 +76,9 @@ extension Simulation {
     /// Returns the expected failure of an edit of the present version; nil for success.
     func refusal(_ edit: Edit, by person: Int) -> RequestFailure.Code? {
         let zone = model[edit.place]
-        let isStale = edit.secret.map { $0.protection.epoch < zone.keyEpoch || overwritesKeys(edit) } ?? false
         guard let item = zone.items[edit.name] else {
             if edit.kind == .update { return .itemNotFound }
-            return isStale ? .staleKeyEpoch : creationRefusal(edit, by: person)
+            return sealingRefusal(edit, nil) ?? creationRefusal(edit, by: person)
         }
         if person != edit.place.owner {
             let tree = zone.tree(of: edit.name).flatMap { zone.trees[$0] }
@@ -89,8 +88,22 @@ extension Simulation {
             if model.word("change", on: edit.name, by: person, in: edit.place) != "yes" { return .accessDenied }
         }
         if edit.kind == .create { return .recordExists }
-        if isStale { return .staleKeyEpoch }
-        return moveRefusal(edit, item, by: person)
+        return sealingRefusal(edit, item) ?? moveRefusal(edit, item, by: person)
+    }
+
+    /// Returns the expected failure of an edit because of its record's keys or statement.
+    private func sealingRefusal(_ edit: Edit, _ item: Content?) -> RequestFailure.Code? {
+        let zone = model[edit.place]
+        let held = zone.protections[edit.name]?.statement ?? []
+        guard let sent = edit.secret?.protection else {
+            let isMoved = edit.parent(insteadOf: item?.parent) != item?.parent
+            return !held.isEmpty && (edit.file != nil || isMoved) ? .badRequest : nil
+        }
+        if sent.epoch < zone.keyEpoch || overwritesKeys(edit) { return .staleKeyEpoch }
+        // The same request again.
+        if sent.statement == held { return nil }
+        let present = held.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: held)
+        return StatementForm.previousTag(of: sent.statement) == present ? nil : .staleRecordStatement
     }
 
     /// Returns whether an edit moves records out of a tree whose members have their keys of this epoch.
@@ -114,7 +127,7 @@ extension Simulation {
         else {
             return false
         }
-        return held != secret.protection
+        return !held.hasSameKeys(as: secret.protection)
     }
 
     private func creationRefusal(_ edit: Edit, by person: Int) -> RequestFailure.Code? {
@@ -164,17 +177,17 @@ extension Simulation {
         guard let answer else { return }
         take(answer, of: [edit], on: index)
         guard attempt < 2, case .done(let outcomes) = answer, case .failed(_, let failure) = outcomes[0],
-            failure.code == .staleKeyEpoch
+            failure.code == .staleKeyEpoch || failure.code == .staleRecordStatement
         else { return }
-        try await saveAgain(edit, on: index, attempt: attempt + 1)
+        try await saveAgain(edit, on: index, attempt: attempt + 1, wantsNewKeys: failure.code == .staleKeyEpoch)
     }
 
     /// Encrypts again for the cloud's record and epoch, as the framework does.
-    private func saveAgain(_ stale: Edit, on index: Int, attempt: Int) async throws {
+    private func saveAgain(_ stale: Edit, on index: Int, attempt: Int, wantsNewKeys: Bool) async throws {
         let place = zoneAddress(stale.place)
         guard try await learnEpoch(of: stale.place, on: index) else { return }
         // Encrypted again, and others have the key of this epoch.
-        if attempt > 1, stale.place.owner == devices[index].person,
+        if attempt > 1, wantsNewKeys, stale.place.owner == devices[index].person,
             stale.secret?.protection.epoch == devices[index].keys.files.epochs.epoch(of: place) ?? 0
         {
             guard try await raiseEpoch(of: stale.place, on: index),

@@ -46,6 +46,7 @@ extension Simulation {
     private func attach(_ file: AttachedFile, to name: String, in place: Place, on index: Int) async throws {
         var edit = edit(name, roll(2) == 0 ? .update : .forceUpdate, in: place, on: index)
         edit.file = file
+        guard try await sealSometimes(&edit, on: index) else { return }
         try await save(edit, on: index, "attaches \(file.text) to")
     }
 

@@ -24,18 +24,13 @@ extension Simulation {
         }
     }
 
-    /// Keeps an error by which a device takes what an honest cloud shows for tampered with; a missing key is none.
-    func noteAlarm(_ error: EncryptionError, about item: @autoclosure () -> String) {
-        if case .noKey = error { return }
-        falseAlarm = falseAlarm ?? "a device takes \(item()) for tampered with: \(error)"
-    }
-
     /// Returns the value of a record's encrypted field for a device; nil without a value or a key.
     ///
     /// - Parameter isSpy: Whether the keys are those of a user without access, with which values need not open.
+    /// - Throws: `Violation` where the device takes what the honest cloud shows for tampered with.
     func opened(
         _ record: Record, in place: Place, with keys: inout ZoneKeys, _ cache: ZoneCache?, isSpy: Bool = false
-    ) -> String? {
+    ) throws -> String? {
         guard let field = record.fields.first(where: { $0.name == "secret" }) else { return nil }
         // A value that cannot be decrypted counts as missing.
         for _ in 0..<16 {
@@ -45,10 +40,16 @@ extension Simulation {
             if news.isEmpty { break }
         }
         do throws(EncryptionError) {
-            return String(decoding: try keys.cipher(opening: record).open(field).json, as: UTF8.self)
+            let cipher = try keys.cipher(opening: record)
+            let plain = try cipher.open(field)
+            try record.checkStatedValues(wanted: nil)
+            try RecordStatement(record.protection?.statement ?? []).check(
+                record.facts(for: keys.access.user), sealer: cipher.sealer)
+            return String(decoding: plain.json, as: UTF8.self)
         } catch {
-            if !isSpy { noteAlarm(error, about: "\(record.id.recordName) in \(place)") }
-            return nil
+            if case .noKey = error { return nil }
+            if isSpy { return nil }
+            throw Violation("\(record.id.recordName) in \(place) is taken for tampered with: \(error)")
         }
     }
 }
@@ -140,12 +141,20 @@ extension Simulation {
         if let tree = share ?? tree(of: edit.name, below: parent, cache) { keys.trees[edit.name] = tree }
         keys.isShared = !keys.isOwn || !keys.trees.isEmpty || keys.shared.newest[Share.zoneWideName] != nil
         let plain = "\"s\(fresh())\""
+        let held = cache?.records[edit.name]
         do throws(EncryptionError) {
             let cipher = try keys.cipher(
-                sealing: edit.name, recordType: "Note", parent: parent, isMoved: isMoved,
-                held: cache?.records[edit.name]?.protection)
-            let field = try cipher.seal(Field(name: "secret", type: .string, json: Array(plain.utf8)))
-            edit.secret = SealedSecret(plain: plain, field: field, protection: cipher.protection)
+                sealing: edit.name, recordType: "Note", parent: parent, isMoved: isMoved, held: held?.protection)
+            let (field, value) = try cipher.sealStated(
+                Field(name: "secret", type: .string, json: Array(plain.utf8)))
+            var protection = cipher.protection
+            // "secret" is the only field with a sealed value, so that nothing of the earlier statement stays.
+            let base = try held?.isStated == true ? RecordStatement(held?.protection?.statement ?? []) : nil
+            protection.statement = try RecordStatement(
+                after: base, version: base.map { $0.version + 1 } ?? UInt64(fresh()), values: [value],
+                facts: .init(parent: parent, created: held?.created, user: keys.access.user), sealer: cipher.sealer
+            ).bytes
+            edit.secret = SealedSecret(plain: plain, field: field, protection: protection)
             devices[index].keys.spy.keep(cipher)
             devices[index].keys.keep(keys)
         } catch {
@@ -407,7 +416,7 @@ extension Simulation {
             for record in device.shares(in: place) { try checkRight(record, in: place, keys: keys, device: device) }
             for record in device.records(in: place) {
                 let expected = model[place].items[record.id.recordName]?.fields["secret"]
-                let found = opened(record, in: place, with: &keys, cache)
+                let found = try opened(record, in: place, with: &keys, cache)
                 try check(
                     found == expected,
                     "\(device.name) opens \(record.id.recordName) in \(place) as \(found ?? "nothing"), the model says "

@@ -49,7 +49,8 @@ extension Simulation {
         for record in hidden {
             let name = record.id.recordName
             let found =
-                spy.opened(record, in: zoneAddress(place)) ?? opened(record, in: place, with: &keys, cache, isSpy: true)
+                try spy.opened(record, in: zoneAddress(place))
+                ?? opened(record, in: place, with: &keys, cache, isSpy: true)
             let who = SimulatedUsers.names[spy.person] + (spy.isFormer ? ", with keys of before," : "")
             try check(
                 found == nil || found != zone.items[name]?.fields["secret"],

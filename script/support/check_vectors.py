@@ -222,6 +222,28 @@ def asset_key(v):
     sealed_in_record(v, frame("welkin asset key 1", *place), v.bytes["assetSecret"])
 
 
+def statement(v):
+    whole = v.bytes["statement"]
+    reader = Reader(whole)
+    reader.version(1)
+    version, previous, created = reader.number(8), reader.take(16), reader.number(8)
+    need(created == 0 or created == v.number["created"], "another creation date")
+    values = [(reader.name(), reader.take(8)) for _ in range(reader.number(2))]
+    need([name for name, _ in values] == sorted({name for name, _ in values}), "not in order")
+    sealed = reader.take(28)
+    reader.finish()
+    head = whole[:-28]
+    photos = hashlib.sha256(frame("welkin asset keys 1", v.bytes["photo"], b"")).digest()[:8]
+    listed = {"title": v.bytes["title"][-8:], "photos": photos}
+    need(values == [(name, listed[name]) for name in v.text["names"].split()], "other values")
+    creator = v.text["creator"] if created else ""
+    place = [*v.record, v.text["recordType"], v.number["epoch"], v.text["parent"], creator]
+    associated = frame("welkin record statement 1", *place, head)
+    unseal(v.bytes["recordKey"], sealed, associated)
+    same(seal(v.bytes["recordKey"], v.bytes["nonce"], b"", associated), sealed, "seal")
+    same((version, previous, created), (v.number["version"], v.bytes["previous"], v.number["created"]), "head")
+
+
 CHUNK = 65_536
 HEADER = bytes([1]) + number(CHUNK, 4)
 
@@ -417,6 +439,7 @@ SECTIONS = {
     "keys": keys,
     "field": field,
     "assetKey": asset_key,
+    "statement": statement,
     "asset": asset,
     "protection": protection,
     "keyring": keyring,

@@ -59,7 +59,8 @@ extension Bench {
         return "a record's key and 5 fields of 100 bytes: \(micros(sealing)) µs to seal, \(micros(opening)) µs to open"
     }
 
-    private func seconds(_ body: () throws -> Void) rethrows -> Double {
+    /// Returns the seconds that a body takes.
+    func seconds(_ body: () throws -> Void) rethrows -> Double {
         let time = try ContinuousClock().measure(body)
         return Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
     }

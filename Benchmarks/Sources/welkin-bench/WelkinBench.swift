@@ -38,7 +38,9 @@ struct WelkinBench {
                 report.comparisons.append(comparison)
                 print(comparison.lines.joined(separator: "\n") + "\n")
             }
-            let bounds: [(String, () throws -> [Figure])] = [("n", bench.notifications), ("w", bench.idleConnections)]
+            let bounds: [(String, () throws -> [Figure])] = [
+                ("n", bench.notifications), ("w", bench.idleConnections), ("i", bench.identityProofs),
+            ]
             for (id, measure) in bounds where options.only.isEmpty || options.only.contains(id) {
                 let figures = try measure()
                 report.figures += figures

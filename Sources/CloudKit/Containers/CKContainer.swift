@@ -135,10 +135,12 @@ public final class CKContainer: NSObject, Sendable {
     }
 
     /// Hands out a container whose convenience functions use this configuration and group.
-    @discardableResult
+    ///
+    /// The closure may be `@Sendable`, isolated to an actor or neither, and its result need not be `Sendable`.
+    @discardableResult @preconcurrency
     nonisolated(nonsending) public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
-        body: nonisolated(nonsending) (CKContainer) async throws -> R
+        body: (CKContainer) async throws -> R
     ) async rethrows -> R {
         try await body(
             CKContainer(

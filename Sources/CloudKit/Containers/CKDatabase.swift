@@ -64,10 +64,12 @@ public final class CKDatabase: NSObject, Sendable {
     }
 
     /// Hands out a database whose convenience functions use this configuration and group.
-    @discardableResult
+    ///
+    /// The closure may be `@Sendable`, isolated to an actor or neither, and its result need not be `Sendable`.
+    @discardableResult @preconcurrency
     nonisolated(nonsending) public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
-        body: nonisolated(nonsending) (CKDatabase) async throws -> R
+        body: (CKDatabase) async throws -> R
     ) async rethrows -> R {
         try await body(
             CKDatabase(

@@ -57,9 +57,10 @@ extension CKDatabase {
                 scope: scope)
             let requests = requests()
             let page = try await requests.query(request)
-            let items = try await requests.withFiles(await requests.opened(page.records))
+            let items = try await requests.withFiles(await requests.opened(page.records, desiredKeys: desiredKeys))
             let results = items.map { (CKRecord.ID($0.id), $0.asRecord()) }
-            return (results, page.cursor(after: query, cursor, in: zoneID))
+            let failures = page.damagedResults(in: zoneID).map { ($0.0, Result<CKRecord, any Error>.failure($0.1)) }
+            return (results + failures, page.cursor(after: query, cursor, in: zoneID))
         }
     }
 }

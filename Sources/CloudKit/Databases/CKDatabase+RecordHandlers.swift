@@ -32,7 +32,7 @@ extension CKDatabase {
         _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
         let recordID = record.recordID
-        modifyRecords(saving: [record], deleting: []) { results in
+        modifyingRecords(saving: [record], deleting: []) { results in
             Self.complete(results.flatMap { $0.saveResults.onlyResult(recordID) }, to: completionHandler)
         }
     }
@@ -42,15 +42,45 @@ extension CKDatabase {
     public func delete(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
     ) {
-        modifyRecords(saving: [], deleting: [recordID]) { results in
+        modifyingRecords(saving: [], deleting: [recordID]) { results in
             let result = results.flatMap { $0.deleteResults.onlyResult(recordID) }
             Self.complete(result.map { recordID }, to: completionHandler)
         }
     }
 
     /// Saves and deletes records, see `modifyRecords(saving:deleting:savePolicy:atomically:)`.
+    ///
+    /// The handler gets `CKError.partialFailure` where `atomically` is true and an item of a custom zone fails
+    /// (B-BAT-05).
     @preconcurrency
     public func modifyRecords(
+        saving recordsToSave: [CKRecord] = [], deleting recordIDsToDelete: [CKRecord.ID] = [],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
+                        deleteResults: [CKRecord.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        modifyingRecords(
+            saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy, atomically: atomically
+        ) { [self] results in
+            if atomically, case .success(let (saveResults, deleteResults)) = results,
+                let error = atomicFailure(saveResults, deleteResults)
+            {
+                completionHandler(.failure(error))
+            } else {
+                completionHandler(results)
+            }
+        }
+    }
+
+    /// Saves and deletes records and hands over the result of each item, also of those in an atomic batch that failed.
+    private func modifyingRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
         completionHandler:

@@ -32,7 +32,7 @@ extension CKDatabase {
     /// - Throws: The record's own error, not `partialFailure` (B-BAT-06).
     @discardableResult
     nonisolated(nonsending) public func save(_ record: CKRecord) async throws -> CKRecord {
-        try await modifyRecords(saving: [record], deleting: []).saveResults.only(record.recordID)
+        try await modifyingRecords(saving: [record], deleting: []).saveResults.only(record.recordID)
     }
 
     /// Deletes one record; deleting a record that does not exist is not an error (B-SAV-11).
@@ -40,17 +40,56 @@ extension CKDatabase {
     /// - Throws: The record's own error, not `partialFailure` (B-BAT-06).
     @discardableResult
     nonisolated(nonsending) public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
-        try await modifyRecords(saving: [], deleting: [recordID]).deleteResults.only(recordID)
+        try await modifyingRecords(saving: [], deleting: [recordID]).deleteResults.only(recordID)
         return recordID
+    }
+
+    /// Deletes one record.
+    @available(*, deprecated, renamed: "deleteRecord(withID:)")
+    @discardableResult
+    nonisolated(nonsending) public func deleteRecord(with recordID: CKRecord.ID) async throws -> CKRecord.ID {
+        try await deleteRecord(withID: recordID)
     }
 
     /// Saves and deletes records, at most 400 in one call (B-LIM-01).
     ///
-    /// - Parameter atomically: Whether the items of each zone take effect together or not at all (B-BAT-01).
-    /// - Returns: The result of each item, also when an atomic batch failed (OPEN-13).
-    /// - Throws: Failures of the request as a whole.
+    /// - Parameter atomically: Whether the items of each custom zone take effect together or not at all (B-BAT-01). The
+    ///   public database and the default zone ignore it (B-BAT-04).
+    /// - Returns: The result of each item.
+    /// - Throws: Failures of the request as a whole; and `CKError.partialFailure` with the error of each failed item in
+    ///   `partialErrorsByItemID` where `atomically` is true and an item of a custom zone fails (B-BAT-05).
     @discardableResult
     nonisolated(nonsending) public func modifyRecords(
+        saving recordsToSave: [CKRecord] = [], deleting recordIDsToDelete: [CKRecord.ID] = [],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+    ) async throws -> (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) {
+        let results = try await modifyingRecords(
+            saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy, atomically: atomically)
+        if atomically, let error = atomicFailure(results.saveResults, results.deleteResults) { throw error }
+        return results
+    }
+
+    /// Returns the error of an atomic modification in which an item of a custom zone failed; nil where none did
+    /// (B-BAT-05).
+    func atomicFailure(
+        _ saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
+        _ deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) -> CKError? {
+        guard databaseScope != .public else { return nil }
+        var errors: [AnyHashable: any Error] = [:]
+        for case (let id, .failure(let error)) in saveResults { errors[id] = error }
+        for case (let id, .failure(let error)) in deleteResults { errors[id] = error }
+        let isCustomZone = { (key: AnyHashable) in
+            (key.base as? CKRecord.ID).map { !$0.zoneID.model.isDefaultZone } ?? false
+        }
+        guard errors.keys.contains(where: isCustomZone) else { return nil }
+        return CKError.partial(errors, operation: "modify some records")
+    }
+
+    /// Saves and deletes records and returns the result of each item, also of those in an atomic batch that failed.
+    nonisolated(nonsending) func modifyingRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
     ) async throws -> (

@@ -63,7 +63,7 @@ extension CKDatabase {
     /// Creates and deletes zones, see `modifyRecordZones(saving:deleting:)`.
     @preconcurrency
     public func modifyRecordZones(
-        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
+        saving recordZonesToSave: [CKRecordZone] = [], deleting recordZoneIDsToDelete: [CKRecordZone.ID] = [],
         completionHandler:
             @escaping @Sendable (
                 Result<

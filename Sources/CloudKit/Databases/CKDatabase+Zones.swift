@@ -37,7 +37,7 @@ extension CKDatabase {
         try await modifyRecordZones(saving: [zone], deleting: []).saveResults.only(zone.zoneID)
     }
 
-    /// Deletes a zone with everything in it (B-ZN-08).
+    /// Deletes a zone with everything in it (B-ZN-08); deleting a zone that does not exist is not an error (B-ZN-07).
     @discardableResult
     nonisolated(nonsending) public func deleteRecordZone(
         withID zoneID: CKRecordZone.ID
@@ -48,7 +48,7 @@ extension CKDatabase {
 
     /// Creates and deletes zones.
     nonisolated(nonsending) public func modifyRecordZones(
-        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
+        saving recordZonesToSave: [CKRecordZone] = [], deleting recordZoneIDsToDelete: [CKRecordZone.ID] = []
     ) async throws -> (
         saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
         deleteResults: [CKRecordZone.ID: Result<Void, any Error>]

@@ -44,8 +44,8 @@ extension CKError {
             self = .failure(
                 .requestRateLimited, reason: "The server asked for fewer requests", subcode: 2061,
                 remedy: "Try again when the time is over.", retryAfter: remaining / .seconds(1))
-        case .transport(let failure):
-            self.init(failure)
+        case .transport(let failure, let endpoint):
+            self.init(failure, endpoint: endpoint)
         case .deadlineExceeded:
             self = .failure(.networkFailure, reason: "The operation did not end within its timeoutIntervalForResource")
         case .cancelled:
@@ -86,20 +86,25 @@ extension CKError {
 
     /// Creates the error that an app sees when no response arrived: no network, or a broken connection (OPEN: where
     /// Apple draws this line).
-    init(_ failure: TransportFailure) {
+    ///
+    /// - Parameter endpoint: The address of the cloud; nil where it is not known.
+    init(_ failure: TransportFailure, endpoint: String?) {
+        let server = endpoint.map { "The server at \($0)" } ?? "The server"
+        let setting = "CLOUDKIT_ENDPOINT or the endpoint in cloudkit.json"
         switch failure {
         case .unreachable:
             self = .failure(
-                .networkUnavailable, reason: "The server could not be reached",
-                remedy: "Check the network and the configured endpoint.")
+                .networkUnavailable, reason: "\(server) could not be reached",
+                remedy: "Check the network and \(setting); start a cloud of your own with: welkin serve")
         case .notTrusted:
             self = .failure(
-                .networkFailure, reason: "The server could not prove who it is",
-                remedy: "Check its certificate and the configured endpoint.")
+                .networkFailure, reason: "\(server) has no certificate that this machine trusts",
+                remedy: "Check its certificate and \(setting).")
         case .connectionLost:
-            self = .failure(.networkFailure, reason: "The connection broke before an answer came")
+            self = .failure(
+                .networkFailure, reason: "The connection to \(endpoint ?? "the server") broke before an answer came")
         case .timedOut:
-            self = .failure(.networkFailure, reason: "The server did not answer in time")
+            self = .failure(.networkFailure, reason: "\(server) did not answer in time")
         case .answerLost:
             self = .failure(
                 .serverResponseLost, reason: "The request was sent and its answer was lost; it may have taken effect")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Errors in logs, in the form of other platforms' logs: code and sub-code, the server's text, the pause it asks for,
-/// and in a partial failure the error of each item (B-ERR-21). They contain neither secrets nor values of fields.
+/// Errors in logs, in the form of other platforms' logs: code and sub-code, the server's text, the remedy, the pause it
+/// asks for, and in a partial failure the error of each item (B-ERR-21). They contain neither secrets nor values of fields.
 extension CKError: CustomStringConvertible {
     /// A textual form of the value, for logs and debugging.
     public var description: String {
@@ -12,6 +12,7 @@ extension CKError: CustomStringConvertible {
         } else if let text = _nsError.userInfo[NSLocalizedDescriptionKey] as? String {
             parts.append("\"\(text)\"")
         }
+        if let remedy = _nsError.localizedRecoverySuggestion { parts.append(remedy) }
         if let retryAfterSeconds { parts.append("Retry after \(retryAfterSeconds) seconds") }
         if let errors = partialErrorsByItemID { parts.append("partial errors: {\n\(Self.list(errors))}") }
         return "<CKError \(addressText(of: _nsError)): \(parts.joined(separator: "; "))>"

@@ -63,7 +63,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             scope: requests.scope)
         return {
             let page = try await requests.query(request)
-            let items = try await requests.withFiles(await requests.opened(page.records))
+            let opened = await requests.opened(page.records, desiredKeys: request.desiredKeys)
+            let items = try await requests.withFiles(opened)
             await self.deliver { self.report(page, items) }
         }
     }
@@ -74,6 +75,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             if case .success(let record) = result { recordFetchedBlock?(record) }
             recordMatchedBlock?(CKRecord.ID(item.id), result)
         }
+        for (id, error) in page.damagedResults(in: zoneID) { recordMatchedBlock?(id, .failure(error)) }
         next = page.cursor(after: query, cursor, in: zoneID)
     }
 

@@ -105,6 +105,24 @@ enum PredicateValue: Sendable, Equatable {
         }
     }
 
+    /// The constant as an app sees it: nil for `nil` and for what a predicate cannot hold.
+    var object: Any? {
+        switch self {
+        case .null, .unsupported: nil
+        case .string(let text): text
+        case .bool(let flag): NSNumber(value: flag)
+        case .int(let number): NSNumber(value: number)
+        case .unsigned(let number): NSNumber(value: number)
+        case .double(let number): NSNumber(value: number)
+        case .date(let date): date
+        case .data(let data): data
+        case .location(let location): location
+        case .recordID(let id): id
+        case .reference(let reference): reference
+        case .list(let values): values.map { $0.object ?? NSNull() }
+        }
+    }
+
     private init(_ number: NSNumber) {
         switch NumberKind(number) {
         case .bool: self = .bool(number.boolValue)

@@ -116,7 +116,34 @@ struct ComparisonTranslator {
         if let search = try textSearch() { return [search] }
         if let near = try distance() { return [near] }
         let (name, comparator, value) = try sides()
-        return try filters(QueryTranslator.key(name), named: name, by: comparator, with: value)
+        let key = try QueryTranslator.key(name)
+        if comparison.modifier == .any, let member = try memberTest(of: key, named: name, by: comparator, with: value) {
+            return [member]
+        }
+        return try filters(key, named: name, by: comparator, with: value)
+    }
+
+    /// `ANY list = x` and `ANY list BEGINSWITH x` ask for a member of the field's list, `ANY {a, b} = field` for a field that
+    /// equals one of several values (B-QRY-04); nil for other comparisons.
+    private func memberTest(
+        of key: QueryKey, named name: String, by comparator: PredicateComparator, with value: PredicateValue
+    ) throws(CKError) -> QueryFilter? {
+        guard case .key = comparison.left else {
+            guard comparator == .equal else { return nil }
+            guard case .list(let elements) = value else { throw QueryTranslator.refused("ANY takes a list") }
+            guard !elements.isEmpty else { return QueryTranslator.never }
+            var values: [FieldValue] = []
+            for element in elements { values.append(try single(element, for: key, named: name)) }
+            return QueryFilter(key: key, comparator: .in, value: try FieldConverter.list(of: values, key: name))
+        }
+        switch comparator {
+        case .equal:
+            return QueryFilter(key: key, comparator: .listContains, value: try member(value, of: key, named: name))
+        case .beginsWith:
+            guard case .string(let text) = value else { throw QueryTranslator.refused("BEGINSWITH takes a string") }
+            return QueryFilter(key: key, comparator: .listMemberBeginsWith, value: .string(text))
+        default: return nil
+        }
     }
 
     func negatedFilters() throws(CKError) -> [QueryFilter] {
@@ -144,7 +171,8 @@ struct ComparisonTranslator {
     private static let opposites: [QueryFilter.Comparator: QueryFilter.Comparator] = [
         .equals: .notEquals, .notEquals: .equals, .lessThan: .greaterThanOrEquals, .greaterThanOrEquals: .lessThan,
         .greaterThan: .lessThanOrEquals, .lessThanOrEquals: .greaterThan, .in: .notIn, .beginsWith: .notBeginsWith,
-        .listContains: .notListContains, .listContainsAll: .notListContainsAll, .listContainsAny: .notListContainsAny,
+        .listContains: .notListContains, .listMemberBeginsWith: .notListMemberBeginsWith,
+        .listContainsAll: .notListContainsAll, .listContainsAny: .notListContainsAny,
     ]
 
     /// Refuses conditions that can be parsed but not run (B-QRY-03).
@@ -157,8 +185,8 @@ struct ComparisonTranslator {
         switch comparison.modifier {
         case .all: throw QueryTranslator.refused("ALL is not supported")
         case .none: throw QueryTranslator.refused("NONE is not supported; write NOT (ANY …)")
-        case .any where comparison.comparator != .in && comparison.comparator != .contains:
-            throw QueryTranslator.refused("ANY and SOME go with IN and CONTAINS only")
+        case .any where ![.in, .contains, .equal, .beginsWith].contains(comparison.comparator):
+            throw QueryTranslator.refused("ANY and SOME go with =, IN, CONTAINS and BEGINSWITH only")
         case .any, .direct: break
         }
         for side in [comparison.left, comparison.right] {
@@ -166,7 +194,8 @@ struct ComparisonTranslator {
             if case .other(let text) = side { throw QueryTranslator.refused("'\(text)' is not supported") }
         }
         // Full text ignores case and accents anyway (B-QRY-08).
-        guard comparison.options.isEmpty || comparison.left == .itself else {
+        let isFullText = comparison.left == .itself || comparison.left == .key("allTokens")
+        guard comparison.options.isEmpty || isFullText || comparison.comparator == .tokenMatches else {
             throw QueryTranslator.refused(
                 "\(comparison.comparator.rawValue)[\(comparison.options)] is not supported; leave the options out")
         }

@@ -72,14 +72,18 @@ extension CKRecord {
         // contains.
         let hasWrap = system.protection.map { !$0.keys.isEmpty } ?? false
         let isShared = system.share != nil && system.share != state.ancestorSystem.share
+        // A statement of the record names its parent and everything sealed; among removed fields may be files.
+        let isStated = system.protection.map { !$0.statement.isEmpty } ?? false
+        let isRemoving = state.fields.changedKeys.contains { state.fields.values[$0] == nil }
+        let changesStated = state.parentChanged || isRemoving || !sealed.changedKeys.isEmpty
         guard
-            !plain.isEmpty || isShared || !assetFields(allKeys: allKeys).isEmpty
+            !plain.isEmpty || isStated && changesStated || isShared || !assetFields(allKeys: allKeys).isEmpty
                 || (state.parentChanged && (system.parent != nil || hasWrap))
         else { return nil }
         return RecordSecrets(
             fields: plain, recordType: recordType, parent: system.parent?.recordID.recordName,
             share: isShared ? nil : system.share?.recordID.recordName, isMoved: state.parentChanged || isShared,
-            held: system.protection)
+            held: system.protection, created: system.created)
     }
 
     private static func checkNames(
@@ -226,6 +230,14 @@ extension RecordSystemFields {
         share = record.share.map {
             CKReference(recordID: CKRecordID(named: $0, in: recordID.zoneID), action: .none)
         }
+    }
+
+    /// The record's creation as the server reported it; nil: it has not.
+    fileprivate var created: Stamp? {
+        guard let creationDate, let creator else { return nil }
+        return Stamp(
+            timestamp: Int64((creationDate.timeIntervalSince1970 * 1000).rounded()),
+            user: UserID(creator.recordName))
     }
 
     /// Users are records of the default zone (B-USR-02).

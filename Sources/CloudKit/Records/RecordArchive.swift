@@ -51,6 +51,7 @@ enum RecordArchive {
         var share: CKReference.Content?
         var keyEpoch: UInt32?
         var keys: Data?
+        var statement: Data?
 
         init(_ system: RecordSystemFields) {
             recordType = system.recordType
@@ -64,6 +65,7 @@ enum RecordArchive {
             share = system.share?.content
             keyEpoch = system.protection?.epoch
             keys = system.protection.map { Data($0.keys) }
+            statement = system.protection.flatMap { $0.statement.isEmpty ? nil : Data($0.statement) }
         }
 
         var fields: RecordSystemFields? {
@@ -76,7 +78,10 @@ enum RecordArchive {
             system.modifier = modifier.flatMap { CKRecordID($0) }
             system.parent = parent.flatMap { CKReference($0) }
             system.share = share.flatMap { CKReference($0) }
-            system.protection = keyEpoch.map { Protection(epoch: $0, keys: keys.map(Array.init) ?? []) }
+            system.protection = keyEpoch.map {
+                Protection(
+                    epoch: $0, keys: keys.map(Array.init) ?? [], statement: statement.map(Array.init) ?? [])
+            }
             return system
         }
     }

@@ -31,6 +31,13 @@ extension QueryRecordsRequest {
 }
 
 extension QueryPage {
+    /// Returns the errors of matching records that the cloud could not return, in the order of their names.
+    func damagedResults(in zoneID: CKRecordZone.ID?) -> [(CKRecord.ID, CKError)] {
+        failures.sorted { $0.key < $1.key }.map { name, failure in
+            (CKRecord.ID(recordName: name, zoneID: zoneID ?? .default), CKError(failure))
+        }
+    }
+
     /// Returns the cursor of the next page; nil: this is the last one (B-QRY-18).
     func cursor(after query: CKQuery?, _ cursor: CKQueryCursor?, in zoneID: CKRecordZone.ID?) -> CKQueryCursor? {
         guard let continuationMarker, let asked = cursor?.query ?? query else { return nil }

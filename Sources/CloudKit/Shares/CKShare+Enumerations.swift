@@ -78,14 +78,27 @@ public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
 
-// Names of Swift 4.1 and earlier: code that still uses one gets an error with the current name.
+/// A former name.
+@available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
+public typealias CKShareParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+/// A former name.
+@available(*, deprecated, renamed: "CKShare.ParticipantPermission")
+public typealias CKShareParticipantPermission = CKShare.ParticipantPermission
+/// A former name.
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShareParticipantRole = CKShare.ParticipantRole
+/// A former name.
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShareParticipantType = CKShare.ParticipantType
+
+// Names of Swift 4.1 and earlier, which talks and older code use.
 
 /// The former name of `CKShare.SystemFieldKey.title`.
-@available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.title")
+@available(*, deprecated, renamed: "CKShare.SystemFieldKey.title")
 public let CKShareTitleKey = "cloudkit.title"
 /// The former name of `CKShare.SystemFieldKey.thumbnailImageData`.
-@available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.thumbnailImageData")
+@available(*, deprecated, renamed: "CKShare.SystemFieldKey.thumbnailImageData")
 public let CKShareThumbnailImageDataKey = "cloudkit.thumbnailImageData"
 /// The former name of `CKShare.SystemFieldKey.shareType`.
-@available(swift, obsoleted: 4.2, renamed: "CKShare.SystemFieldKey.shareType")
+@available(*, deprecated, renamed: "CKShare.SystemFieldKey.shareType")
 public let CKShareTypeKey = "cloudkit.type"

@@ -61,17 +61,18 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// The participants that the user may see: at least the owner and the user (B-PRT-08).
+    ///
+    /// The share's own objects: what is set on them is saved with the share.
     open var participants: [Participant] { sharing.participants }
 
-    /// The participant who owns the share.
+    /// The participant who owns the share: the object that ``participants`` has.
     open var owner: Participant {
-        let owner = sharing.owner?.content.participant
         let unknown = ShareParticipant(id: "", role: .owner, permission: .readWrite, acceptance: .accepted)
-        return Participant(owner ?? unknown)
+        return sharing.owner ?? Participant(unknown)
     }
 
-    /// The user's own participation; nil for a user who does not take part yet.
-    open var currentUserParticipant: Participant? { sharing.current.map { Participant($0.content) } }
+    /// The user's own participation: the object that ``participants`` has; nil for a user who does not take part yet.
+    open var currentUserParticipant: Participant? { sharing.current }
 
     /// Invites a participant when the share is saved; an existing participant is changed instead (B-PRT-06).
     ///

@@ -117,7 +117,7 @@ extension CKSyncEngine {
         _ part: ZonePart, in group: CKOperationGroup, noting outcome: inout RecordsOutcome
     ) async -> CKError? {
         do {
-            let results = try await database.configured(group).modifyRecords(
+            let results = try await database.configured(group).modifyingRecords(
                 saving: part.saves, deleting: part.deletes, atomically: part.isAtomic)
             for record in part.saves { outcome.note(record, results.saveResults[record.recordID]) }
             for id in part.deletes { outcome.note(id, results.deleteResults[id]) }

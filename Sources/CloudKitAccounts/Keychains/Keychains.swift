@@ -110,6 +110,7 @@ package struct Keychains: Sendable {
             account.keychainGeneration += 1
             Keychain.table.clear(account.id, in: &transaction)
             try transaction.beginReset(of: &account, now: now)
+            try transaction.noteDirectoryChange(.account(account.id))
             try Account.table.set(account.id, to: account, in: &transaction)
         }
     }
@@ -192,7 +193,7 @@ package struct Keychains: Sendable {
     ) async throws -> Value {
         let now = store.serverEnvironment.now()
         let email = try await store.sessions.owner(of: device, now: now).account.email
-        return try await proofGuard.count(email: email, address: address, now: now) {
+        return try await proofGuard.count(email: email, address: address, now: now, in: store) {
             try await store.write { transaction in
                 var (session, account) = try await transaction.owner(of: device, now: now)
                 guard account.password.matches(proof) else { throw RequestFailure.wrongPassword }
@@ -208,7 +209,7 @@ package struct Keychains: Sendable {
     ) async throws -> Value {
         guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
         let now = store.serverEnvironment.now()
-        return try await proofGuard.count(email: emailAddress.normalised, address: address, now: now) {
+        return try await proofGuard.count(email: emailAddress.normalised, address: address, now: now, in: store) {
             try await store.write { transaction in
                 guard var account = try await transaction.account(emailAddress),
                     var keychain = try await Keychain.table.row(account.id, in: transaction),
@@ -237,6 +238,7 @@ extension StorageWriter {
         session.keychainGeneration = account.keychainGeneration
         let keychain = Keychain(offer, generation: account.keychainGeneration, recoverySalt: recoverySalt)
         try Keychain.table.set(account.id, to: keychain, in: &self)
+        try noteDirectoryChange(.account(account.id))
         try set(session)
         try Account.table.set(account.id, to: account, in: &self)
     }

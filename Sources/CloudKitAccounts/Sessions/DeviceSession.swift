@@ -19,8 +19,32 @@ package struct DeviceSession: StoredRow, Hashable {
     /// The generation of the account's keychain with which the device was signed in; nil for a browser, which holds no
     /// keys.
     var keychainGeneration: Int?
+    /// The time at which a sign-in first found the session over; milliseconds since 1970, nil while it lasts.
+    var foundOver: Int64?
 
     static let nameCharactersMax = 100
+
+    /// Decides what a sign-in does with the session: one that is over is refused, but deleted only after a further time, since the
+    /// clock may be wrong.
+    func expiry(at now: Int64) -> Expiry {
+        guard expires < now else { return foundOver == nil ? .lasts : .lastsAgain }
+        // Found over at a time that is still to come: by a clock that has been set back since.
+        guard let foundOver, foundOver <= now else { return .justFoundOver }
+        return now - foundOver >= (isBrowser ? Self.graceOfBrowser : Self.graceOfDevice) ? .delete : .over
+    }
+
+    /// The state of a session at a sign-in.
+    enum Expiry: Hashable {
+        case lasts
+        /// It was found over by a wrong clock.
+        case lastsAgain
+        case justFoundOver
+        case over
+        case delete
+    }
+
+    private static let graceOfBrowser: Int64 = 86_400_000
+    private static let graceOfDevice: Int64 = 30 * 86_400_000
 
     /// Returns whether a device's secret is this session's, and the session not over.
     func opens(with secret: [UInt8], now: Int64) -> Bool {

@@ -71,6 +71,7 @@ package struct DeviceSessions: Sendable {
         try await store.write { transaction in
             guard let owner = try await DeviceSession.owners.row(id, in: transaction) else { return }
             transaction.clearSession(id, of: owner)
+            try transaction.noteDirectoryChange(.account(owner))
         }
     }
 

@@ -54,11 +54,12 @@ package final class Authenticator: Sendable {
     ///
     /// - Parameters:
     ///   - target: Path and query as received.
-    ///   - body: The request's body, which a signature covers.
-    /// - Throws: `RequestFailure` `authenticationFailed` for credentials that are missing, wrong, or of another container or environment.
+    ///   - body: Reads the request's body, which a signature covers; called only for a signature by a known key with the right date.
+    /// - Throws: `RequestFailure` `authenticationFailed` for credentials that are missing, wrong, or of another container or environment;
+    ///   `unknownAPIToken` for such an API token.
     package func admit(
         _ credentials: RequestCredentials, container: ContainerID, environment: Environment, target: String,
-        body: [UInt8]
+        body: () async throws -> [UInt8]
     ) async throws -> AuthenticatedCaller {
         if let signature = credentials.signature {
             return try await admit(
@@ -170,23 +171,25 @@ package final class Authenticator: Sendable {
 
     private func admit(
         _ signature: ServerSignature, container: ContainerID, environment: Environment, target: String,
-        body: [UInt8]
+        body: () async throws -> [UInt8]
     ) async throws -> AuthenticatedCaller {
         guard signature.isWithinTolerance(now: store.serverEnvironment.now(), tolerance: dateTolerance) else {
             throw Self.dateRefused
         }
         guard let key = try await store.serverKeys.find(signature.keyID), key.container == container.name,
-            key.environment == environment.rawValue,
-            signature.isValid(publicKey: key.publicKey, target: target, body: body)
+            key.environment == environment.rawValue
         else { throw Self.signatureRefused }
+        guard signature.isValid(publicKey: key.publicKey, target: target, body: try await body()) else {
+            throw Self.signatureRefused
+        }
         return AuthenticatedCaller(user: UserID(key.userRecordName), isServerKey: true)
     }
 
     private static let credentialsMissing = RequestFailure(
-        .authenticationFailed, "no API token and no signature", remedy: "Send ckAPIToken in the query string.")
+        .unknownAPIToken, "no API token and no signature", remedy: "Send ckAPIToken in the query string.")
     private static let apiTokenRefused = RequestFailure(
-        .authenticationFailed, "unknown API token for this container and environment",
-        remedy: "Make one with: welkin token create")
+        .unknownAPIToken, "unknown API token for this container and environment",
+        remedy: "Check container, environment and token; make a token with: welkin token create")
     private static let originRefused = RequestFailure(
         .authenticationFailed, "this API token may not be used by pages of this origin")
     private static let webTokenRefused = RequestFailure(

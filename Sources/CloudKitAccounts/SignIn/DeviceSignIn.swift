@@ -74,7 +74,7 @@ package final class DeviceSignIn: Sendable {
             id: store.serverEnvironment.randomHex(bytes: 16), account: "",
             name: String(deviceName.prefix(DeviceSession.nameCharactersMax)), created: now,
             expires: now + lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
-        let opened = try await proofGuard.count(email: emailAddress.normalised, address: address, now: now) {
+        let opened = try await proofGuard.count(email: emailAddress.normalised, address: address, now: now, in: store) {
             try await store.write { transaction in
                 guard let account = try await transaction.account(emailAddress), account.password.matches(proof)
                 else { throw Self.wrong }
@@ -121,18 +121,28 @@ package final class DeviceSignIn: Sendable {
 }
 
 extension StorageWriter {
-    /// Adds a session, removes those that are over, and returns it with the account's keychain for a device.
+    /// Adds a session, removes those that have been over for long, and returns it with the account's keychain for a device.
     fileprivate mutating func open(
         _ opened: DeviceSession, of account: Account, now: Int64
     ) async throws -> (session: DeviceSession, keychain: Keychain?) {
         var session = opened
         session.account = account.id
         if !session.isBrowser { session.keychainGeneration = account.keychainGeneration }
-        for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) where old.expires < now {
-            clearSession(id, of: account.id)
+        for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) {
+            var old = old
+            switch old.expiry(at: now) {
+            case .lasts, .over: continue
+            case .lastsAgain: old.foundOver = nil
+            case .justFoundOver: old.foundOver = now
+            case .delete:
+                clearSession(id, of: account.id)
+                continue
+            }
+            try set(old)
         }
         try set(session)
         try DeviceSession.owners.set(session.id, to: account.id, in: &self)
+        try noteDirectoryChange(.account(account.id))
         return (session, session.isBrowser ? nil : try await Keychain.table.row(account.id, in: self))
     }
 }

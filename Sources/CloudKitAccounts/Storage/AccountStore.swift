@@ -8,11 +8,14 @@ package struct AccountStore: Sendable {
     package let partition = StoragePartition("accounts")
     /// The time, randomness and secret.
     package let serverEnvironment: ServerEnvironment
+    /// The keys of the directory, shared by all copies.
+    let directorySecrets: LazyDirectorySecrets
     private let storage: Storage
 
     /// - Parameter storage: Of the whole cloud.
     package init(_ storage: Storage, _ serverEnvironment: ServerEnvironment) {
         self.storage = storage
+        directorySecrets = LazyDirectorySecrets(secret: serverEnvironment.secret)
         self.serverEnvironment = serverEnvironment
     }
 
@@ -28,6 +31,20 @@ package struct AccountStore: Sendable {
         _ body: @Sendable (inout StorageWriter) async throws -> Value
     ) async throws -> Value {
         try await storage.write([partition], body)
+    }
+
+    /// Reads rows of another of the cloud's own partitions.
+    func read<Value: Sendable>(
+        _ other: StoragePartition, _ body: @Sendable (StorageReader) async throws -> Value
+    ) async throws -> Value {
+        try await storage.read(other) { try await body($0) }
+    }
+
+    /// Reads and changes rows together with another of the cloud's own partitions.
+    func write<Value: Sendable>(
+        with other: StoragePartition, _ body: @Sendable (inout StorageWriter) async throws -> Value
+    ) async throws -> Value {
+        try await storage.write([partition, other], body)
     }
 
     /// Reads from the store, and throws the engine's error where that is impossible.

@@ -14,11 +14,13 @@ extension Accounts {
             for (container, user) in try await UserNames.names.rows(of: account.id, in: transaction) {
                 UserNames.names.clear(OwnedRowKey(owner: account.id, name: container), in: &transaction)
                 UserNames.accounts.clear(user, in: &transaction)
+                try transaction.noteDirectoryChange(.label(.user(user, container: container)))
             }
             Keychain.table.clear(account.id, in: &transaction)
             KeyReset.table.clear(account.id, in: &transaction)
             Account.table.clear(account.id, in: &transaction)
             Account.idsByEmail.clear(account.email, in: &transaction)
+            try transaction.noteDirectoryChange(.label(.address(account.email)))
         }
     }
 }

@@ -20,6 +20,7 @@ package struct UserNames: Sendable {
             if let known = try await Self.names.row(key, in: transaction) { return UserID(known) }
             try Self.names.set(key, to: made.recordName, in: &transaction)
             try Self.accounts.set(made.recordName, to: account, in: &transaction)
+            try transaction.noteDirectoryChange(.label(.user(made.recordName, container: container.name)))
             return made
         }
     }

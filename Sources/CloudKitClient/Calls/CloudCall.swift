@@ -41,9 +41,9 @@ struct CloudCall: Sendable {
     private func attemptOnce(needsUser: Bool) async throws -> [UInt8] {
         let place = try cloud.place.get()
         let now = cloud.clientEnvironment.now()
-        if let remaining = cloud.gate.remaining(at: now) { throw CallFailure.rateLimited(remaining) }
         let state = cloud.account.state
         if needsUser { try state.check(cloud.account) }
+        if let remaining = cloud.gate.remaining(at: now) { throw CallFailure.rateLimited(remaining) }
         // A request that needs no user continues without one (B-ACC-02).
         let token =
             needsUser || state.isAvailable
@@ -78,7 +78,12 @@ struct CloudCall: Sendable {
 
     private func send(to place: ContainerEndpoint, webAuthToken: String?) async throws -> [UInt8] {
         let request = try request(to: place, webAuthToken: webAuthToken)
-        let response = try await cloud.transport.send(request)
+        let response: TransportResponse
+        do {
+            response = try await cloud.transport.send(request)
+        } catch let failure as TransportFailure {
+            throw CallFailure.transport(failure, endpoint: place.endpoint)
+        }
         if webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
             cloud.account.keep(rotated: rotated)
         }
@@ -156,6 +161,9 @@ extension CallFailure {
             self = .accountVerificationRequired(error.description)
         case .emailMalformed, .keychainForged, .passwordTooCheap, .filesRemain:
             self = .accountUnusable(error.description)
+        case .refused(let refusal) where refusal.isAboutAPIToken:
+            self = .misconfigured(
+                "\(error.description). Check container, environment and token; make a token with: welkin token create")
         case .refused(let refusal):
             switch (refusal.trouble, refusal.status) {
             case (.disabled?, _): self = .accountUnusable(AccountIssue.disabled.explanation)

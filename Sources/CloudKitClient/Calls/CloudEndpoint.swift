@@ -34,6 +34,8 @@ struct CloudEndpoint: Hashable, Sendable {
     static let acceptShares = CloudEndpoint(path: "records/accept", method: .post, isRepeatable: true)
     static let requestShareAccess = CloudEndpoint(path: "shares/requestAccess", method: .post, isRepeatable: true)
     static let lookupParticipants = CloudEndpoint(path: "users/lookup/participants", method: .post, isRepeatable: true)
+    static let lookupDirectory = CloudEndpoint(
+        path: "directory/lookup", method: .post, isRepeatable: true, isOfDevice: true)
     static let lookupShareKeys = CloudEndpoint(path: "shares/keys/lookup", method: .post, isRepeatable: true)
     static let storeShareKeys = CloudEndpoint(path: "shares/keys/store", method: .post, isRepeatable: false)
 

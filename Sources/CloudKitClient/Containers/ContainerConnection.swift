@@ -14,6 +14,8 @@ package final class ContainerConnection: Sendable {
     package let cloud: CloudAccess
     /// Opens and seals encrypted values.
     let keys: KeyRing
+    /// Follows the cloud's directory of identities.
+    let directory: DirectoryFollower
     /// Delivers notifications to listeners.
     package let notifications: NotificationHub
     /// The cache of fetched files.
@@ -43,6 +45,7 @@ package final class ContainerConnection: Sendable {
         self.accountMonitor = accountMonitor
         self.assets = assets
         self.pieceBytes = pieceBytes
+        directory = DirectoryFollower(folder: folder, endpoint: (try? place.get().endpoint) ?? "")
         keys = KeyRing(account: account, place: try? place.get(), epochs: epochs, folder: folder)
     }
 

@@ -16,6 +16,8 @@ package struct DatabaseRequests: Sendable {
     let longLivedRun: LongLivedProgress?
     /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
+    /// The moment at which the operation began, for versions of records.
+    let versionsMark: RecordVersions.Mark
 
     /// Creates the requests of one operation in a database.
     package init(
@@ -26,6 +28,7 @@ package struct DatabaseRequests: Sendable {
         self.connection = connection
         self.scope = scope
         self.settings = settings
+        versionsMark = connection.keys.versions.mark
         // The default of one week is left to the server and network timeouts.
         let isLimited = settings.resourceTimeout < CallSettings.resourceTimeoutDefault
         deadline =
@@ -47,8 +50,19 @@ package struct DatabaseRequests: Sendable {
         return try counted(outcomes, request.operations.count)
     }
 
-    /// Fetches records of one zone by name, as they come: sealed.
+    /// Fetches records of one zone by name, as they come: sealed. Those that an answer has no space for are fetched by further requests.
     package func lookup(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
+        let items = request.records
+        return try await fetchingRest(items.count) { positions in
+            var part = request
+            part.records = positions.map { items[$0] }
+            return try await lookupOnce(part)
+        } isLeftOut: {
+            if case .failed(_, let failure) = $0 { failure.isAnswerFull } else { false }
+        }
+    }
+
+    private func lookupOnce(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
         let outcomes = try await call(
             .lookupRecords, request.wire(), needsUser: scope != .public
         ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }

@@ -10,6 +10,8 @@ final class KeyRing: Sendable {
     private let container: String
     private let environment: String
     let epochs: EpochStore
+    /// The versions of records that this device has seen.
+    let versions: RecordVersions
     /// The public identities that this device knows (B-TM-08).
     let identities: PinFile<IdentityPins>
     /// The fragments of the links through which the account joined shares, by share.
@@ -18,6 +20,7 @@ final class KeyRing: Sendable {
 
     /// - Parameter folder: The profile's; nil: nothing is written.
     init(account: any DeviceAccount, place: ContainerEndpoint?, epochs: EpochStore, folder: String? = nil) {
+        versions = RecordVersions(folder: folder)
         identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
         links = PinFile(folder: folder, name: "share-links.json", empty: [:])
         self.account = account
@@ -43,6 +46,12 @@ final class KeyRing: Sendable {
         return ZoneKeys(
             ShareKeyAccess(root: root.root, secret: root.secret, user: user), place: place,
             epoch: try epochs.epoch(of: place), shared: shared)
+    }
+
+    /// Returns the salt of what the account remembers of a zone; nil where the device does not know who the user is.
+    func salt(of zone: ZoneID) -> ZoneSalt? {
+        guard let user = knownUserName, let root = try? accountRoot().root else { return nil }
+        return root.salt(of: place(of: zone, owner: user))
     }
 
     /// Keeps the keys received through shares for the next request.
@@ -108,9 +117,23 @@ final class KeyRing: Sendable {
         state.withLock { $0.notePinned(epoch, of: share) }
     }
 
-    /// Opens an invitation and stores the identity that signed it (B-TM-08).
+    /// Stores an identity that the cloud's directory shows.
     ///
-    /// - Throws: `CallFailure.tampered` where an identity is not the known one, a signature is invalid, or the epoch is
+    /// - Parameter user: A name that `IdentityPins.name(of:in:)` made.
+    /// - Throws: `CallFailure.tampered` where another process has stored another one meanwhile.
+    func pin(_ identity: PublicIdentity, of user: String) throws(CallFailure) {
+        do {
+            _ = try identities.change { try $0.check(identity, of: user) }
+        } catch let error as EncryptionError {
+            throw .tampered(error.description)
+        } catch {
+            throw .accountUnusable("The files of the profile cannot be written")
+        }
+    }
+
+    /// Opens an invitation of identities that are known (B-TM-08).
+    ///
+    /// - Throws: `CallFailure.waitingForKey` where an identity was not found in the cloud's directory; `CallFailure.tampered` where an identity is not the known one, a signature is invalid, or the epoch is
     ///   lower than an earlier one.
     func open(
         _ invitation: SealedShareInvitation, slot: String, as access: ShareKeyAccess
@@ -121,6 +144,13 @@ final class KeyRing: Sendable {
                 // The account's own identity never depends on the cloud.
                 pins.replace(
                     with: own.publicIdentity, of: IdentityPins.name(of: access.user, in: invitation.share.zone))
+                // An administrator's identity is signed by the owner; the owner's is not believed at first sight.
+                let owner = IdentityPins.name(of: invitation.share.zone.owner, in: invitation.share.zone)
+                guard pins.fingerprint(of: owner) != nil else {
+                    throw CallFailure.waitingForKey(
+                        "The identity of the owner of share '\(invitation.share.name)' is not in the cloud's directory yet"
+                    )
+                }
                 return try epochs.change { epochs in
                     try invitation.open(as: slot, with: own, pins: &pins, epochs: &epochs)
                 }

@@ -16,14 +16,21 @@ struct RecordCipher: Sendable {
     /// The field as it may leave the device.
     ///
     /// - Parameter plain: With its plain value and type.
-    func seal(_ plain: Field) throws(EncryptionError) -> Field {
+    func seal(_ plain: Field) throws(EncryptionError) -> Field { try sealStated(plain).field }
+
+    /// The field as it may leave the device, and as the record's statement lists it.
+    func sealStated(_ plain: Field) throws(EncryptionError) -> (field: Field, value: RecordStatement.Value) {
         let type = FieldType(plain.type.base, isList: plain.type.isList, isEncrypted: true)
         let bytes = try sealer.seal(plain.json, field: plain.name, type: type.description)
-        return Field(name: plain.name, type: type, sealed: bytes)
+        let value = RecordStatement.Value(name: plain.name, tag: RecordSealer.tag(ofSealed: bytes))
+        return (Field(name: plain.name, type: type, sealed: bytes), value)
     }
 
     /// The field with its plain value, in the type in which its device sealed it.
-    func open(_ field: Field) throws(EncryptionError) -> Field {
+    func open(_ field: Field) throws(EncryptionError) -> Field { try openStated(field).plain }
+
+    /// The field with its plain value, and as the record's statement lists it.
+    func openStated(_ field: Field) throws(EncryptionError) -> (plain: Field, value: RecordStatement.Value) {
         guard let sealed = field.sealed else {
             throw .malformed(.field(field.name), reason: "it is not sealed data")
         }
@@ -31,7 +38,8 @@ struct RecordCipher: Sendable {
         for type in field.type.sealedAs {
             do throws(EncryptionError) {
                 let json = try sealer.open(sealed, field: field.name, type: type.description)
-                return Field(name: field.name, type: FieldType(type.base, isList: type.isList), json: json)
+                let plain = Field(name: field.name, type: FieldType(type.base, isList: type.isList), json: json)
+                return (plain, RecordStatement.Value(name: field.name, tag: RecordSealer.tag(ofSealed: sealed)))
             } catch {
                 failure = error
                 guard case .doesNotOpen = error else { throw error }

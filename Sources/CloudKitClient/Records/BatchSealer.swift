@@ -19,8 +19,14 @@ struct BatchSealer {
     /// The names of records that have to be looked at before anything more is sent.
     private(set) var wanted: [String] = []
 
-    init(_ batch: ModifyPlan.Batch) {
+    /// The version of records that have no statement yet.
+    private let firstVersion: UInt64
+
+    /// - Parameter firstVersion: The version of records that have no statement yet: the time in milliseconds, so that a
+    ///   record which is created again does not repeat the versions of the deleted one.
+    init(_ batch: ModifyPlan.Batch, firstVersion: UInt64) {
         self.batch = batch
+        self.firstVersion = firstVersion
         pending = Array(batch.items.indices)
     }
 
@@ -71,8 +77,9 @@ struct BatchSealer {
     private func operation(_ index: Int, _ keys: inout ZoneKeys) throws(CallFailure) -> RecordOperation {
         let item = batch.items[index]
         guard var secrets = item.secrets else { return item.operation }
-        if looked.contains(index), current[index] == nil { secrets.held = nil }
-        return try secrets.sealed(item.operation, name: item.id.recordName, with: &keys, current: current[index])
+        if looked.contains(index), current[index] == nil { (secrets.held, secrets.created) = (nil, nil) }
+        return try secrets.sealed(
+            item.operation, name: item.id.recordName, with: &keys, current: current[index], firstVersion: firstVersion)
     }
 
     /// Returns the name of a record for which the app has kept a protection that was not compared with the cloud's:
@@ -135,7 +142,7 @@ struct BatchSealer {
     /// unconditionally, and that changed while it was sealed again, is fetched once more.
     private func isStale(_ answer: RecordOutcome, _ index: Int) -> Bool {
         guard case .failed(_, let failure) = answer, batch.items[index].secrets != nil else { return false }
-        if failure.code == .staleKeyEpoch { return true }
+        if failure.code == .staleKeyEpoch || failure.code == .staleRecordStatement { return true }
         let isOvertaken = failure.code == .conflict || failure.code == .itemNotFound
         return isOvertaken && current[index] != nil && batch.items[index].operation.kind == .forceUpdate
     }

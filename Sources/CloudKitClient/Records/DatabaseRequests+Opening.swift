@@ -4,18 +4,27 @@ import CloudKitModel
 extension DatabaseRequests {
     /// Opens the encrypted values of the records of a response, each on its own: one that does not open leaves the
     /// others unaffected. Records without encrypted values cost nothing.
-    package func opened(_ records: [Record]) async -> [OpenedRecord] {
+    ///
+    /// - Parameter desiredKeys: The names of the fields that were asked for; nil: all. Only others may be missing.
+    package func opened(_ records: [Record], desiredKeys: [String]? = nil) async -> [OpenedRecord] {
+        await opened(records, wanted: Array(repeating: desiredKeys.map(Set.init), count: records.count))
+    }
+
+    /// - Parameter wanted: For each record the names of the fields that were asked for; nil: all.
+    func opened(_ records: [Record], wanted: [Set<String>?]) async -> [OpenedRecord] {
         guard scope != .public else { return records.map { OpenedRecord($0) } }
         let records = await maintained(records)
         var opening = RecordOpener()
-        for zone in Set(records.lazy.filter { $0.isSealed || $0.sharing != nil }.map(\.id.zoneID)) {
+        for zone in Set(records.lazy.filter { $0.isSealed || $0.isStated || $0.sharing != nil }.map(\.id.zoneID)) {
             opening.take(
                 await zoneKeysIfAny(zone, for: records.filter { $0.id.zoneID == zone }), for: zone)
         }
-        var opened = await opening.opened(all: records)
+        var opened = await opening.opened(all: records, wanted: wanted)
+        checkVersions(of: &opened, opening.keys)
         for index in opened.indices where opened[index].record.sharing != nil {
             let record = opened[index].record
             opened[index].link = link(of: record, opening.keys[record.id.zoneID])
+            if let failure = await verifyIdentities(of: record) { opened[index].values = .failure(failure) }
         }
         for (keys, epoch) in opening.newest { try? connection.keys.epochs.met(epoch, in: keys) }
         return opened
@@ -48,6 +57,7 @@ extension DatabaseRequests {
             if missing.isEmpty { break }
             asked.formUnion(missing)
             guard let found = try? await looked(at: missing, in: zone, desiredKeys: []) else { break }
+            for record in found where record.sharing != nil { _ = await verifyIdentities(of: record) }
             take(found, into: &keys)
             let names = Set(found.map(\.id.recordName))
             for name in missing where !names.contains(name) { keys.shared.learn(nil, of: name) }
@@ -69,17 +79,19 @@ extension DatabaseRequests {
 
     /// One page of one zone's feed, its records opened.
     package func zoneChanges(_ request: ZoneChangesRequest) async throws -> OpenedChanges {
-        try await opened(try await zonePage(request))
+        try await opened(try await zonePage(request), desiredKeys: request.desiredKeys)
     }
 
     /// Opens the records of a page of a feed.
     ///
+    /// - Parameter desiredKeys: The names of the fields that were asked for; nil: all.
     /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: a reader of a feed must not pass over
     ///   records that can be opened later.
-    package func opened(_ page: ZoneChangesPage) async throws -> OpenedChanges {
+    package func opened(_ page: ZoneChangesPage, desiredKeys: [String]? = nil) async throws -> OpenedChanges {
+        try await checkOwnEntryIfDue()
         let records = page.events.compactMap { if case .changed(let record) = $0 { record } else { nil } }
         if records.contains(where: \.isSealed) { _ = try await zoneKeys(page.zoneID) }
-        let opened = await opened(records)
+        let opened = await opened(records, desiredKeys: desiredKeys)
         if scope == .shared {
             // Without any key of the zone's shares the page waits: it opens when a key has arrived.
             for case .failure(.waitingForKey(let reason)) in opened.map(\.values)
@@ -87,6 +99,8 @@ extension DatabaseRequests {
                 throw CallFailure.waitingForKey(reason)
             }
         }
+        let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
+        forget(deleted, in: page.zoneID)
         return OpenedChanges(page, records: opened, in: address)
     }
 
@@ -127,11 +141,12 @@ private struct RecordOpener {
     }
 
     /// Opens many: those of a large answer in two halves, side by side.
-    mutating func opened(all records: [Record]) async -> [OpenedRecord] {
-        guard records.count >= Self.parallelOpeningMin else { return records.map { opened($0) } }
-        let middle = records.count / 2
-        async let first = part(records[..<middle])
-        async let second = part(records[middle...])
+    mutating func opened(all records: [Record], wanted: [Set<String>?]) async -> [OpenedRecord] {
+        let all = Array(zip(records, wanted))
+        guard all.count >= Self.parallelOpeningMin else { return all.map { opened($0, wanted: $1) } }
+        let middle = all.count / 2
+        async let first = part(all[..<middle])
+        async let second = part(all[middle...])
         let parts = await (first, second)
         newest.merge(parts.0.newest) { max($0, $1) }
         newest.merge(parts.1.newest) { max($0, $1) }
@@ -141,37 +156,84 @@ private struct RecordOpener {
     /// Fewer are opened faster than a task begins.
     private static let parallelOpeningMin = 32
 
-    private func part(_ records: ArraySlice<Record>) async -> (records: [OpenedRecord], newest: [ZoneAddress: UInt32]) {
+    private func part(
+        _ records: ArraySlice<(Record, Set<String>?)>
+    ) async -> (records: [OpenedRecord], newest: [ZoneAddress: UInt32]) {
         var opening = self
-        return (records.map { opening.opened($0) }, opening.newest)
+        return (records.map { opening.opened($0, wanted: $1) }, opening.newest)
     }
 
-    private mutating func opened(_ record: Record) -> OpenedRecord {
-        guard record.isSealed else { return OpenedRecord(record) }
-        if let failure = failures[record.id.zoneID] { return OpenedRecord(record, values: .failure(failure)) }
-        switch fields(of: record) {
-        case .success(let (values, secrets)):
-            return OpenedRecord(record, values: .success(values), assetSecrets: secrets)
+    private mutating func opened(_ record: Record, wanted: Set<String>?) -> OpenedRecord {
+        guard record.isSealed || record.isStated else { return OpenedRecord(record) }
+        switch fields(of: record, wanted: wanted) {
+        case .success(let (values, secrets, version)):
+            var opened = OpenedRecord(record, values: .success(values), assetSecrets: secrets)
+            opened.version = version
+            // A statement that was not checked is nothing to make the next one from.
+            if version == nil { opened.record.protection?.statement = [] }
+            return opened
         case .failure(let failure): return OpenedRecord(record, values: .failure(failure))
         }
     }
 
-    private mutating func fields(of record: Record) -> Result<([Field], [AssetSlot: AssetSecret]), CallFailure> {
+    private mutating func fields(
+        of record: Record, wanted: Set<String>?
+    ) -> Result<([Field], [AssetSlot: AssetSecret], StatedVersion?), CallFailure> {
         let (zone, name) = (record.id.zoneID, record.id.recordName)
         do {
+            if let failure = failures[zone] {
+                if record.isSealed { return .failure(failure) }
+                // Nothing that was asked for is sealed: a device without keys can read it.
+                try record.checkStatedValues(wanted: wanted)
+                return .success(([], [:], nil))
+            }
             // In place: the keys of a large tree are not copied for each of its records.
-            guard let cipher = try keys[zone]?.cipher(opening: record), let place = keys[zone]?.place else {
-                throw EncryptionError.noKey(.recordKey(record: name))
+            guard let cipher = try cipher(of: record, wanted: wanted), let place = keys[zone]?.place else {
+                return .success(([], [:], nil))
             }
             var fields: [Field] = []
-            for field in record.fields where field.type.isEncrypted { fields.append(try cipher.open(field)) }
+            var values: [RecordStatement.Value] = []
+            for field in record.fields {
+                if field.type.isEncrypted {
+                    let (plain, value) = try cipher.openStated(field)
+                    fields.append(plain)
+                    values.append(value)
+                } else if let value = try field.statedValue() {
+                    values.append(value)
+                }
+            }
             let secrets = try record.assetSecrets(cipher.sealer)
+            let version = try check(record, values: values, wanted: wanted, cipher)
             newest[place] = max(newest[place] ?? 0, cipher.protection.epoch)
-            return .success((fields, secrets))
+            return .success((fields, secrets, version))
         } catch let error as EncryptionError {
             return .failure(keys[zone]?.failure(error, record: name) ?? CallFailure(error, record: name))
         } catch {
             return .failure(CallFailure(error))
         }
+    }
+
+    /// Returns the cipher of a record; nil: there is no key for it, and nothing that was asked for needs one.
+    private mutating func cipher(of record: Record, wanted: Set<String>?) throws -> RecordCipher? {
+        do throws(EncryptionError) {
+            return try keys[record.id.zoneID]?.cipher(opening: record)
+        } catch {
+            guard case .noKey = error, !record.isSealed else { throw error }
+            try record.checkStatedValues(wanted: wanted)
+            return nil
+        }
+    }
+
+    /// Compares a record with the statement of its version.
+    private func check(
+        _ record: Record, values: [RecordStatement.Value], wanted: Set<String>?, _ cipher: RecordCipher
+    ) throws(EncryptionError) -> StatedVersion {
+        guard record.isStated, let protection = record.protection, let user = keys[record.id.zoneID]?.access.user else {
+            throw .notAsStated(.noStatement)
+        }
+        let statement = try RecordStatement(protection.statement)
+        try statement.check(values, wanted: wanted)
+        try statement.check(record.facts(for: user), sealer: cipher.sealer)
+        return StatedVersion(statement)
     }
 }

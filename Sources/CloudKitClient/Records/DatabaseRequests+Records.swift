@@ -28,6 +28,8 @@ extension DatabaseRequests {
                 if let failure = series.end { throw failure }
                 try Task.checkCancellation()
                 let outcomes = try await uploadAndSend(batch, progress)
+                let deleted = outcomes.filter { if case .success(nil) = $0.result { true } else { false } }
+                forget(deleted.map(\.item.id.recordName), in: batch.zoneID)
                 series.answered()
                 await deliver(outcomes)
             } catch {
@@ -67,7 +69,7 @@ extension DatabaseRequests {
                     records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: zone,
                     desiredKeys: desiredKeys)
                 let outcomes = try await lookup(request)
-                let items = await opened(outcomes, of: names, in: zone)
+                let items = await opened(outcomes, of: names, in: zone, desiredKeys: desiredKeys)
                 let fetched = try await withFiles(items) { await progress(items[$0].id, $1) }
                 series.answered()
                 await deliver(fetched)
@@ -84,7 +86,13 @@ extension DatabaseRequests {
     /// The outcomes of a modification with their records opened, those of conflicts too.
     private func opened(_ outcomes: [BatchSealer.Outcome], of batch: ModifyPlan.Batch) async -> [ModifyItemOutcome] {
         let zone = batch.zoneID
-        var records = await opened(outcomes.compactMap { $0.anyRecord?.placed(in: zone) })[...]
+        // The record of a conflict comes with all of its fields.
+        let carried = zip(batch.items, outcomes).compactMap { item, outcome in
+            outcome.anyRecord.map {
+                (record: $0.placed(in: zone), wanted: outcome.isSaved ? item.operation.change.desiredKeys : nil)
+            }
+        }
+        var records = await opened(carried.map(\.record), wanted: carried.map { $0.wanted.map(Set.init) })[...]
         return zip(batch.items, outcomes).map { item, outcome in
             let record = outcome.anyRecord == nil ? nil : records.popFirst()
             switch (outcome, item.isDeletion) {
@@ -100,10 +108,10 @@ extension DatabaseRequests {
 
     /// The outcomes of a fetch with their records opened.
     private func opened(
-        _ outcomes: [RecordOutcome], of names: [String], in zone: ZoneID
+        _ outcomes: [RecordOutcome], of names: [String], in zone: ZoneID, desiredKeys: [String]?
     ) async -> [FetchedItem] {
         let records = outcomes.compactMap { if case .record(let record) = $0 { record.placed(in: zone) } else { nil } }
-        var opened = await opened(records)[...]
+        var opened = await opened(records, desiredKeys: desiredKeys)[...]
         return zip(names, outcomes).map { name, outcome in
             let id = RecordID(recordName: name, zoneID: zone)
             switch outcome {
@@ -155,6 +163,8 @@ struct ZoneFailurePolicy: Sendable {
 }
 
 extension BatchSealer.Outcome {
+    fileprivate var isSaved: Bool { if case .success(.record) = self { true } else { false } }
+
     /// The record that the outcome carries: the one saved, or the one that a conflict is about.
     fileprivate var anyRecord: Record? {
         switch self {

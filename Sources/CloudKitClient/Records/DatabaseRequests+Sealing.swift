@@ -19,7 +19,7 @@ extension DatabaseRequests {
         }
         if keys.isOwn, rekeysTrees { keys = try await rekey(treesMovedBy: batch, keys) }
         let batch = try begun(batch, &keys)
-        var sealing = BatchSealer(batch)
+        var sealing = BatchSealer(batch, firstVersion: firstVersion(of: batch, keys))
         do {
             try await sendSealed(&sealing, with: keys, to: batch.zoneID)
             if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.zoneID) }
@@ -29,6 +29,14 @@ extension DatabaseRequests {
             sealing.fail(CallFailure(error))
         }
         return sealing.outcomes
+    }
+
+    /// Returns the version of records that have no statement yet: the time, or above every version that they had.
+    private func firstVersion(of batch: ModifyPlan.Batch, _ keys: ZoneKeys) -> UInt64 {
+        let names = batch.items.lazy.filter { $0.secrets != nil && $0.secrets?.held == nil }.map(\.id.recordName)
+        return max(
+            UInt64(clamping: connection.cloud.clientEnvironment.milliseconds()),
+            connection.keys.versions.highest(of: names, in: keys.salt, since: versionsMark) + 1)
     }
 
     private func sendSealed(_ sealing: inout BatchSealer, with keys: ZoneKeys, to zone: ZoneID) async throws {

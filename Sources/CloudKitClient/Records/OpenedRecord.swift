@@ -13,6 +13,8 @@ package struct OpenedRecord: Hashable, Sendable {
     var assetSecrets: [AssetSlot: AssetSecret]
     /// The files of the record's assets, as far as they were fetched.
     package var files: [AssetSlot: StagedFile] = [:]
+    /// The version that its statement names; nil: it has none, or none that was checked.
+    var version: StatedVersion?
     /// Of a share: where it can be found.
     package var link: ShareLink?
 

@@ -11,6 +11,7 @@ extension DatabaseRequests {
         guard scope != .public, records.contains(where: { $0.sharing != nil }) else { return records }
         var records = records
         for index in records.indices where records[index].sharing != nil {
+            guard await verifyIdentities(of: records[index]) == nil else { continue }
             for _ in 0..<Self.maintenanceAttemptsMax {
                 do {
                     if let maintained = try await maintained(records[index]) { records[index] = maintained }
@@ -26,6 +27,23 @@ extension DatabaseRequests {
             }
         }
         return records
+    }
+
+    /// Verifies the identities of a share's participants by the directory.
+    ///
+    /// - Returns: The failure that concerns the share: nothing is given to, or taken from, identities that were not verified.
+    func verifyIdentities(of record: Record) async -> CallFailure? {
+        guard scope != .public, let sharing = record.sharing else { return nil }
+        do {
+            let keys = try await zoneKeys(record.id.zoneID)
+            try await verifyIdentities(of: sharing, in: keys.place, except: keys.access.user)
+            return nil
+        } catch CallFailure.tampered(let reason) {
+            return .tampered(reason)
+        } catch {
+            // Without an answer no new identity is given a key, and known ones are.
+            return nil
+        }
     }
 
     private static var maintenanceAttemptsMax: Int { 3 }
@@ -120,7 +138,7 @@ extension DatabaseRequests {
         if let name = sharing.root, let root = try await looked(at: [name], in: zone).first {
             let secrets = RecordSecrets(
                 fields: [], recordType: root.recordType, parent: root.parent, share: share.name, isMoved: true,
-                held: root.protection)
+                held: root.protection, isHeldChecked: false, created: root.created)
             items.append(ModifyPlan.Item(id: root.id, operation: root.update(), secrets: secrets))
         }
         keys.shared.add(key)
@@ -137,8 +155,9 @@ extension DatabaseRequests {
         return ShareKeyMaker(
             access: keys.access, key: key,
             isKnown: { identity, user in
+                // Pinned after the directory showed it, and not at first sight.
                 let name = IdentityPins.name(of: user.recordName, in: place)
-                return (try? identities.change { try $0.check(identity, of: name) }) != nil
+                return (try? identities.known.fingerprint(of: name)) == identity.fingerprint
             },
             authority: keys.shared.authorities[key.place.name],
             ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place))

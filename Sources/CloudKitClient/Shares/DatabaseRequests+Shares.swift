@@ -41,7 +41,7 @@ extension DatabaseRequests {
             case .invitation(let invitation):
                 let opened = try openedLink(link)
                 try await learn(opened, of: invitation)
-                results.append((link, .success(await metadata(invitation, opened: opened))))
+                results.append((link, .success(await metadata(invitation, opened: opened, desiredKeys: desiredKeys))))
             }
         }
         return results
@@ -98,10 +98,15 @@ extension DatabaseRequests {
     ) async throws -> [ShareInvitationOutcome] {
         try RequestLimits.check(items: requests.count)
         if requests.isEmpty { return [] }
-        let outcomes = try await inPublic.call(endpoint, requests.wire(), needsUser: needsUser) {
-            try [ShareInvitationOutcome](wireAnswer: $0)
+        return try await fetchingRest(requests.count) { positions in
+            let part = positions.map { requests[$0] }
+            let outcomes = try await inPublic.call(endpoint, part.wire(), needsUser: needsUser) {
+                try [ShareInvitationOutcome](wireAnswer: $0)
+            }
+            return try counted(outcomes, part.count)
+        } isLeftOut: {
+            if case .failed(let failure) = $0 { failure.isAnswerFull } else { false }
         }
-        return try counted(outcomes, requests.count)
     }
 
     private func openedLink(_ url: URL) throws -> ShareLink {
@@ -111,9 +116,12 @@ extension DatabaseRequests {
             fragment: url.fragment)
     }
 
-    private func metadata(_ invitation: ShareInvitation, opened link: ShareLink) async -> ResolvedShare {
-        var opened = await self.in(invitation.scope).opened(
-            [invitation.share] + (invitation.rootRecord.map { [$0] } ?? []))[...]
+    private func metadata(
+        _ invitation: ShareInvitation, opened link: ShareLink, desiredKeys: [String]?
+    ) async -> ResolvedShare {
+        let records = [invitation.share] + (invitation.rootRecord.map { [$0] } ?? [])
+        let wanted = [nil, desiredKeys.map(Set.init)].prefix(records.count)
+        var opened = await self.in(invitation.scope).opened(records, wanted: Array(wanted))[...]
         let share = opened.popFirst() ?? OpenedRecord(invitation.share)
         return ResolvedShare(invitation: invitation, share: share, root: opened.popFirst(), link: link)
     }

@@ -137,7 +137,7 @@ extension DatabaseRequests {
                     id: record.id, operation: record.update(),
                     secrets: RecordSecrets(
                         fields: [], recordType: record.recordType, parent: record.parent, share: record.share,
-                        isMoved: true, held: record.protection))
+                        isMoved: true, held: record.protection, isHeldChecked: false, created: record.created))
             }
             let batch = ModifyPlan.Batch(zoneID: zone, wantsAtomic: false, items: items)
             _ = try await sealAndSend(batch, rekeysTrees: false)

@@ -25,7 +25,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     case accountVerificationRequired(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
     case rateLimited(Duration)
-    case transport(TransportFailure)
+    /// No answer arrived; from which endpoint, where that is known.
+    case transport(TransportFailure, endpoint: String? = nil)
     /// The operation took longer than its `timeoutIntervalForResource`.
     case deadlineExceeded
     case cancelled
@@ -78,7 +79,7 @@ package enum CallFailure: Error, Hashable, Sendable {
         case .refused(let failure):
             switch failure.code {
             case .throttled, .tryAgainLater, .authenticationFailed, .authenticationRequired, .accountRestricted,
-                .accountTemporarilyUnavailable, .badContainer, .quotaExceeded:
+                .accountTemporarilyUnavailable, .badContainer, .unknownAPIToken, .quotaExceeded:
                 return true
             default: return false
             }

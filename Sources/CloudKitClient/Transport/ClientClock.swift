@@ -1,3 +1,5 @@
+import CloudKitDevice
+
 /// Time and chance as the framework's rules see them; tests pass their own.
 package struct ClientClock: Sendable {
     /// The time on a clock that only runs forward, from an arbitrary start.
@@ -8,16 +10,20 @@ package struct ClientClock: Sendable {
     package var timeout: @Sendable (Duration) async throws -> Void
     /// A number from 0 to 1, 1 excluded.
     package var random: @Sendable () -> Double
+    /// The time of day in milliseconds since 1970; it may be set.
+    package var milliseconds: @Sendable () -> Int64
 
     /// - Parameter timeout: nil: as `sleep`.
     package init(
         now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
-        timeout: (@Sendable (Duration) async throws -> Void)? = nil, random: @escaping @Sendable () -> Double
+        timeout: (@Sendable (Duration) async throws -> Void)? = nil, random: @escaping @Sendable () -> Double,
+        milliseconds: @escaping @Sendable () -> Int64 = { DeviceProfile.now }
     ) {
         self.now = now
         self.sleep = sleep
         self.timeout = timeout ?? sleep
         self.random = random
+        self.milliseconds = milliseconds
     }
 
     /// The machine's own clock and generator.

@@ -42,9 +42,9 @@ struct RetryPolicy: Hashable, Sendable {
             default: nil
             }
         // Nothing was sent: any request may be sent again.
-        case .transport(.unreachable):
+        case .transport(.unreachable, _):
             .zero
-        case .transport(.connectionLost), .transport(.answerLost), .transport(.timedOut):
+        case .transport(.connectionLost, _), .transport(.answerLost, _), .transport(.timedOut, _):
             isRepeatable ? .zero : nil
         default:
             nil

@@ -21,11 +21,12 @@ extension DatabaseRequests {
         do {
             guard let token = try await account.webAuthToken(beside: apiToken) else { throw CallFailure.notSignedIn }
             return token
+        } catch SignInError.refused(let refusal) where refusal.isAboutAPIToken {
+            throw CallFailure.invalidArguments("The container has no such API token")
         } catch SignInError.refused(let refusal) where refusal.trouble == .sessionEnded {
-            // Said of the device or of the API token: the device can find out about itself.
             await account.verify()
             try account.state.check(account)
-            throw CallFailure.invalidArguments("The container has no such API token")
+            throw CallFailure(signIn: .refused(refusal))
         } catch let error as SignInError {
             throw CallFailure(signIn: error)
         } catch let error as DeviceProfileError {

@@ -47,6 +47,14 @@ package enum PrivateFile {
         }
     }
 
+    /// Adds `bytes` at the end of a file, which is made with mode 0600 when it is missing. They are not forced to the disk.
+    package static func append(_ bytes: [UInt8], to path: String) throws(FileFailure) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFailure("open the file", errno) }
+        defer { close(descriptor) }
+        try writeAll(bytes, to: descriptor)
+    }
+
     /// Removes a file; one that does not exist is no error.
     package static func remove(_ path: String) throws(FileFailure) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("remove the file", errno) }

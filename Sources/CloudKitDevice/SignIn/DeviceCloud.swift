@@ -98,6 +98,10 @@ package struct Refusal: Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
+    /// A Boolean value that indicates whether the app's API token was refused, which says nothing of the account
+    /// (B-DB-14).
+    package var isAboutAPIToken: Bool { code == "unknownAPIToken" }
+
     /// The problem of a signed-in device's account that the refusal shows; nil where it is about something else.
     package var trouble: AccountIssue? {
         switch code {

@@ -122,7 +122,7 @@ package struct SignIn: Sendable {
     /// Returns a web token of this device's user for another API token of the container; it ends with the device's session.
     ///
     /// - Returns: nil when no account is signed in.
-    /// - Throws: `SignInError.refused` with `authenticationFailed` for an API token that the container does not have.
+    /// - Throws: `SignInError.refused` with `unknownAPIToken` for an API token that the container does not have.
     package func webAuthToken(container: String, apiToken: String) async throws -> String? {
         guard let credentials = try configuration.deviceProfile.credentials() else { return nil }
         guard credentials.endpoint == configuration.endpoint else {

@@ -11,6 +11,7 @@ package enum EncryptionError: Error, Hashable, Sendable {
         case asset
         case recordKey(record: String)
         case protection
+        case statement
         case zoneKey(zone: String)
         case shareKey(share: String)
         case invitation(share: String)
@@ -38,6 +39,10 @@ package enum EncryptionError: Error, Hashable, Sendable {
     case rightEnded(Item)
     /// The user's public identity is another one than the one this device knows.
     case identityReplaced(user: String, pinned: Fingerprint, offered: Fingerprint)
+    /// The record differs from the statement of its version: the cloud mixed versions, or changed or removed a part.
+    case notAsStated(Difference)
+    /// A record of an older time than the one that this device has seen.
+    case wentBack(Rollback)
     /// More than this format holds.
     case tooMany(Item, limit: Int)
 }
@@ -61,6 +66,8 @@ extension EncryptionError: CustomStringConvertible {
         case .identityReplaced(let user, let pinned, let offered):
             "the public key of \(user) is \(offered), this device knows \(pinned): compare fingerprints with them "
                 + "(welkin keychain trust)"
+        case .notAsStated(let difference): "the record differs from its statement: \(difference)"
+        case .wentBack(let rollback): "the cloud went back in time: \(rollback)"
         case .tooMany(let item, let limit): "\(item) holds at most \(limit) entries"
         }
     }
@@ -80,6 +87,7 @@ extension EncryptionError.Item: CustomStringConvertible {
         case .asset: "the asset"
         case .recordKey(let record): "the key of record '\(record)'"
         case .protection: "the record's protection"
+        case .statement: "the record's statement"
         case .zoneKey(let zone): "the key of zone '\(zone)'"
         case .shareKey(let share): "the key of share '\(share)'"
         case .invitation(let share): "the invitation to share '\(share)'"

@@ -1,3 +1,5 @@
+import Crypto
+
 /// Seals and opens the fields of one record with its key.
 ///
 /// Every value is bound to its place: container, environment, zone, record, type, field, field type, epoch (B-TM-04). One
@@ -7,10 +9,13 @@ package struct RecordSealer: Sendable {
     package let key: RecordKey
     private let fieldLocation: Frame
     private let assetLocation: Frame
+    private var statementLocation: Frame { Self.place("welkin record statement 1", key, recordType: recordType) }
+    private let recordType: String
 
     /// Creates a sealer for a record of a type.
     package init(_ key: RecordKey, recordType: String) {
         self.key = key
+        self.recordType = recordType
         fieldLocation = Self.place("welkin field 1", key, recordType: recordType)
         assetLocation = Self.place("welkin asset key 1", key, recordType: recordType)
     }
@@ -57,6 +62,41 @@ package struct RecordSealer: Sendable {
     ) throws(EncryptionError) -> AssetSecret {
         let item = EncryptionError.Item.assetKey(field: field)
         return try AssetSecret(bytes: open(sealed, authenticating: assetFrame(field, position), item: item), item: item)
+    }
+
+    /// Authenticates a statement: nonce and tag of an empty text.
+    func sealStatement(
+        _ facts: RecordStatement.Facts, head: [UInt8], random: Randomness
+    ) throws(EncryptionError) -> [UInt8] {
+        let frame = statementFrame(facts, head: head)
+        return try key.material.seal([UInt8](), authenticating: frame, item: .statement, random: random)
+    }
+
+    /// Checks nonce and tag of a statement.
+    func openStatement(
+        _ sealed: ArraySlice<UInt8>, _ facts: RecordStatement.Facts, head: [UInt8]
+    ) throws(EncryptionError) {
+        _ = try key.material.open(sealed, authenticating: statementFrame(facts, head: head), item: .statement)
+    }
+
+    private func statementFrame(_ facts: RecordStatement.Facts, head: [UInt8]) -> Frame {
+        var frame = statementLocation
+        frame.append(facts.parent ?? "")
+        frame.append(facts.created == nil ? "" : facts.creator)
+        frame.append(head)
+        return frame
+    }
+
+    /// The end of a sealed value's tag, by which a statement lists it.
+    package static func tag(ofSealed sealed: [UInt8]) -> UInt64 {
+        sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// The tag by which a statement lists a list of files: of the sealed keys of all of them, in order.
+    package static func tag(ofKeys keys: [[UInt8]]) -> UInt64 {
+        var frame = Frame("welkin asset keys 1")
+        for key in keys { frame.append(key) }
+        return SHA256.hash(data: frame.bytes).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// The epoch in which something was sealed, as its header says; nothing is verified.

@@ -14,12 +14,14 @@ import NIOCore
 struct AssetDownloadEndpoint {
     var cloud: Cloud
     var minimumRate: MinimumTransferRate
+    var files: OpenFileLimiter
     var metrics: RequestMetrics
 
     /// Bytes that are read at once; about what one download keeps in memory.
     private static let chunkBytes = 262_144
 
     func download(_ request: IncomingRequest) async throws -> EndpointResponse {
+        let permission = try files.permission()
         let file = try await OpenAssetDownload(cloud).run(String(request.endpoint?.parameter ?? ""))
         let tag = "\"\(file.fileChecksum)\""
         var headers: HTTPFields = [
@@ -34,11 +36,11 @@ struct AssetDownloadEndpoint {
         let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
         switch ByteRange(isSame ? request.headers[.range] : nil, size: file.size) {
         case .whole:
-            let body = body(0..<file.size, of: file, on: request.channel)
+            let body = body(0..<file.size, of: file, on: request.channel, permission)
             return EndpointResponse(body: .file(body), headers: headers)
         case .part(let range):
             headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"
-            let body = body(range, of: file, on: request.channel)
+            let body = body(range, of: file, on: request.channel, permission)
             return EndpointResponse(status: .partialContent, body: .file(body), headers: headers)
         case .unsatisfiable:
             return EndpointResponse(
@@ -48,10 +50,14 @@ struct AssetDownloadEndpoint {
 
     /// Returns a body that reads and writes in turns; the store waits while the client does not keep up.
     private func body(
-        _ range: Range<Int64>, of file: AssetFileReader, on channel: any Channel
+        _ range: Range<Int64>, of file: AssetFileReader, on channel: any Channel,
+        _ permission: OpenFileLimiter.Permission
     ) -> EndpointResponse.FileBody {
         EndpointResponse.FileBody(byteCount: range.count) { [minimumRate, metrics] writer, sent in
-            defer { metrics.assetBytesSent(sent.value) }
+            defer {
+                metrics.assetBytesSent(sent.value)
+                withExtendedLifetime(permission) {}
+            }
             async let _: Void = minimumRate.watch(sent, on: channel)
             var offset = range.lowerBound
             while offset < range.upperBound {

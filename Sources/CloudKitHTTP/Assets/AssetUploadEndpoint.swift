@@ -8,7 +8,7 @@ import NIOCore
 /// The endpoint at the URLs that `assets/upload` returns (docs/web-services.md §7). The URL is the permission: no
 /// token, no signature, any content type.
 ///
-/// - `POST` has the whole file as its body, within 15 minutes of the ticket. Answer 200: `{"singleFile":
+/// - `POST` has the whole file as its body, alone or as a part of `multipart/form-data`, within 15 minutes of the ticket. Answer 200: `{"singleFile":
 ///   {"fileChecksum", "size", "receipt"}}`; the dictionary, with the client's `wrappingKey` and `referenceChecksum`
 ///   added where it has some, is the value of the record's field.
 /// - An addition to web services: `PATCH` has a piece. `Upload-Offset` is its position in the file, `Upload-Length` the
@@ -25,7 +25,7 @@ import NIOCore
 /// got the URL.
 struct AssetUploadEndpoint {
     var cloud: Cloud
-    var minimumRate: MinimumTransferRate
+    var files: OpenFileLimiter
     var metrics: RequestMetrics
 
     /// Bytes that are passed to the store at once; about what one upload keeps in memory.
@@ -41,14 +41,20 @@ struct AssetUploadEndpoint {
             response.headers[HeaderName.uploadComplete] = isComplete ? "?1" : "?0"
             return response
         case .post:
-            let reception = try await upload.receiveWhole(announced: request.announcedBytes.map(Int64.init))
-            return try await receiveWhole(reception, from: request)
+            let envelope = try MultipartFileBody(contentType: request.headers[.contentType])
+            let permission = try files.permission()
+            defer { withExtendedLifetime(permission) {} }
+            let announced = envelope == nil ? request.announcedBytes.map(Int64.init) : nil
+            let reception = try await upload.receiveWhole(announced: announced)
+            return try await receiveWhole(reception, from: request, in: envelope)
         default:
             guard let offset = Self.number(request.headers[HeaderName.uploadOffset]),
                 let length = Self.number(request.headers[HeaderName.uploadLength])
             else {
                 throw RequestFailure(.badRequest, "Upload-Offset and Upload-Length are needed, in bytes")
             }
+            let permission = try files.permission()
+            defer { withExtendedLifetime(permission) {} }
             do {
                 let reception = try await upload.receivePiece(at: offset, of: length)
                 return try await receivePiece(reception, from: request)
@@ -61,11 +67,11 @@ struct AssetUploadEndpoint {
     }
 
     private func receiveWhole(
-        _ begun: AssetReceiver, from request: IncomingRequest
+        _ begun: AssetReceiver, from request: IncomingRequest, in envelope: MultipartFileBody?
     ) async throws -> EndpointResponse {
         var reception = begun
         do {
-            try await receive(&reception, from: request)
+            try await receive(&reception, from: request, in: envelope)
         } catch {
             try? await reception.abandon()
             throw error
@@ -98,36 +104,43 @@ struct AssetUploadEndpoint {
     /// Passes the body on as it arrives; the client waits while the store does not keep up.
     ///
     /// - Throws: `badRequest` for a body that broke off; the bytes before have been passed on.
-    private func receive(_ reception: inout AssetReceiver, from request: IncomingRequest) async throws {
+    private func receive(
+        _ reception: inout AssetReceiver, from request: IncomingRequest, in envelope: MultipartFileBody? = nil
+    ) async throws {
+        var envelope = envelope
         let received = TransferredByteCount()
-        let channel = request.channel
-        async let _: Void = minimumRate.watch(received, on: channel)
+        request.connection.bodyBegan()
         defer {
+            request.connection.bodyEnded()
             request.bytesIn = received.value
             metrics.assetBytesReceived(received.value)
         }
         var body = request.incomingBody.makeAsyncIterator()
         var chunk: [UInt8] = []
         chunk.reserveCapacity(2 * Self.chunkBytes)
-        var isBroken = false
+        var failure: (any Error)?
         do {
             while let part = try await body.next() {
                 received.add(part.readableBytes)
+                request.connection.bodyReceived(part.readableBytes)
                 chunk.append(contentsOf: part.readableBytesView)
                 guard chunk.count >= Self.chunkBytes else { continue }
-                try await reception.receive(chunk)
+                try await reception.receive(envelope?.take(chunk) ?? chunk)
                 chunk.removeAll(keepingCapacity: true)
             }
         } catch let error where error is RequestFailure || RequestFailure(storage: error) != nil {
             throw error
         } catch {
-            isBroken = true
+            failure = error
         }
-        try await reception.receive(chunk)
+        try await reception.receive(envelope?.take(chunk) ?? chunk)
         try Task.checkCancellation()
-        guard !isBroken, received.value >= request.announcedBytes ?? 0 else {
+        if let failure = failure as? SlowBodyError { throw failure }
+        guard failure == nil, received.value >= request.announcedBytes ?? 0 else {
             throw RequestFailure(.badRequest, "the request's body did not arrive")
         }
+        request.isBodyRead = true
+        try envelope?.finish()
     }
 
     private static func progressResponse(_ offset: Int64) -> EndpointResponse {

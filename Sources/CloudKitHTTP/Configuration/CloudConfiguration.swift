@@ -10,11 +10,17 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var usesTLS: Bool
     /// Whether `X-Forwarded-For` is written by a trusted proxy.
     package var isBehindProxy: Bool
-    /// The bytes of the largest accepted body: the 2 MB of B-LIM-02, and some for base 64 and names.
-    package var bodyBytesMax: Int
+    /// Host names, besides those of this machine and of `publicURL`, under which operators' endpoints answer.
+    package var operatorHosts: [String]
+    /// The limits of connections.
+    package var connections: ConnectionLimits
+    /// The limits of bodies in memory.
+    package var bodies: BodyLimits
+    /// The bytes that all answers with records may hold together until clients have read them.
+    package var answersBytesMax: Int
     /// Whether users may create their own accounts.
     package var isSignUpOpen: Bool
-    /// The slowest rate at which a client may send or receive a file.
+    /// The slowest rate at which a client may send a body or receive a file.
     package var minimumTransferRate: MinimumTransferRate
     /// The time for which a device's request for notifications waits for one.
     package var longPollHold: Duration
@@ -22,7 +28,8 @@ package struct CloudConfiguration: Hashable, Sendable {
     /// Creates settings; by default the cloud serves this machine alone.
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
-        isBehindProxy: Bool = false, bodyBytesMax: Int = 3 * 1024 * 1024, isSignUpOpen: Bool = true,
+        isBehindProxy: Bool = false, operatorHosts: [String] = [], connections: ConnectionLimits = ConnectionLimits(),
+        bodies: BodyLimits = BodyLimits(), answersBytesMax: Int = 128 * 1024 * 1024, isSignUpOpen: Bool = true,
         minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), longPollHold: Duration = .seconds(25)
     ) {
         self.host = host
@@ -30,7 +37,10 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.publicURL = publicURL
         self.usesTLS = usesTLS
         self.isBehindProxy = isBehindProxy
-        self.bodyBytesMax = bodyBytesMax
+        self.operatorHosts = operatorHosts
+        self.connections = connections
+        self.bodies = bodies
+        self.answersBytesMax = answersBytesMax
         self.isSignUpOpen = isSignUpOpen
         self.minimumTransferRate = minimumTransferRate
         self.longPollHold = longPollHold

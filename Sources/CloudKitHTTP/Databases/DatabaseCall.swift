@@ -13,6 +13,8 @@ struct DatabaseCall {
     let uuid: String
     /// Scheme, host and port under which the client reaches this cloud; empty where nothing names them.
     let baseURL: String
+    /// The user, or the network address of a request without one: those whose answers are counted together.
+    let sender: String
 
     init(_ request: IncomingRequest) throws(RequestFailure) {
         let place = try request.place
@@ -23,6 +25,7 @@ struct DatabaseCall {
         body = request.body
         uuid = request.uuid
         baseURL = request.baseURL ?? ""
+        sender = caller.user?.recordName ?? request.address
     }
 
     /// Returns the caller's user.

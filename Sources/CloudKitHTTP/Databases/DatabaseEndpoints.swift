@@ -5,6 +5,7 @@ import CloudKitWire
 /// The endpoints below `/database`: each reads a body, calls a rule and prints what it returns.
 struct DatabaseEndpoints {
     var cloud: Cloud
+    var answers: AnswerBudget
 
     /// Returns the style in which the caller's items are printed.
     func style(_ call: DatabaseCall) -> WireStyle {
@@ -23,29 +24,35 @@ struct DatabaseEndpoints {
 
     func modifyRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ModifyRecordsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await ModifyRecords(cloud).run(request, in: call.database, by: call.caller)
-        let syncToken = try await syncToken(of: request.zoneID, for: call)
-        return EndpointResponse(
-            body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
-            itemsIn: request.operations.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
+        return try await bounded(.saves(of: call.body.count), for: call) {
+            let outcomes = try await ModifyRecords(cloud).run(request, in: call.database, by: call.caller)
+            let syncToken = try await syncToken(of: request.zoneID, for: call)
+            return EndpointResponse(
+                body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
+                itemsIn: request.operations.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
+        }
     }
 
     func lookupRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try LookupRecordsRequest(wire: call.body, limits: call.limits)
-        let outcomes = try await LookupRecords(cloud).run(request, in: call.database, by: call.caller)
-        let syncToken = try await syncToken(of: request.zoneID, for: call)
-        return EndpointResponse(
-            body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
-            itemsIn: request.records.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
+        return try await bounded(.records(request.records.count, cloud.limits), for: call) {
+            let outcomes = try await LookupRecords(cloud).run(request, in: call.database, by: call.caller)
+            let syncToken = try await syncToken(of: request.zoneID, for: call)
+            return EndpointResponse(
+                body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
+                itemsIn: request.records.count, itemsOut: outcomes.count, itemsFailed: outcomes.failedCount)
+        }
     }
 
     func queryRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try QueryRecordsRequest(wire: call.body, limits: call.limits)
-        let page = try await QueryRecords(cloud).run(request, in: call.database, by: call.caller)
-        let syncToken = try await syncToken(of: request.zoneID, for: call)
-        return EndpointResponse(
-            body: page.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
-            itemsIn: 1, itemsOut: page.records.count)
+        return try await bounded(.page(cloud.limits), for: call) {
+            let page = try await QueryRecords(cloud).run(request, in: call.database, by: call.caller)
+            let syncToken = try await syncToken(of: request.zoneID, for: call)
+            return EndpointResponse(
+                body: page.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
+                itemsIn: 1, itemsOut: page.records.count)
+        }
     }
 
     /// Returns the token of a zone, for a request with `getCurrentSyncToken=true`; nil where a zone has none.
@@ -103,22 +110,26 @@ struct DatabaseEndpoints {
 
     func zoneChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ZoneChangesRequest](wire: call.body, limits: call.limits)
-        let outcomes = try await FetchZoneChanges(cloud).run(requests, in: call.database, by: call.caller)
-        return EndpointResponse(
-            body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
-            itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
+        return try await bounded(.page(cloud.limits), for: call) {
+            let outcomes = try await FetchZoneChanges(cloud).run(requests, in: call.database, by: call.caller)
+            return EndpointResponse(
+                body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
+                itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
+        }
     }
 
     /// Returns the older form of one zone's feed: here a bad zone or token fails the whole request (docs/web-services.md §8.5).
     func recordChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ZoneChangesRequest(legacyWire: call.body, limits: call.limits)
-        switch try await FetchZoneChanges(cloud).run([request], in: call.database, by: call.caller).first {
-        case .page(let page)?:
-            return EndpointResponse(
-                body: page.legacyWireAnswer(style: style(call), answering: request), itemsIn: 1,
-                itemsOut: page.events.count)
-        case .failed(_, let failure)?: throw failure
-        case nil: throw RequestFailure(.internalError, "internal error")
+        return try await bounded(.page(cloud.limits), for: call) {
+            switch try await FetchZoneChanges(cloud).run([request], in: call.database, by: call.caller).first {
+            case .page(let page)?:
+                return EndpointResponse(
+                    body: page.legacyWireAnswer(style: style(call), answering: request), itemsIn: 1,
+                    itemsOut: page.events.count)
+            case .failed(_, let failure)?: throw failure
+            case nil: throw RequestFailure(.internalError, "internal error")
+            }
         }
     }
 

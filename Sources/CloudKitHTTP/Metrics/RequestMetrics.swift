@@ -15,12 +15,16 @@ package final class RequestMetrics: Sendable {
     private let items: Counter
     private let itemsFailed: Counter
     private let connections: Meter
+    private let connectionsRefused: [ChannelLimiter.Refusal: Counter]
+    private let bodyBytes: Meter
     private let commits: Counter
     private let assetsUploaded: Counter
     private let assetBytesIn: Counter
     private let assetBytesOut: Counter
     private let assetsSwept: Counter
     private let assetBytesSwept: Counter
+    private let damagedValues: Counter
+    private let epochsRenewed: Counter
     let notifications: NotificationCounters
 
     private struct Outcome: Hashable {
@@ -47,12 +51,22 @@ package final class RequestMetrics: Sendable {
         items = Counter(label: "welkin_items_total", factory: factory)
         itemsFailed = Counter(label: "welkin_items_failed_total", factory: factory)
         connections = Meter(label: "welkin_connections", factory: factory)
+        var refused: [ChannelLimiter.Refusal: Counter] = [:]
+        for reason in ChannelLimiter.Refusal.allCases {
+            refused[reason] = Counter(
+                label: "welkin_connections_refused_total", dimensions: [("reason", reason.rawValue)],
+                factory: factory)
+        }
+        connectionsRefused = refused
+        bodyBytes = Meter(label: "welkin_body_bytes_held", factory: factory)
         commits = Counter(label: "welkin_commits_total", factory: factory)
         assetsUploaded = Counter(label: "welkin_assets_uploaded_total", factory: factory)
         assetBytesIn = Counter(label: "welkin_asset_received_bytes_total", factory: factory)
         assetBytesOut = Counter(label: "welkin_asset_sent_bytes_total", factory: factory)
         assetsSwept = Counter(label: "welkin_assets_removed_total", factory: factory)
         assetBytesSwept = Counter(label: "welkin_asset_removed_bytes_total", factory: factory)
+        damagedValues = Counter(label: "welkin_damaged_values_total", factory: factory)
+        epochsRenewed = Counter(label: "welkin_epochs_renewed_total", factory: factory)
         notifications = NotificationCounters(factory)
     }
 
@@ -70,6 +84,14 @@ package final class RequestMetrics: Sendable {
     func connectionOpened() { connections.increment() }
     func connectionClosed() { connections.decrement() }
 
+    /// Counts a connection that was closed so that others can be kept or accepted.
+    func connectionRefused(_ reason: ChannelLimiter.Refusal) { connectionsRefused[reason]?.increment() }
+
+    /// Adds to the bytes of bodies that are in memory, or removes from them.
+    func bodyBytesHeld(change: Int) {
+        if change < 0 { bodyBytes.decrement(by: Double(-change)) } else { bodyBytes.increment(by: Double(change)) }
+    }
+
     /// Counts a file that is complete.
     func assetUploaded() { assetsUploaded.increment() }
     func assetBytesReceived(_ count: Int) { assetBytesIn.increment(by: count) }
@@ -80,6 +102,12 @@ package final class RequestMetrics: Sendable {
         assetsSwept.increment(by: sweep.files)
         assetBytesSwept.increment(by: sweep.bytes)
     }
+
+    /// Counts stored values that were found damaged.
+    package func valuesDamaged(_ count: Int) { damagedValues.increment(by: count) }
+
+    /// Counts renewals of the store's epoch.
+    package func epochsRenewed(_ count: Int) { epochsRenewed.increment(by: count) }
 
     /// Counts a transaction that changed the store.
     package func committed() { commits.increment() }
@@ -114,6 +142,11 @@ package final class RequestMetrics: Sendable {
             MetricFamily(name: "welkin_items_failed_total", kind: .counter, help: "Items answered with an error."),
             MetricFamily(name: "welkin_connections", kind: .gauge, help: "Connections that are open."),
             MetricFamily(
+                name: "welkin_connections_refused_total", kind: .counter,
+                help: "Connections closed to keep or accept others, by reason."),
+            MetricFamily(
+                name: "welkin_body_bytes_held", kind: .gauge, help: "Bytes of request bodies that are in memory."),
+            MetricFamily(
                 name: "welkin_commits_total", kind: .counter, help: "Changes of partitions that the store told of."),
             MetricFamily(
                 name: "welkin_assets_uploaded_total", kind: .counter, help: "Files of assets that were completed."),
@@ -124,5 +157,11 @@ package final class RequestMetrics: Sendable {
             MetricFamily(
                 name: "welkin_assets_removed_total", kind: .counter, help: "Files that nothing needed any more."),
             MetricFamily(name: "welkin_asset_removed_bytes_total", kind: .counter, help: "Their bytes."),
+            MetricFamily(
+                name: "welkin_damaged_values_total", kind: .counter,
+                help: "Stored values whose checksum does not hold, each once."),
+            MetricFamily(
+                name: "welkin_epochs_renewed_total", kind: .counter,
+                help: "Times that the store was found older than what devices know."),
         ] + NotificationCounters.families
 }

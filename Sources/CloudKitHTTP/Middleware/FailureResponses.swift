@@ -9,6 +9,11 @@ struct FailureResponses: RequestMiddleware {
     func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
         do {
             return try await next(request)
+        } catch is SlowBodyError {
+            var response = EndpointResponse(failure: Self.slow, of: request)
+            response.status = .requestTimeout
+            request.responseHeaders[.connection] = "close"
+            return response
         } catch {
             var response = EndpointResponse(failure: failure(error, request), of: request)
             if response.code == .methodNotAllowed, let endpoint = request.endpoint {
@@ -17,6 +22,8 @@ struct FailureResponses: RequestMiddleware {
             return response
         }
     }
+
+    private static let slow = RequestFailure(.tryAgainLater, "the request's body arrived too slowly", retryAfter: 1)
 
     private func failure(_ error: any Error, _ request: IncomingRequest) -> RequestFailure {
         if let known = error as? RequestFailure { return known }

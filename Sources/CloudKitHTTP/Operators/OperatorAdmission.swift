@@ -7,6 +7,7 @@ import HTTPTypes
 /// there are no such endpoints.
 struct OperatorAdmission: RequestMiddleware {
     var tokens: OperatorTokens
+    var reader: BodyReader
 
     /// Bytes of a body: orders are short.
     private static let bodyBytesMax = 16_384
@@ -29,7 +30,11 @@ struct OperatorAdmission: RequestMiddleware {
         case .good(let row): request.sender = .operator(row)
         }
         guard try request.place.environment == .development else { throw Self.developmentOnly }
-        guard request.body.count <= Self.bodyBytesMax else { throw Self.tooLarge }
+        do {
+            try await reader.readBody(of: request, from: .known("operator"), bytesMax: Self.bodyBytesMax)
+        } catch let failure as RequestFailure where failure.code == .sizeLimitExceeded {
+            throw Self.tooLarge
+        }
     }
 
     private static let refused = RequestFailure(

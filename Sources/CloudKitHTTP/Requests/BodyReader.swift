@@ -2,74 +2,77 @@ import CloudKitModel
 import Hummingbird
 import NIOCore
 
-/// Reads a request's body as a whole.
-struct BodyReader {
-    /// A larger body is refused (B-LIM-02).
-    var bytesMax: Int
-    /// A body that is even larger is not read to its end; the connection closes instead.
-    var drainedBytesMax: Int
+/// Reads a request's body as a whole, within the limits of all bodies.
+struct BodyReader: Sendable {
+    var limits: BodyLimits
+    var budget: BodyBudget
 
-    init(bytesMax: Int) {
-        self.bytesMax = bytesMax
-        drainedBytesMax = 32 * bytesMax
-    }
-
-    /// Reads the body into the request.
+    /// Reads the body into the request; nothing happens when that has been done.
     ///
-    /// - Throws: `sizeLimitExceeded`; `badRequest` for a body that did not arrive.
-    func readBody(of request: IncomingRequest) async throws(RequestFailure) {
-        switch await read(request.incomingBody, announced: request.announcedBytes) {
-        case .body(let bytes):
-            request.body = bytes
-            request.bytesIn = bytes.count
-        case .tooLarge: throw Self.tooLarge
-        case .abandoned:
-            request.responseHeaders[.connection] = "close"
-            throw Self.tooLarge
-        case .broken:
-            request.responseHeaders[.connection] = "close"
-            throw RequestFailure(.badRequest, "the request's body did not arrive")
-        }
+    /// - Throws: `sizeLimitExceeded`; `tryAgainLater` while too many bodies are under way; `badRequest` for a body that did not
+    ///   arrive; `SlowBodyError`.
+    func readBody(of request: IncomingRequest, from sender: BodyBudget.Sender, bytesMax: Int) async throws {
+        guard !request.isBodyRead else { return }
+        if let announced = request.announcedBytes, announced > bytesMax { throw Self.tooLarge }
+        guard budget.admits(sender) else { throw Self.tooMany }
+        request.connection.bodyBegan()
+        defer { request.connection.bodyEnded() }
+        let body = try await read(request, from: sender, bytesMax: bytesMax)
+        request.isBodyRead = true
+        request.body = body
+        request.bytesIn = body.count
     }
 
-    private enum Outcome {
-        case body([UInt8])
-        case tooLarge
-        /// Too large to be worth reading to its end.
-        case abandoned
-        /// The client disconnected, or its body is not valid HTTP.
-        case broken
+    /// Lets others have what the request's body has taken.
+    func release(_ request: IncomingRequest) {
+        guard let (sender, bytes) = request.heldBytes else { return }
+        request.heldBytes = nil
+        budget.release(bytes, for: sender)
     }
 
-    private static let tooLarge = RequestFailure(
-        .sizeLimitExceeded, "request too large", remedy: "Send at most 2 MB in a request; send the halves.")
+    /// Returns whether the connection of a request should end with its response: too much of the body may be left to be worth
+    /// discarding.
+    func closesConnection(after request: IncomingRequest) -> Bool {
+        guard request.leavesBody else { return false }
+        guard let announced = request.announcedBytes else { return true }
+        return announced > (request.admission?.user == nil ? limits.strangerBytesMax : limits.heldBytesMax)
+    }
 
-    /// Reads a refused body to its end as well: only then does the client read the response, and the connection stays usable.
-    private func read(_ body: RequestBody, announced: Int?) async -> Outcome {
-        if let announced, announced > drainedBytesMax { return .abandoned }
+    private func read(
+        _ request: IncomingRequest, from sender: BodyBudget.Sender, bytesMax: Int
+    ) async throws -> [UInt8] {
         var whole: ByteBuffer?
         var count = 0
         do {
-            for try await part in body {
+            for try await part in request.incomingBody {
+                request.connection.bodyReceived(part.readableBytes)
                 count += part.readableBytes
-                if count > drainedBytesMax { return .abandoned }
-                if count > bytesMax {
-                    whole = nil
-                } else if var joined = whole {
+                guard count <= bytesMax else { throw Self.tooLarge }
+                guard budget.reserve(part.readableBytes, for: sender) else { throw Self.tooMany }
+                request.heldBytes = (sender, count)
+                if var joined = whole {
                     whole = nil  // so that joining need not copy
+                    if let announced = request.announcedBytes, announced > count {
+                        joined.reserveCapacity(minimumWritableBytes: announced - joined.readableBytes)
+                    }
                     joined.writeImmutableBuffer(part)
                     whole = joined
                 } else {
                     whole = part
-                    if let announced, announced > part.readableBytes, announced <= bytesMax {
-                        whole?.reserveCapacity(minimumWritableBytes: announced - part.readableBytes)
-                    }
                 }
             }
+        } catch let error where error is RequestFailure || error is SlowBodyError {
+            throw error
         } catch {
-            return .broken
+            throw Self.broken
         }
-        if count > bytesMax { return .tooLarge }
-        return .body(whole.map { Array($0.readableBytesView) } ?? [])
+        guard count >= request.announcedBytes ?? 0 else { throw Self.broken }
+        return whole.map { Array($0.readableBytesView) } ?? []
     }
+
+    private static let broken = RequestFailure(.badRequest, "the request's body did not arrive")
+    private static let tooMany = RequestFailure(
+        .tryAgainLater, "too many requests are being received", retryAfter: 2)
+    private static let tooLarge = RequestFailure(
+        .sizeLimitExceeded, "request too large", remedy: "Send at most 2 MB in a request; send the halves.")
 }

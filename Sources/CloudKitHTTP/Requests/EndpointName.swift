@@ -42,6 +42,8 @@ enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case devicesRevoke = "devices/revoke"
     case devicesRename = "devices/rename"
     case identitiesLookup = "identities/lookup"
+    case directoryLookup = "directory/lookup"
+    case directoryHistory = "directory/history"
     case assetUpload = "asset/upload"
     case assetDownload = "asset/download"
     case tokensCreate = "tokens/create"

@@ -17,6 +17,8 @@ struct EndpointResponse {
     var code: RequestFailure.Code?
     /// Runs once the body of a file has been sent, also when the connection broke, with the number of bytes that went out.
     var onFileSent: (@Sendable (Int) -> Void)?
+    /// The part of the answer budget that the body takes until it was sent; nil for answers that reserve nothing.
+    var reservation: AnswerReservation?
 
     /// The content of a response.
     enum Body {

@@ -7,6 +7,7 @@ enum HeaderName {
     static let keyID = HTTPField.Name("X-Apple-CloudKit-Request-KeyID")!
     static let signedDate = HTTPField.Name("X-Apple-CloudKit-Request-ISO8601Date")!
     static let signature = HTTPField.Name("X-Apple-CloudKit-Request-SignatureV1")!
+    static let host = HTTPField.Name("Host")!
     static let client = HTTPField.Name("X-Welkin-Client")!
     static let operation = HTTPField.Name("X-Welkin-Operation")!
     static let operationGroup = HTTPField.Name("X-Welkin-Operation-Group")!

@@ -19,6 +19,7 @@ final class IncomingRequest {
     /// The body as it arrives, for endpoints that read it themselves.
     let incomingBody: RequestBody
     let channel: any Channel
+    let connection: TrackedConnection
     let crossOrigin: CrossOrigin
     let surface: Caller.ClientKind
     let announcedBytes: Int?
@@ -28,8 +29,12 @@ final class IncomingRequest {
 
     /// The endpoint that the path names; nil until it is found.
     var endpoint: RoutedEndpoint?
-    /// The whole body, for endpoints that do not read it themselves.
+    /// The whole body, for endpoints that do not read it themselves; empty until a middleware has read it.
     var body: [UInt8] = []
+    /// Whether the body has arrived to its end.
+    var isBodyRead: Bool
+    /// The bytes of the body that count as held, and for which sender.
+    var heldBytes: (sender: BodyBudget.Sender, count: Int)?
     var bytesIn = 0
     var sender = RequestSender.unknown
     /// Headers that go back whatever the response is.
@@ -38,9 +43,12 @@ final class IncomingRequest {
     private let isBehindProxy: Bool
     private let publicURL: String?
     private let scheme: String
-    private let authority: String?
+    /// The first header `Host`, which the server takes from the others.
+    let authority: String?
 
-    init(_ request: Request, on channel: any Channel, configuration: CloudConfiguration) {
+    init(
+        _ request: Request, on channel: any Channel, connection: TrackedConnection, configuration: CloudConfiguration
+    ) {
         let head = request.head
         method = head.method
         target = head.path ?? "/"
@@ -51,10 +59,12 @@ final class IncomingRequest {
         headers = head.headerFields
         incomingBody = request.body
         self.channel = channel
+        self.connection = connection
         isBehindProxy = configuration.isBehindProxy
         crossOrigin = CrossOrigin(headers, ownOrigin: configuration.publicURL, authority: head.authority)
         surface = headers[HeaderName.client]?.hasPrefix("sdk/") == true ? .native : .web
         announcedBytes = headers[.contentLength].flatMap { Int($0) }
+        isBodyRead = (announcedBytes ?? 0) == 0 && headers[.transferEncoding] == nil
         publicURL = configuration.publicURL
         scheme = configuration.scheme
         authority = head.authority
@@ -71,6 +81,12 @@ final class IncomingRequest {
             return place
         }
     }
+
+    /// The host that the request names; nil for none, and for what cannot be one.
+    var host: RequestHost? { authority.flatMap { RequestHost($0) } }
+
+    /// Whether the client may still be sending the body when the response is there.
+    var leavesBody: Bool { !isBodyRead }
 
     /// The tokens or the signature that come with the request.
     var credentials: RequestCredentials {

@@ -5,12 +5,14 @@ import TextEncodings
 struct RequestQuery: Hashable {
     var apiToken: String?
     var webAuthToken: String?
-    /// `getCurrentSyncToken=true`.
+    /// `getCurrentSyncToken=true`, in any case of its letters.
     var wantsSyncToken = false
     var container: String?
     var environment: String?
     /// The notifications that a device has received, as a position from the last long poll.
     var confirmed: String?
+    /// The number of the first head of the directory's history that an auditor asks for.
+    var from: String?
 
     init(_ text: Substring) {
         var text = text
@@ -44,10 +46,11 @@ struct RequestQuery: Hashable {
         switch String(decoding: key, as: UTF8.self) {
         case "ckAPIToken": apiToken = value
         case "ckWebAuthToken", "ckSession": webAuthToken = Self.repaired(value)
-        case "getCurrentSyncToken": wantsSyncToken = value == "true"
+        case "getCurrentSyncToken": wantsSyncToken = value.lowercased() == "true"
         case "container": container = value
         case "environment": environment = value
         case "confirmed": confirmed = value
+        case "from": from = value
         default: break
         }
     }

@@ -5,6 +5,7 @@ import Logging
 /// The handlers of a cloud's endpoints.
 struct CloudEndpoints: Sendable {
     let cloud: Cloud
+    let answers: AnswerBudget
     let authenticator: Authenticator
     let devices: DeviceEndpoints
     let uploads: AssetUploadEndpoint
@@ -16,27 +17,35 @@ struct CloudEndpoints: Sendable {
     let pages: PageEndpoints
     let health: HealthCheck
     let metrics: RequestMetrics
+    let bodyReader: BodyReader
+    let operatorHosts: OperatorHosts
 
     /// - Parameter rounds: The fewest rounds of a new password's derivation.
     init(
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, pushServices: [any PushService], metrics: RequestMetrics,
-        logger: Logger
+        bodyReader: BodyReader, logger: Logger
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
         let rate = configuration.minimumTransferRate
         self.cloud = cloud
+        answers = AnswerBudget(
+            bytesMax: configuration.answersBytesMax, sleep: cloud.serverEnvironment.sleep)
         self.authenticator = authenticator
         self.metrics = metrics
+        self.bodyReader = bodyReader
+        let operatorNames = OperatorNames(names: configuration.operatorNames)
+        operatorHosts = OperatorHosts(names: operatorNames)
+        let files = OpenFileLimiter(filesMax: configuration.connections.filesMax)
         devices = DeviceEndpoints(
             cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        uploads = AssetUploadEndpoint(cloud: cloud, minimumRate: rate, metrics: metrics)
-        downloads = AssetDownloadEndpoint(cloud: cloud, minimumRate: rate, metrics: metrics)
+        uploads = AssetUploadEndpoint(cloud: cloud, files: files, metrics: metrics)
+        downloads = AssetDownloadEndpoint(cloud: cloud, minimumRate: rate, files: files, metrics: metrics)
         pushTokens = PushTokenEndpoints(cloud: cloud, services: pushServices)
         self.courier = CourierEndpoint(courier: courier)
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        health = HealthCheck(accounts: cloud.accountStore)
+        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames)
     }
 }

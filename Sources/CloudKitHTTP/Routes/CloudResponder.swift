@@ -10,22 +10,42 @@ package final class CloudResponder: HTTPResponder {
     package typealias Context = ConnectionContext
 
     private let configuration: CloudConfiguration
+    private let limiter: ChannelLimiter
+    private let bodyReader: BodyReader
     private let handler: RequestHandler
 
-    init(configuration: CloudConfiguration, handler: @escaping RequestHandler) {
+    init(
+        configuration: CloudConfiguration, limiter: ChannelLimiter, bodyReader: BodyReader,
+        handler: @escaping RequestHandler
+    ) {
         self.configuration = configuration
+        self.limiter = limiter
+        self.bodyReader = bodyReader
         self.handler = handler
     }
 
     /// Returns the response to a request.
     package func respond(to request: Request, context: ConnectionContext) async throws -> Response {
-        let incoming = IncomingRequest(request, on: context.channel, configuration: configuration)
-        return Response(try await handler(incoming), to: incoming)
+        let connection = limiter.connection(of: context.channel)
+        connection.requestBegan()
+        let incoming = IncomingRequest(
+            request, on: context.channel, connection: connection, configuration: configuration)
+        defer { bodyReader.release(incoming) }
+        do {
+            let response = try await handler(incoming)
+            if bodyReader.closesConnection(after: incoming) { incoming.responseHeaders[.connection] = "close" }
+            return Response(response, to: incoming, minimumRate: configuration.minimumTransferRate)
+        } catch {
+            connection.requestEnded(leavesBody: incoming.leavesBody)
+            throw error
+        }
     }
 }
 
 extension Response {
-    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest) {
+    fileprivate init(
+        _ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate
+    ) {
         var headers = request.responseHeaders
         for field in response.headers { headers[field.name] = field.value }
         if headers[.contentType] == nil { headers[.contentType] = response.contentType }
@@ -33,21 +53,50 @@ extension Response {
         if response.status != .noContent, response.status != .notModified {
             headers[.contentLength] = String(response.body.byteCount)
         }
-        let body = request.method == .head ? ResponseBody(byteBuffer: ByteBuffer()) : ResponseBody(response)
+        let body =
+            request.method == .head
+            ? ResponseBody(byteBuffer: ByteBuffer())
+            : ResponseBody(response, to: request, minimumRate: minimumRate)
+        // What is sent in pieces ends the request once it has been sent.
+        if !response.isSentInPieces || request.method == .head {
+            request.connection.requestEnded(leavesBody: request.leavesBody)
+        }
         self.init(status: response.status, headers: headers, body: body)
     }
 }
 
 extension ResponseBody {
-    fileprivate init(_ response: EndpointResponse) {
+    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate) {
+        let connection = request.connection
+        let leavesBody = request.leavesBody
         switch response.body {
+        case .bytes(let bytes) where bytes.count > AnswerBody.pieceBytes:
+            let answer = AnswerBody(
+                bytes: bytes, reservation: response.reservation, minimumRate: minimumRate, channel: request.channel)
+            self.init(contentLength: bytes.count) { writer in
+                defer { connection.requestEnded(leavesBody: leavesBody) }
+                try await answer.write(to: &writer)
+            }
         case .bytes(let bytes): self.init(byteBuffer: ByteBuffer(bytes: bytes))
         case .file(let file):
             self.init(contentLength: file.byteCount) { [onFileSent = response.onFileSent] writer in
                 let sent = TransferredByteCount()
-                defer { onFileSent?(sent.value) }
+                defer {
+                    onFileSent?(sent.value)
+                    connection.requestEnded(leavesBody: leavesBody)
+                }
                 try await file.write(&writer, sent)
             }
+        }
+    }
+}
+
+extension EndpointResponse {
+    /// A Boolean value that indicates whether the body is sent while the connection takes it.
+    fileprivate var isSentInPieces: Bool {
+        switch body {
+        case .bytes(let bytes): bytes.count > AnswerBody.pieceBytes
+        case .file: true
         }
     }
 }

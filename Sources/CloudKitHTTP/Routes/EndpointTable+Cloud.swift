@@ -14,8 +14,8 @@ extension EndpointTable {
 
     private mutating func addDatabaseEndpoints(_ endpoints: CloudEndpoints) {
         let steps: [any RequestMiddleware] = [
-            UserAdmission(authenticator: endpoints.authenticator), TokenRotation(), ServerKeyLimit(),
-            InjectedFaults(faults: endpoints.cloud.faults),
+            UserAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
+            ServerKeyLimit(), BodyReading(reader: endpoints.bodyReader), InjectedFaults(faults: endpoints.cloud.faults),
         ]
         func add(
             _ name: EndpointName, _ methods: AllowedMethods,
@@ -24,7 +24,7 @@ extension EndpointTable {
             addDatabaseEndpoint(
                 name, methods, handler: steps.around { try await handler(try DatabaseCall($0)) })
         }
-        let databases = DatabaseEndpoints(cloud: endpoints.cloud)
+        let databases = DatabaseEndpoints(cloud: endpoints.cloud, answers: endpoints.answers)
         add(.recordsModify, .post, handler: databases.modifyRecords)
         add(.recordsLookup, .post, handler: databases.lookupRecords)
         add(.recordsQuery, .post, handler: databases.queryRecords)
@@ -58,7 +58,8 @@ extension EndpointTable {
     private mutating func addDeviceEndpoints(_ endpoints: CloudEndpoints) {
         let faults = InjectedFaults(faults: endpoints.cloud.faults)
         let appSteps: [any RequestMiddleware] = [
-            AppAdmission(authenticator: endpoints.authenticator), TokenRotation(),
+            AppAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
+            BodyReading(reader: endpoints.bodyReader),
         ]
         func add(
             _ name: EndpointName, steps: [any RequestMiddleware],
@@ -83,8 +84,11 @@ extension EndpointTable {
         add(.devicesRevoke, steps: appSteps, handler: devices.revoke)
         add(.devicesRename, steps: appSteps, handler: devices.rename)
         add(.identitiesLookup, steps: appSteps + [faults], handler: devices.lookupIdentities)
+        let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
+        add(.directoryLookup, steps: appSteps + [faults], handler: directory.lookup)
         let userSteps: [any RequestMiddleware] = [
-            UserAdmission(authenticator: endpoints.authenticator), TokenRotation(), faults,
+            UserAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
+            BodyReading(reader: endpoints.bodyReader), faults,
         ]
         let tokens = endpoints.pushTokens
         addDeviceEndpoint(.tokensCreate, .post, handler: userSteps.around(tokens.create))
@@ -94,7 +98,10 @@ extension EndpointTable {
     }
 
     private mutating func addOperatorEndpoints(_ endpoints: CloudEndpoints) {
-        let steps: [any RequestMiddleware] = [OperatorAdmission(tokens: endpoints.operatorTokens)]
+        let steps: [any RequestMiddleware] = [
+            endpoints.operatorHosts,
+            OperatorAdmission(tokens: endpoints.operatorTokens, reader: endpoints.bodyReader),
+        ]
         let operators = endpoints.operators
         addOperatorEndpoint(.adminFaultsList, .getOrPost, handler: steps.around(operators.listFaults))
         addOperatorEndpoint(.adminDevicesList, .post, handler: steps.around(operators.listDevices))
@@ -118,7 +125,11 @@ extension EndpointTable {
         addPage(.notificationsWorker, at: ["/notifications-worker.js"]) { _ in Pages.notificationsWorker() }
         addPage(.styleSheet, at: ["/style.css"]) { _ in Pages.styleSheet() }
         addPage(.health, at: ["/health"], handler: endpoints.health.check)
-        let metricsSteps: [any RequestMiddleware] = [MetricsAdmission(tokens: endpoints.operatorTokens)]
+        let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
+        addPage(.directoryHistory, at: ["/directory/history"], handler: directory.history)
+        let metricsSteps: [any RequestMiddleware] = [
+            endpoints.operatorHosts, MetricsAdmission(tokens: endpoints.operatorTokens),
+        ]
         let exposition = MetricsEndpoint(metrics: endpoints.metrics)
         addPage(.metrics, at: ["/metrics"], handler: metricsSteps.around(exposition.show))
     }
@@ -131,12 +142,12 @@ extension EndpointTable {
         addPrefix(
             .courier, at: CourierEndpoint.pathPrefix, parameter: { $0 }, handler: endpoints.courier.poll)
         addPrefix(
-            .assetUpload, at: AssetURL.uploadPrefix, methods: .upload, readsBody: true,
+            .assetUpload, at: AssetURL.uploadPrefix, methods: .upload,
             parameter: { $0.utf8.contains(UInt8(ascii: "/")) ? nil : $0 }, handler: endpoints.uploads.upload)
         // A download's token is followed by a file name of the client's choice, or by `${f}`, percent-encoded or not
         // (docs/web-services.md §7).
         addPrefix(
-            .assetDownload, at: AssetURL.downloadPrefix, readsBody: true,
+            .assetDownload, at: AssetURL.downloadPrefix,
             parameter: { Substring($0.utf8.prefix { $0 != UInt8(ascii: "/") }) },
             handler: endpoints.downloads.download)
     }

@@ -8,8 +8,6 @@ struct EndpointTable: Sendable {
     struct Route: Sendable {
         var endpoint: RoutedEndpoint
         var handler: RequestHandler
-        /// Whether the handler reads the body itself, as it arrives.
-        var readsBody = false
     }
 
     private var pages: [Substring: Route] = [:]
@@ -39,11 +37,11 @@ struct EndpointTable: Sendable {
 
     /// Adds an endpoint for all paths with a beginning and a parameter behind it.
     mutating func addPrefix(
-        _ name: EndpointName, at prefix: String, methods: AllowedMethods = .get, readsBody: Bool = false,
+        _ name: EndpointName, at prefix: String, methods: AllowedMethods = .get,
         parameter: @escaping @Sendable (Substring) -> Substring?, handler: @escaping RequestHandler
     ) {
         let endpoint = RoutedEndpoint(name: name, methods: methods)
-        let route = Route(endpoint: endpoint, handler: handler, readsBody: readsBody)
+        let route = Route(endpoint: endpoint, handler: handler)
         prefixes.append(Prefix(text: prefix, route: route, parameter: parameter))
     }
 

@@ -6,14 +6,18 @@ import CloudKitWire
 extension DatabaseEndpoints {
     func resolveShares(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        let outcomes = try await ResolveShares(cloud).run(requests, in: call.database, by: call.caller)
-        return response(outcomes, to: requests, of: call)
+        return try await bounded(.records(2 * requests.count, cloud.limits), for: call) {
+            let outcomes = try await ResolveShares(cloud).run(requests, in: call.database, by: call.caller)
+            return response(outcomes, to: requests, of: call)
+        }
     }
 
     func acceptShares(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ShareInvitationRequest](wire: call.body, limits: call.limits)
-        let outcomes = try await AcceptShares(cloud).run(requests, in: call.database, by: call.caller)
-        return response(outcomes, to: requests, of: call)
+        return try await bounded(.records(2 * requests.count, cloud.limits), for: call) {
+            let outcomes = try await AcceptShares(cloud).run(requests, in: call.database, by: call.caller)
+            return response(outcomes, to: requests, of: call)
+        }
     }
 
     private func response(

@@ -60,6 +60,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case tooManyParticipants
         case tryAgainLater
         case typeNotFound
+        /// The app's API token is unknown, or of another container or environment (B-DB-14): no user can mend that.
+        case unknownAPIToken
         case referenceViolation
         case zoneBusy
         case zoneNotFound
@@ -67,6 +69,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case zoneKeysReset
         /// Sealed under a key whose time is over, or not all of a record under its new one: learn and seal again.
         case staleKeyEpoch
+        /// A record's statement does not follow the one that the cloud holds: fetch the record and state it again.
+        case staleRecordStatement
     }
 
     /// Holds a value by reference, so that a failure stays small.
@@ -95,7 +99,7 @@ extension RequestFailure.Code {
         case .alreadyShared: (30, nil)
         case .atomicFailure: (22, 2024)
         case .authenticationFailed, .authenticationRequired: (9, nil)
-        case .badContainer: (5, nil)
+        case .badContainer, .unknownAPIToken: (5, nil)
         case .badDatabase: (24, nil)
         case .badRequest, .methodNotAllowed: (12, nil)
         case .changeTokenExpired: (21, 2026)
@@ -116,7 +120,7 @@ extension RequestFailure.Code {
         // The client's own gate makes 7 (B-THR-03); a server that throttles is 6 (B-THR-02).
         case .throttled, .tryAgainLater: (6, nil)
         case .referenceViolation: (31, nil)
-        case .zoneBusy, .staleKeyEpoch: (23, nil)
+        case .zoneBusy, .staleKeyEpoch, .staleRecordStatement: (23, nil)
         case .zoneNotFound, .zoneKeysReset: (26, 2036)
         case .zonePurged: (28, nil)
         }

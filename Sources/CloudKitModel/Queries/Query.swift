@@ -142,12 +142,15 @@ package struct QueryRecordsRequest: Hashable, Sendable {
 package struct QueryPage: Hashable, Sendable {
     /// The records of this page.
     package var records: [Record]
+    /// The failures of matching records that cannot be returned, by record name.
+    package var failures: [String: RequestFailure]
     /// Only if there is more.
     package var continuationMarker: String?
 
     /// Creates a value with the given properties.
-    package init(records: [Record], continuationMarker: String? = nil) {
+    package init(records: [Record], failures: [String: RequestFailure] = [:], continuationMarker: String? = nil) {
         self.records = records
+        self.failures = failures
         self.continuationMarker = continuationMarker
     }
 }

@@ -6,10 +6,13 @@ extension Validity {
     /// The maximum size of all texts of a notification's info together, in bytes: the limit of a payload.
     package static let notificationInfoBytesMax = 4096
 
+    /// The maximum size of the values that a query subscription compares with, in bytes: a list of all subscriptions stays small.
+    package static let subscriptionBytesMax = 16_384
+
     /// Checks a subscription as far as possible without the cloud: its name, its options, its notification (B-SUB-03,
     /// B-PSH-06).
     ///
-    /// - Throws: `badRequest`.
+    /// - Throws: `badRequest`, `sizeLimitExceeded`.
     package static func subscription(_ subscription: Subscription) throws(RequestFailure) {
         guard isPlainName(subscription.id) else {
             throw RequestFailure(
@@ -20,7 +23,18 @@ extension Validity {
                 .badRequest, "A query subscription must fire on at least one of create, update and delete.",
                 remedy: "Name what it fires on.")
         }
+        if case .query(let query) = subscription.interest { try condition(query.query) }
         if let info = subscription.notificationInfo { try notificationInfo(info) }
+    }
+
+    private static func condition(_ query: Query) throws(RequestFailure) {
+        var bytes = 0
+        for filter in query.filters { bytes += try filter.value.json().count }
+        guard bytes <= subscriptionBytesMax else {
+            throw RequestFailure(
+                .sizeLimitExceeded, "The values of a subscription's predicate exceed \(subscriptionBytesMax) bytes.",
+                remedy: "Compare with fewer or shorter values.")
+        }
     }
 
     private static func notificationInfo(_ info: NotificationInfo) throws(RequestFailure) {

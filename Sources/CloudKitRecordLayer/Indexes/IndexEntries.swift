@@ -18,44 +18,55 @@ package struct IndexEntries: Hashable, Sendable {
     ///   - new: The record that it will hold; nil or a tombstone: nothing.
     ///   - oldIndexes: The indexes of the old record's type; they may be left out if the types are the same.
     ///   - newIndexes: The indexes of the new record's type; nil if that has no definition: only its extent is kept.
+    ///   - words: The words of texts, as far as they were found before.
     /// - Throws: `internalError` if a stored field was damaged.
     package init(
         zone: UInt32, from old: StoredRecord?, to new: StoredRecord?, oldIndexes: RecordIndexes? = nil,
-        newIndexes: RecordIndexes?
+        newIndexes: RecordIndexes?, words: PreparedWords = PreparedWords()
     ) throws {
         let before = old.flatMap { $0.isTombstone ? nil : $0 }
         let after = new.flatMap { $0.isTombstone ? nil : $0 }
         let prefix = IndexKey.zonePrefix(zone)
         if let before, let after, before.recordType == after.recordType {
-            try addDifference(from: before, to: after, indexes: newIndexes, under: prefix)
+            try addDifference(from: before, to: after, indexes: newIndexes, under: prefix, words)
         } else {
-            if let before { removed = try Self.all(before, oldIndexes ?? newIndexes, under: prefix) }
-            if let after { added = try Self.all(after, newIndexes, under: prefix) }
+            if let before { removed = try Self.all(before, oldIndexes ?? newIndexes, under: prefix, words) }
+            if let after { added = try Self.all(after, newIndexes, under: prefix, words) }
         }
     }
 
     private mutating func addDifference(
-        from before: StoredRecord, to after: StoredRecord, indexes: RecordIndexes?, under prefix: Bytes
+        from before: StoredRecord, to after: StoredRecord, indexes: RecordIndexes?, under prefix: Bytes,
+        _ words: PreparedWords
     ) throws {
         guard let indexes else { return }
         let old = try IndexedValues(before)
         let new = try IndexedValues(after)
         for field in indexes.fields where !field.marks.isEmpty && !old.agrees(with: new, in: field) {
-            let gone = try Self.entries(of: before, field, old, under: prefix)
-            let made = try Self.entries(of: after, field, new, under: prefix)
+            let gone = try Self.valueEntries(of: before, field, old, under: prefix)
+            let made = try Self.valueEntries(of: after, field, new, under: prefix)
             removed += gone.without(made)
             added += made.without(gone)
+            guard field.marks.contains(.searchable) else { continue }
+            let goneWords = try old.words(of: field, words)
+            let madeWords = try new.words(of: field, words)
+            let writer = EntryWriter(of: after, field, under: prefix)
+            writer.addTokens(goneWords.subtracting(madeWords), to: &removed)
+            writer.addTokens(madeWords.subtracting(goneWords), to: &added)
         }
     }
 
     /// Every entry of a record, its extent included; an entry may occur twice.
     private static func all(
-        _ record: StoredRecord, _ indexes: RecordIndexes?, under prefix: Bytes
+        _ record: StoredRecord, _ indexes: RecordIndexes?, under prefix: Bytes, _ words: PreparedWords
     ) throws -> [Bytes] {
         let values = try IndexedValues(record)
         var entries = [extent(of: record, under: prefix)]
         for field in indexes?.fields ?? [] {
-            try add(record, field: field, values: values, under: prefix, to: &entries)
+            entries += try valueEntries(of: record, field, values, under: prefix)
+            guard field.marks.contains(.searchable) else { continue }
+            EntryWriter(of: record, field, under: prefix)
+                .addTokens(try values.words(of: field, words), to: &entries)
         }
         return entries
     }
@@ -72,24 +83,27 @@ package struct IndexEntries: Hashable, Sendable {
     static func entries(
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes = []
     ) throws -> [Bytes] {
-        var entries: [Bytes] = []
-        try add(record, field: field, values: values, under: prefix, to: &entries)
+        var entries = try valueEntries(of: record, field, values, under: prefix)
+        if field.marks.contains(.searchable) {
+            EntryWriter(of: record, field, under: prefix)
+                .addTokens(try values.words(of: field, PreparedWords()), to: &entries)
+        }
         return entries
     }
 
-    private static func add(
-        _ record: StoredRecord, field: IndexedField, values: IndexedValues, under prefix: Bytes,
-        to entries: inout [Bytes]
-    ) throws {
+    /// Returns the entries of one field but those of its words.
+    private static func valueEntries(
+        of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes
+    ) throws -> [Bytes] {
         // Names are in the extent already.
-        if field.marks.isEmpty || field.name == QueryKey.SystemField.recordName.schemaName { return }
-        let value = try values.value(of: field)
-        let writer = EntryWriter(
-            prefix: prefix, recordType: record.recordType, field: field.name, recordName: record.name)
-        if !field.marks.isDisjoint(with: [.queryable, .sortable]) {
-            writer.addValues(value, field, to: &entries)
+        if field.marks.isDisjoint(with: [.queryable, .sortable])
+            || field.name == QueryKey.SystemField.recordName.schemaName
+        {
+            return []
         }
-        if field.marks.contains(.searchable), let value { writer.addTokens(value, to: &entries) }
+        var entries: [Bytes] = []
+        EntryWriter(of: record, field, under: prefix).addValues(try values.value(of: field), field, to: &entries)
+        return entries
     }
 }
 
@@ -108,6 +122,13 @@ private struct EntryWriter {
     var recordType: String
     var field: String
     var recordName: String
+
+    init(of record: StoredRecord, _ field: IndexedField, under prefix: Bytes) {
+        self.prefix = prefix
+        recordType = record.recordType
+        self.field = field.name
+        recordName = record.name
+    }
 
     func addValues(_ value: FieldValue?, _ field: IndexedField, to entries: inout [Bytes]) {
         switch value {
@@ -134,10 +155,10 @@ private struct EntryWriter {
         }
     }
 
-    func addTokens(_ value: FieldValue, to entries: inout [Bytes]) {
-        for word in value.words {
+    func addTokens(_ words: Set<String>, to entries: inout [Bytes]) {
+        for word in words {
             add(.token, to: &entries) {
-                $0.append(TextTokens.indexed(word))
+                $0.append(word)
                 return true
             }
         }
@@ -153,15 +174,20 @@ private struct EntryWriter {
 
 extension FieldValue {
     /// The distinct words of a text or of a list of texts (B-QRY-08).
-    var words: Set<String> {
+    var words: Set<String> { words(max: .max) }
+
+    /// The first distinct words of a text or of a list of texts.
+    func words(max: Int) -> Set<String> {
+        var words: Set<String> = []
         switch self {
-        case .string(let text): return TextTokens.words(of: text)
+        case .string(let text): TextTokens.add(wordsOf: text, to: &words, wordsMax: max)
         case .list(_, let elements):
-            var words: Set<String> = []
-            for case .string(let text) in elements { TextTokens.add(wordsOf: text, to: &words) }
-            return words
-        default: return []
+            for case .string(let text) in elements where words.count < max {
+                TextTokens.add(wordsOf: text, to: &words, wordsMax: max)
+            }
+        default: break
         }
+        return words
     }
 }
 
@@ -169,13 +195,16 @@ extension WriteTransaction {
     /// Brings the indexes of a zone of the home partition up to date with one saved or deleted record.
     ///
     /// - Parameters: As `IndexEntries.init`.
+    /// - Returns: The number of entries that were removed and added.
+    @discardableResult
     package mutating func updateIndexes(
         zone: UInt32, from old: StoredRecord?, to new: StoredRecord?, oldIndexes: RecordIndexes? = nil,
-        newIndexes: RecordIndexes?
-    ) throws {
+        newIndexes: RecordIndexes?, words: PreparedWords = PreparedWords()
+    ) throws -> Int {
         let entries = try IndexEntries(
-            zone: zone, from: old, to: new, oldIndexes: oldIndexes, newIndexes: newIndexes)
+            zone: zone, from: old, to: new, oldIndexes: oldIndexes, newIndexes: newIndexes, words: words)
         for key in entries.removed { clear(key) }
         for key in entries.added { set(key, []) }
+        return entries.removed.count + entries.added.count
     }
 }

@@ -20,6 +20,18 @@ struct IndexedValues {
         return try stored.value()
     }
 
+    /// Returns the words of a field that index entries hold.
+    ///
+    /// - Throws: `internalError` if a stored field was damaged.
+    func words(of field: IndexedField, _ prepared: PreparedWords) throws -> Set<String> {
+        if field.systemField == nil, let stored = stored(field),
+            let words = prepared.words(of: stored, recordName: record.name)
+        {
+            return words
+        }
+        return try value(of: field)?.indexedWords ?? []
+    }
+
     private func stored(_ field: IndexedField) -> Field? {
         // Fields are sorted and few; comparing bytes is cheaper than hashing names.
         fields.first { $0.name == field.name }

@@ -8,6 +8,10 @@ enum TextTokens {
     /// Bytes of UTF-8 that an index entry holds of a word; the record is checked for the rest.
     static let indexedBytesMax = 64
 
+    /// The different words of a field that have index entries, the first ones: a text of a megabyte must not take the writer as long as a
+    /// hundred records do.
+    static let indexedWordsMax = 10_000
+
     static let stopWords: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
         "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
@@ -21,9 +25,10 @@ enum TextTokens {
         return words
     }
 
-    static func add(wordsOf text: String, to words: inout Set<String>) {
+    /// Adds the words of a text until there are `wordsMax`.
+    static func add(wordsOf text: String, to words: inout Set<String>, wordsMax: Int = .max) {
         var text = text
-        let isDone = text.withUTF8 { addASCII(wordsOf: $0, to: &words) }
+        let isDone = text.withUTF8 { addASCII(wordsOf: $0, to: &words, wordsMax: wordsMax) }
         if isDone { return }
         var word = String.UnicodeScalarView()
         func finish(_ word: inout String.UnicodeScalarView) {
@@ -32,6 +37,7 @@ enum TextTokens {
             if !whole.isEmpty, !stopWords.contains(whole) { words.insert(whole) }
         }
         for scalar in text._nfd {
+            if words.count >= wordsMax { return }
             switch place(of: scalar) {
             case .inside: fold(scalar, into: &word)
             case .mark: continue
@@ -42,11 +48,13 @@ enum TextTokens {
             case .between: finish(&word)
             }
         }
-        finish(&word)
+        if words.count < wordsMax { finish(&word) }
     }
 
     /// Most texts are plain ASCII, where a byte is a character and nothing is to be decomposed; false for any other.
-    private static func addASCII(wordsOf text: UnsafeBufferPointer<UInt8>, to words: inout Set<String>) -> Bool {
+    private static func addASCII(
+        wordsOf text: UnsafeBufferPointer<UInt8>, to words: inout Set<String>, wordsMax: Int
+    ) -> Bool {
         guard text.allSatisfy({ $0 < 0x80 }) else { return false }
         var word: [UInt8] = []
         func finish(_ word: inout [UInt8]) {
@@ -59,7 +67,9 @@ enum TextTokens {
             switch byte {
             case 0x30...0x39, 0x61...0x7A: word.append(byte)
             case 0x41...0x5A: word.append(byte | 0x20)
-            default: finish(&word)
+            default:
+                finish(&word)
+                if words.count >= wordsMax { return true }
             }
         }
         finish(&word)

@@ -1,3 +1,4 @@
+import CloudKitModel
 import OrderedStore
 
 /// The limits on the reads of one request, which then answers with a part and the position to continue from.
@@ -19,6 +20,11 @@ package struct QueryBudget: Hashable, Sendable {
     }
 
     static let scanSize = 200
+
+    /// Returns about how many bytes a record takes in an answer; those of a share include the identities and keys of its participants.
+    static func bytes(of record: StoredRecord) -> Int {
+        record.storedBytes + (record.recordType == Validity.shareRecordType ? 65_536 : 0)
+    }
 }
 
 /// One record that a query found.

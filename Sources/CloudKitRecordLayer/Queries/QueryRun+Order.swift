@@ -3,7 +3,10 @@ import OrderedStore
 /// A record with its place in the order.
 private struct SortedRow: Sendable {
     var position: SortPosition
-    var record: StoredRecord
+    /// nil where so many records were found that they are read again once the page is known.
+    var record: StoredRecord?
+
+    var bytes: Int { record.map(QueryBudget.bytes) ?? 0 }
 }
 
 /// The part of a page in order that one zone contributes.
@@ -30,16 +33,37 @@ extension QueryRun {
             bytesRead = 0
             let found = try await sortedRows(zone, order, after: start, limit: limit + 1)
             all += found.rows
+            if all.count > 2 * (limit + 1) {
+                all.sort { order.precedes($0.position, $1.position) }
+                all.removeSubrange((limit + 1)...)
+            }
+            if all.bytes > budget.bytesMax { all.forgetRecords() }
             if let stop = found.end, end.map({ order.precedes(stop, $0) }) ?? true { end = stop }
         }
         all.sort { order.precedes($0.position, $1.position) }
         if let end { all.removeAll { order.precedes(end, $0.position) } }
-        let page = all.prefix(limit)
-        let rows = page.map { QueryRow(zone: $0.position.zone, record: $0.record) }
-        if all.count > limit, let last = page.last {
-            return QueryRows(rows: rows, next: QueryPosition(.sorted(last.position)))
+        let (rows, last) = try await rows(of: all.prefix(limit))
+        if let last, all.count > limit || rows.count < min(limit, all.count) {
+            return QueryRows(rows: rows, next: QueryPosition(.sorted(last)))
         }
         return QueryRows(rows: rows, next: end.map { QueryPosition(.sorted($0)) })
+    }
+
+    /// Returns the first rows of a page that the budget of an answer has space for, and the position of the last of them.
+    private func rows(of page: ArraySlice<SortedRow>) async throws -> ([QueryRow], last: SortPosition?) {
+        var rows: [QueryRow] = []
+        var last: SortPosition?
+        var bytes = 0
+        for row in page {
+            let zone = row.position.zone
+            let read = row.record == nil ? try await view.records(zone: zone, names: [row.position.recordName]) : []
+            guard let record = row.record ?? read.first ?? nil else { throw DamagedValue(.record) }
+            bytes += QueryBudget.bytes(of: record)
+            if last != nil, bytes > budget.bytesMax { break }
+            rows.append(QueryRow(zone: zone, record: record))
+            last = row.position
+        }
+        return (rows, last)
     }
 
     private mutating func sortedRows(
@@ -51,8 +75,8 @@ extension QueryRun {
             return rows
         }
         var source = SortedSource(plan, order.terms[0], zone: zone, after: start, isGrouped: order.terms.count > 1)
-        var reader = RecordReader(view, zone: zone)
-        var group = SortGroup(order: order, start: start, limit: limit)
+        var reader = RecordReader(view, zone: zone, damaged: damaged)
+        var group = SortGroup(order: order, start: start, limit: limit, bytesMax: budget.bytesMax)
         while true {
             let candidates = try await source.next(in: view, &entriesRead)
             if candidates.isEmpty { break }
@@ -98,8 +122,8 @@ extension QueryRun {
     private mutating func sortedInMemory(
         _ names: Set<String>, zone: UInt32, in order: SortOrder, after start: SortPosition?, limit: Int
     ) async throws -> SortedRows? {
-        var reader = RecordReader(view, zone: zone)
-        var group = SortGroup(order: order, start: start, limit: limit)
+        var reader = RecordReader(view, zone: zone, damaged: damaged)
+        var group = SortGroup(order: order, start: start, limit: limit, bytesMax: budget.bytesMax)
         var rest = names.sorted()[...]
         while !rest.isEmpty {
             let batch = rest.prefix(reader.batchSize)
@@ -119,14 +143,18 @@ private struct SortGroup {
     let order: SortOrder
     let start: SortPosition?
     let limit: Int
+    /// Beyond so many bytes, records are not kept.
+    let bytesMax: Int
     private(set) var rows: [SortedRow] = []
     private var group: [SortedRow] = []
+    private var bytes = 0
     private var last: SortedSource.Candidate?
 
-    init(order: SortOrder, start: SortPosition?, limit: Int) {
+    init(order: SortOrder, start: SortPosition?, limit: Int, bytesMax: Int) {
         self.order = order
         self.start = start
         self.limit = limit
+        self.bytesMax = bytesMax
     }
 
     private var isGrouped: Bool { order.terms.count > 1 }
@@ -146,6 +174,12 @@ private struct SortGroup {
     mutating func add(_ position: SortPosition, _ record: StoredRecord) {
         if let start, !order.precedes(start, position) { return }
         group.append(SortedRow(position: position, record: record))
+        bytes += QueryBudget.bytes(of: record)
+        if bytes > bytesMax {
+            rows.forgetRecords()
+            group.forgetRecords()
+            bytes = 0
+        }
         if group.count >= 2 * limit + 64 { cut() }
     }
 
@@ -168,5 +202,15 @@ private struct SortGroup {
             values: [last.value], recordName: isGrouped ? "" : last.recordName, zone: zone, isGroupEnd: isGrouped)
         if let start, !order.precedes(start, end) { return nil }
         return end
+    }
+}
+
+extension [SortedRow] {
+    /// The bytes of the records that the rows hold.
+    fileprivate var bytes: Int { reduce(0) { $0 + $1.bytes } }
+
+    /// Keeps the positions alone.
+    fileprivate mutating func forgetRecords() {
+        for index in indices { self[index].record = nil }
     }
 }

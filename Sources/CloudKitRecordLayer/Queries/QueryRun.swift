@@ -8,6 +8,8 @@ package struct QueryRun: Sendable {
     let view: ReadTransaction
     let budget: QueryBudget
     let isVisible: RecordVisibility?
+    /// The damaged records that index entries named.
+    package let damaged = DamagedRecords()
     /// Index entries and record bytes read so far.
     var entriesRead = 0
     var bytesRead = 0
@@ -69,8 +71,9 @@ extension QueryRun {
     private mutating func addRows(
         of zone: UInt32, after start: Bytes?, to found: inout QueryRows, _ limit: Int
     ) async throws -> Bool {
+        var bytesFound = found.rows.reduce(0) { $0 + QueryBudget.bytes(of: $1.record) }
         var walk = IndexWalk(plan.scan, zone: zone, after: start)
-        var reader = RecordReader(view, zone: zone)
+        var reader = RecordReader(view, zone: zone, damaged: damaged)
         // One more than fits shows whether there is more.
         var size = min(limit - found.rows.count + 1, QueryBudget.scanSize)
         while true {
@@ -87,7 +90,11 @@ extension QueryRun {
                 bytesRead += reader.bytesRead - before
                 for (hit, record) in zip(batch, records) {
                     if let record, try plan.scan.isFirst(hit.entry, of: record), try await belongs(record) {
-                        if found.rows.count == limit { return false }
+                        let bytes = QueryBudget.bytes(of: record)
+                        if found.rows.count == limit || (!found.rows.isEmpty && bytesFound + bytes > budget.bytesMax) {
+                            return false
+                        }
+                        bytesFound += bytes
                         found.rows.append(QueryRow(zone: zone, record: record))
                     }
                     found.next = QueryPosition(.entry(zone: zone, hit.entry))

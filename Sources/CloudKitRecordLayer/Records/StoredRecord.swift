@@ -180,10 +180,11 @@ extension StoredRecord {
         value.add(parent)
         value.add(share)
         value.add(shortGUID)
-        value.add(byte: protection == nil ? 0 : 1)
+        value.add(byte: protection.map { $0.statement.isEmpty ? 1 : 2 } ?? 0)
         if let protection {
             value.add(protection.epoch)
             value.add(protection.keys)
+            if !protection.statement.isEmpty { value.add(protection.statement) }
         }
         value.append(packed.contents)
         return value.bytes
@@ -208,8 +209,13 @@ extension StoredRecord {
         parent = try value.optionalText()
         share = try value.optionalText()
         shortGUID = try value.optionalText()
-        if format >= 2, try value.byte() == 1 {
-            protection = Protection(epoch: try value.number(), keys: try value.string())
+        // 0: no protection, 1: without a statement, 2: with one.
+        let parts = format >= 2 ? try value.byte() : 0
+        guard parts <= 2 else { throw DamagedValue(.record) }
+        if parts > 0 {
+            var protection = Protection(epoch: try value.number(), keys: try value.string())
+            if parts == 2 { protection.statement = try value.string() }
+            self.protection = protection
         }
         storedBytes = bytes.count
         packed = PackedFields(bytes: bytes, offset: value.position)

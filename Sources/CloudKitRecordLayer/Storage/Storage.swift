@@ -4,6 +4,8 @@ import OrderedStore
 package typealias Storage = any OrderedStore
 /// Keys and values.
 package typealias StorageBytes = Bytes
+/// A range of keys.
+package typealias StorageKeyRange = KeyRange
 /// A unit of locking: one user's private data, a slice of the public data, a registry.
 package typealias StoragePartition = Partition
 /// A transaction that reads.
@@ -14,3 +16,5 @@ package typealias StorageWriter = WriteTransaction
 package typealias StorageView = Reading
 /// A failure of the store.
 package typealias StorageError = StoreError
+/// Those for whom a task writes.
+package typealias StorageTurn = WriteTurn

@@ -19,10 +19,14 @@ package struct Limits: Hashable, Sendable {
     package var quotaBytes: UInt64?
     /// Bytes of records in one page of one zone's feed; a page holds at least one record.
     package var pageBytesMax = 1_048_576
-    /// Bytes of records in one answer with the feeds of several zones.
+    /// Bytes of records in one answer: to a query, a fetch by name, or with the feeds of several zones (B-LIM-17).
     package var answerBytesMax = 4 * 1_048_576
     /// Feed entries that one page may skip, because they were not requested, before it ends early.
     package var skippedEntriesMax = 5000
+    /// Stored bytes of the records that one batch may concern: those under its names and those that new references point to (B-LIM-18).
+    package var batchHeldBytesMax = 16 * 1_048_576
+    /// Index entries that one batch may add or remove: the turn of a batch in the writer takes as long as they take to write (B-LIM-18).
+    package var indexEntriesMax = 30_000
     /// Subscriptions of one user in one database.
     package var subscriptionsMax = 500
     /// The limits of the notifications that wait for the devices of one user in one container.

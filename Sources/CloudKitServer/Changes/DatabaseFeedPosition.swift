@@ -16,6 +16,8 @@ package struct DatabaseFeedPosition: Hashable, Sendable {
             baseline = header.version
             return
         }
+        // Without any version the database was removed with its account, and begins again.
+        if header.version > 0, max(token.version, token.baseline) > header.version { throw .tokenAhead }
         guard token.version <= header.version, token.baseline <= header.version,
             max(token.version, token.baseline) >= header.horizon
         else { throw .tokenExpired }

@@ -24,6 +24,10 @@ package enum FeedPosition: Hashable, Sendable {
                 : .forward(after: 0, baseline: zone.latestVersion)
             return
         }
+        guard !Self.isAhead(token, zone) else {
+            self = .refuse(.tokenAhead)
+            return
+        }
         guard Self.isCurrent(token, zone) else {
             self = .refuse(.tokenExpired)
             return
@@ -35,6 +39,17 @@ package enum FeedPosition: Hashable, Sendable {
             self = .backward(before: zone.latestVersion + 1, floor: token.version, top: zone.latestVersion)
         case .zone, .database, .member:
             self = .forward(after: token.version, baseline: token.baseline)
+        }
+    }
+
+    /// Returns whether the token knows a later state of the zone than the store has.
+    private static func isAhead(_ token: SyncToken, _ zone: ZoneHeader) -> Bool {
+        guard token.zone == zone.number else { return false }
+        switch token.kind {
+        case .zone: return max(token.version, token.baseline) > zone.latestVersion
+        // Its version is the entry before which it continues.
+        case .zoneReversed: return token.baseline > zone.latestVersion
+        case .database, .member: return false
         }
     }
 

@@ -21,10 +21,12 @@ package struct FetchDatabaseChanges: Sendable {
         let max = caller.surface.itemsMax
         let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
         let isCaughtUp = request.syncToken == ""
-        return try await cloud.store.read(partition) { view in
-            let header = try await view.databaseHeader()
-            let feed = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: header)
-            return try await databasePage(feed, limit: limit, in: place, view)
+        return try await cloud.noticingLaterStates {
+            try await cloud.store.read(partition) { view in
+                let header = try await view.databaseHeader()
+                let feed = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: header)
+                return try await databasePage(feed, limit: limit, in: place, view)
+            }
         }
     }
 

@@ -21,15 +21,17 @@ struct FetchSharedDatabaseChanges: Sendable {
         let max = place.caller.surface.itemsMax
         let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
         let isCaughtUp = request.syncToken == ""
-        let (entries, position, isLast) = try await cloud.store.read(place.partition) { [token] view in
-            let header = try await view.joinedHeader()
-            var database = DatabaseHeader()
-            database.version = header.version
-            database.horizon = header.horizon
-            let position = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: database)
-            // One more than fits shows whether there is more.
-            let zones = try await view.joinedFeed(after: position.version, limit: limit + 1)
-            return (Array(zones.prefix(limit)), position, zones.count <= limit)
+        let (entries, position, isLast) = try await cloud.noticingLaterStates { [token] in
+            try await cloud.store.read(place.partition) { view in
+                let header = try await view.joinedHeader()
+                var database = DatabaseHeader()
+                database.version = header.version
+                database.horizon = header.horizon
+                let position = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: database)
+                // One more than fits shows whether there is more.
+                let zones = try await view.joinedFeed(after: position.version, limit: limit + 1)
+                return (Array(zones.prefix(limit)), position, zones.count <= limit)
+            }
         }
         var events: [ZoneChangeEvent] = []
         for zone in entries {

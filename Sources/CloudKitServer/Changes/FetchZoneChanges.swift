@@ -16,6 +16,15 @@ package struct FetchZoneChanges: Sendable {
     ) async throws -> [ZoneChangesOutcome] {
         let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
         try caller.checkItemCount(requests.count)
+        let epoch = cloud.store.epoch
+        let outcomes = try await zoneChanges(requests, in: place)
+        if outcomes.contains(where: \.isOfLaterState) { try await cloud.noteLaterState(than: epoch) }
+        return outcomes
+    }
+
+    private func zoneChanges(
+        _ requests: [ZoneChangesRequest], in place: DatabaseContext
+    ) async throws -> [ZoneChangesOutcome] {
         if place.scope == .shared { return try await sharedZoneChanges(requests, in: place) }
         let reading = ZoneFeedReader(place: place, tokens: cloud.tokens, limits: cloud.limits)
         return try await addingIdentities(
@@ -72,6 +81,13 @@ package struct FetchZoneChanges: Sendable {
             outcomes[position] = .page(page)
         }
         return outcomes
+    }
+}
+
+extension ZoneChangesOutcome {
+    /// Whether the device knows a later state of the zone than the store has.
+    fileprivate var isOfLaterState: Bool {
+        if case .failed(_, let failure) = self { failure == .tokenAhead } else { false }
     }
 }
 
@@ -191,7 +207,9 @@ extension StorageView {
     ) async throws -> [RecordChangeEvent] {
         let desired = desiredKeys.map(Set.init)
         let names = entries.filter { !$0.isTombstone }.map(\.recordName)
-        let stored = try await self.records(zone: zone.number, names: names)
+        let damaged = DamagedRecords()
+        let stored = try await self.records(zone: zone.number, names: names, damaged: damaged)
+        if !damaged.names.isEmpty { throw RequestFailure.recordsDamaged(damaged.names) }
         let zoneID = place.zoneID(zone.name)
         var records: [Record] = []
         records.reserveCapacity(stored.count)

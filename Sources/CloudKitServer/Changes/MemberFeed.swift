@@ -64,6 +64,9 @@ struct MemberFeed {
         isCaughtUp = request.syncToken == ""
         if let text = request.syncToken, !text.isEmpty {
             let token = try tokens.open(text, for: place.tokenPartition, kinds: [.member])
+            if token.zone == access.zone.number, max(token.version, token.baseline) > newest {
+                throw RequestFailure.tokenAhead
+            }
             guard Self.isCurrent(token, zone: access.zone, member: member, newest: newest) else {
                 throw RequestFailure.tokenExpired
             }

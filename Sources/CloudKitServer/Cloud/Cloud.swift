@@ -33,6 +33,10 @@ package final class Cloud: Sendable {
     package let notificationMetrics = NotificationMetrics()
     /// The partitions of users whose notifications push services send.
     let pushIndex = PushIndex()
+    /// The turns of a user's large batches while their index work is prepared.
+    let preparationTurns = KeyedAsyncMutex<UserID>()
+    /// The renewals of the store's epoch.
+    package let storeHistory = StoreHistory()
     /// The turns of deliveries from a partition to others.
     let deliveryTurns = KeyedAsyncMutex<StoragePartition>()
 
@@ -50,7 +54,7 @@ package final class Cloud: Sendable {
         faults = Faults(store: accountStore)
         schemas = SchemaCache(store: store)
         registry = PartitionRegistry(store: store)
-        tokens = SyncTokenSeal(secret: serverEnvironment.secret, epoch: store.epoch)
+        tokens = SyncTokenSeal(secret: serverEnvironment.secret) { store.epoch }
         assetSeal = AssetSeal(serverEnvironment)
         assetPartitions = AssetPartitions(store: store)
     }

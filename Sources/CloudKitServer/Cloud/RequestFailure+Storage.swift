@@ -4,8 +4,12 @@ import CloudKitRecordLayer
 extension RequestFailure {
     /// Creates the failure for errors of a store that callers may retry.
     ///
-    /// - Returns: nil for an error that only the operator can repair, or that is not a store's.
+    /// - Returns: nil for an error that is not a store's, or that only the operator can repair; a damaged value is named as such.
     package init?(storage error: any Error) {
+        if let error = error as? StorageError, error.code == .damagedValue {
+            self = .dataDamaged
+            return
+        }
         let wait: Double?
         switch error {
         case let error as StorageError: wait = Self.wait(error.code)
@@ -20,7 +24,7 @@ extension RequestFailure {
         switch code {
         case .busy, .closed: 1
         case .unavailable, .diskFull, .readOnly: 30
-        case .corrupt, .newerFormat, .notAStore, .partitionNotNamed: nil
+        case .corrupt, .damagedValue, .newerFormat, .notAStore, .partitionNotNamed: nil
         }
     }
 

@@ -21,17 +21,17 @@ package struct QueryMarkerSeal: Sendable {
     /// - Parameter query: The query that the marker is bound to.
     package func seal(_ position: QueryPosition, for query: QueryFingerprint) throws -> String {
         let encoded = position.encoded
-        // Opaque texts hold a multiple of three bytes: the first one gives the number of those to skip.
+        // Standard base64 without padding takes a multiple of three bytes: the first one gives the number of those to skip.
         let padding = 2 - (encoded.count + SealedTokenCodec.overhead) % 3
         let payload = [UInt8(padding)] + [UInt8](repeating: 0, count: padding) + encoded
-        return Base64URL.encode(try codec.seal(payload, context: query.bytes))
+        return Base64.encode(try codec.seal(payload, context: query.bytes))
     }
 
     /// Returns the position of a marker.
     ///
     /// - Throws: `badRequest` for a text that was not made here for this query.
     package func open(_ text: String, for query: QueryFingerprint) throws(RequestFailure) -> QueryPosition {
-        guard let bytes = Base64URL.decodeStrictly(text), let payload = codec.open(bytes, context: query.bytes),
+        guard let bytes = Base64.decode(text), let payload = codec.open(bytes, context: query.bytes),
             let padding = payload.first,
             let position = QueryPosition(decoding: Array(payload.dropFirst(1 + Int(padding))))
         else {

@@ -34,7 +34,9 @@ package struct QueryRecords: Sendable {
                 let marker = try found.next.map { try seal.seal($0, for: fingerprint) }
                 var records = found.records
                 try await cloud.userDirectory.addIdentities(to: &records)
-                return QueryPage(records: records, continuationMarker: marker)
+                let failures = Dictionary(
+                    uniqueKeysWithValues: found.damaged.map { ($0, RequestFailure.recordDamaged) })
+                return QueryPage(records: records, failures: failures, continuationMarker: marker)
             }
         }
         throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
@@ -59,6 +61,8 @@ private struct QueryReader: Sendable {
 
     struct Found: Sendable {
         var records: [Record]
+        /// The names of matching records that are damaged.
+        var damaged: Set<String>
         var next: QueryPosition?
     }
 
@@ -119,7 +123,10 @@ private struct QueryReader: Sendable {
         if request.query.recordType == Validity.shareRecordType {
             for (zone, name) in zones { try await attachShares(to: &records, in: zone, name, view) }
         }
-        return Found(records: records, next: found.next)
+        let damaged = run.damaged.names
+        // Whether the caller may see a record is written in the record.
+        if isVisible != nil, !damaged.isEmpty { throw RequestFailure.recordDamaged }
+        return Found(records: records, damaged: damaged, next: found.next)
     }
 
     private func attachShares(

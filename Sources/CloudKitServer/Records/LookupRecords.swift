@@ -12,7 +12,7 @@ package struct LookupRecords: Sendable {
     /// Reads records by name.
     ///
     /// - Returns: An outcome for each record asked for, in their order; `itemNotFound` for those that are missing
-    ///   (B-REC-13).
+    ///   (B-REC-13), `tryAgainLater` for those that the answer has no space for.
     package func run(
         _ request: LookupRecordsRequest, in address: DatabaseAddress, by caller: Caller
     ) async throws -> [RecordOutcome] {
@@ -25,17 +25,38 @@ package struct LookupRecords: Sendable {
         let outcomes = try await cloud.store.read(place.partition) { view in
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
             let visible = try await access.visible(names, view)
-            let records = try await view.records(zone: access.zone.number, names: names)
-            let outcomes: [RecordOutcome] = try zip(request.records, records).map { item, record in
-                guard let record, !record.isTombstone, visible.contains(record.name) else {
-                    return .failed(recordName: item.recordName, .recordNotFound)
+            let damaged = DamagedRecords()
+            var allowance = AnswerAllowance(bytesMax: cloud.limits.answerBytesMax)
+            var outcomes: [RecordOutcome] = []
+            outcomes.reserveCapacity(request.records.count)
+            var rest = request.records[...]
+            while !rest.isEmpty, !allowance.isSpent {
+                let batch = rest.prefix(AnswerAllowance.batchMax)
+                rest = rest.dropFirst(batch.count)
+                let records = try await view.records(
+                    zone: access.zone.number, names: batch.map(\.recordName), damaged: damaged)
+                let damagedNames = damaged.names.intersection(visible)
+                for (item, record) in zip(batch, records) {
+                    allowance.read(bytes: record?.storedBytes ?? 0)
+                    if damagedNames.contains(item.recordName) {
+                        outcomes.append(.failed(recordName: item.recordName, .recordDamaged))
+                        continue
+                    }
+                    guard let record, !record.isTombstone, visible.contains(record.name) else {
+                        outcomes.append(.failed(recordName: item.recordName, .recordNotFound))
+                        continue
+                    }
+                    if let refusal = readRefusal(record, in: place, schema) {
+                        outcomes.append(.failed(recordName: item.recordName, refusal))
+                        continue
+                    }
+                    let desired = (item.desiredKeys ?? request.desiredKeys).map(Set.init)
+                    let found = try record.record(in: zoneID, desired: desired)
+                    let fits = !allowance.isSpent && allowance.take(found)
+                    outcomes.append(fits ? .record(found) : .failed(recordName: item.recordName, .answerFull))
                 }
-                if let refusal = readRefusal(record, in: place, schema) {
-                    return .failed(recordName: item.recordName, refusal)
-                }
-                let desired = (item.desiredKeys ?? request.desiredKeys).map(Set.init)
-                return .record(try record.record(in: zoneID, desired: desired))
             }
+            outcomes += rest.map { .failed(recordName: $0.recordName, .answerFull) }
             return try await outcomes.attachingShares(view, zone: access.zone.number, in: place)
         }
         return try await cloud.userDirectory.addingIdentities(to: outcomes)

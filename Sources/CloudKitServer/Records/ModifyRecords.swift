@@ -36,7 +36,8 @@ package struct ModifyRecords: Sendable {
         let batch = ChangeBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
             clientChangeToken: request.clientChangeToken, limits: limits, now: cloud.serverEnvironment.now())
-        return try await cloud.userDirectory.addingIdentities(to: try await run(batch))
+        let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) { try await run(batch) }
+        return try await cloud.userDirectory.addingIdentities(to: outcomes)
     }
 
     /// Refuses non-members before they delay a zone's writers.
@@ -48,14 +49,16 @@ package struct ModifyRecords: Sendable {
     }
 
     /// Runs a batch until the schema holds what it needs.
-    private func run(_ batch: ChangeBatch) async throws -> [RecordOutcome] {
+    private func run(_ unprepared: ChangeBatch) async throws -> [RecordOutcome] {
+        var batch = unprepared
         let place = batch.place
         try await cloud.registry.enter(place.partition)
         var schema = try await cloud.schemas.current(place.schemaPartition)
+        batch.words = try await words(of: batch, schema)
         var hasPendingWork = cloud.registry.hasPendingWork(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
             let result = try await cloud.writeNotifying(batch.partitions) {
-                [schema, hasPendingWork] transaction, pendingNotifications in
+                [batch, schema, hasPendingWork] transaction, pendingNotifications in
                 try await batch.run(
                     schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
             }
@@ -71,6 +74,28 @@ package struct ModifyRecords: Sendable {
             }
         }
         throw RequestFailure(.zoneBusy, "the schema keeps changing", remedy: "Try again.", retryAfter: 1)
+    }
+
+    /// Finds the words of a batch's texts, new ones and those that they replace, before the batch takes its turn in the writer.
+    private func words(of batch: ChangeBatch, _ schema: Schema) async throws -> PreparedWords {
+        let bytes = batch.items.reduce(0) { $0 + $1.fields.reduce(0) { $0 + $1.json.count } }
+        guard bytes > Self.smallBatchBytes else { return try await preparedWords(of: batch, schema) }
+        // One large batch of a user at a time: they must not take all threads.
+        return try await cloud.preparationTurns.withLock(batch.place.caller.user ?? batch.place.owner) {
+            try await preparedWords(of: batch, schema)
+        }
+    }
+
+    private static var smallBatchBytes: Int { 65_536 }
+
+    private func preparedWords(of batch: ChangeBatch, _ schema: Schema) async throws -> PreparedWords {
+        let preparation = try await IndexPreparation(of: batch.items, schema: schema, limits: batch.limits)
+        if preparation.words.isEmpty, !batch.items.contains(where: \.kind.isDelete) { return preparation.words }
+        return try await cloud.store.read(batch.place.partition) { view in
+            var preparation = preparation
+            try await preparation.addHeld(batch.items, zoneName: batch.zoneName, schema: schema, view)
+            return preparation.words
+        }
     }
 
     /// One attempt for the promise, one for growth, and some for concurrent changes of the schema.
@@ -105,7 +130,7 @@ package enum ModifyCheck {
 
     private static func bytes(of operations: [RecordOperation]) -> Int {
         operations.reduce(0) { sum, operation in
-            operation.change.fields.reduce(sum + (operation.change.protection?.keys.count ?? 0)) { sum, change in
+            operation.change.fields.reduce(sum + (operation.change.protection?.byteCount ?? 0)) { sum, change in
                 if case .set(let field) = change { sum + field.name.utf8.count + field.json.count } else { sum }
             }
         }

@@ -15,6 +15,8 @@ struct ChangeBatch: Sendable {
     let limits: Limits
     /// Milliseconds since 1970.
     let now: Int64
+    /// The words of its texts, as far as they were found before.
+    var words = PreparedWords()
 
     /// The partitions it writes to: the database's, and the directory of links where a share may begin.
     var partitions: [StoragePartition] {
@@ -77,12 +79,24 @@ struct ChangeBatch: Sendable {
                 item.references.map(\.target) + (item.share?.change.root.map { [$0.recordName] } ?? [])
             })
         if !targets.isEmpty { names += targets.subtracting(names) }
-        let records = try await view.records(zone: zone.number, names: names)
         var held: [String: StoredRecord] = [:]
         held.reserveCapacity(names.count)
-        for case let record? in records { held[record.name] = record }
+        var bytes = 0
+        var rest = names[...]
+        while !rest.isEmpty {
+            // In parts, so that what exceeds the limit is not read.
+            let records = try await view.records(zone: zone.number, names: Array(rest.prefix(Self.heldAtOnce)))
+            rest = rest.dropFirst(Self.heldAtOnce)
+            for case let record? in records {
+                bytes += record.storedBytes
+                held[record.name] = record
+            }
+            guard bytes <= limits.batchHeldBytesMax else { throw RequestFailure.batchTooLarge(limits) }
+        }
         return held
     }
+
+    private static var heldAtOnce: Int { 64 }
 
     /// Returns a planner that knows the files for which the items have receipts.
     private func assets(_ view: StorageWriter) async throws -> AssetPlanner {
@@ -207,6 +221,13 @@ extension RequestFailure {
     static let tooManyOwners = RequestFailure(
         .sizeLimitExceeded, "Limit exceeded for number of owning references to single record",
         remedy: "Use references without an action, or spread the records over several targets.")
+
+    static func batchTooLarge(_ limits: Limits) -> RequestFailure {
+        RequestFailure(
+            .sizeLimitExceeded,
+            "the records that the request changes or refers to have more than \(limits.batchHeldBytesMax) bytes",
+            remedy: "Send the halves.")
+    }
 
     static func cascadeTooLarge(_ limits: Limits) -> RequestFailure {
         RequestFailure(

@@ -75,7 +75,10 @@ struct ChangePlanner {
         let fields = try assets.bind(admitted, of: item, recordType: recordType, held: nil)
         let draft = PlannedSave(
             previous: previous, recordType: recordType, fields: fields, parent: item.newParent,
-            shortGUID: item.shortGUID, protection: try protection(item, fields, merged: fields, held: nil),
+            shortGUID: item.shortGUID,
+            protection: try protection(
+                item, fields, merged: fields, held: nil,
+                changesStated: fields.contains(where: ProtectionDecision.holdsKeys)),
             set: item.references, before: [], after: Set(item.references))
         try checkSpace(draft)
         return draft
@@ -91,7 +94,10 @@ struct ChangePlanner {
         let draft = PlannedSave(
             previous: held, recordType: held.recordType, fields: fields, parent: parent,
             shortGUID: held.shortGUID ?? item.shortGUID, share: held.share,
-            protection: try protection(item, set, merged: fields, held: held.protection), set: item.references,
+            protection: try protection(
+                item, set, merged: fields, held: held.protection,
+                changesStated: try held.states(item, set, parent: parent, replacing: replacing)),
+            set: item.references,
             before: try held.backReferences(),
             after: Set(
                 try IncomingChange.references(
@@ -102,13 +108,13 @@ struct ChangePlanner {
 
     /// Returns the protection of the record's sealed values after the save.
     private func protection(
-        _ item: IncomingChange, _ set: [Field], merged: [Field], held: Protection?
+        _ item: IncomingChange, _ set: [Field], merged: [Field], held: Protection?, changesStated: Bool
     ) throws(RequestFailure) -> Protection? {
         // A value without a tag is known as encrypted only now.
         try IncomingChange.checkEncrypted(set, in: batch.place)
         switch ProtectionDecision(
             set: set, merged: merged, sent: item.protection, held: held, zoneEpoch: keyEpoch,
-            checksTag: item.kind.checksTag)
+            checksTag: item.kind.checksTag, changesStated: changesStated)
         {
         case .store(let protection): return protection
         case .refuse(let failure): throw failure
@@ -139,6 +145,32 @@ struct ChangePlanner {
         guard growth > 0 else { return }
         guard databaseBytes + UInt64(growth) <= quota else { throw RequestFailure.quotaExceeded }
         databaseBytes += UInt64(growth)
+    }
+}
+
+extension StoredRecord {
+    /// Returns a Boolean value that indicates whether a save changes what the record's statement is about: its sealed
+    /// values, the keys of its files, its parent.
+    ///
+    /// - Parameters:
+    ///   - set: The fields of the save as the schema has them.
+    ///   - parent: The record's parent after it.
+    ///   - replacing: Whether fields that are not among `set` go.
+    fileprivate func states(
+        _ item: IncomingChange, _ set: [Field], parent: String?, replacing: Bool
+    ) throws -> Bool {
+        guard let protection, !protection.statement.isEmpty else {
+            return set.contains(where: ProtectionDecision.holdsKeys)
+        }
+        if parent != self.parent { return true }
+        let changed = set.filter { $0.type.isEncrypted || $0.type.base == .asset }
+        guard replacing || !item.removed.isEmpty || !changed.isEmpty else { return false }
+        // A save that is repeated because its answer was lost changes nothing.
+        let held = try fields(replacing ? nil : item.removed.union(changed.map(\.name)))
+        let kept = held.filter { !item.removed.contains($0.name) && ProtectionDecision.holdsKeys($0) }
+        if replacing { return kept != changed }
+        return held.contains { item.removed.contains($0.name) && ProtectionDecision.holdsKeys($0) }
+            || changed.contains { !held.contains($0) }
     }
 }
 

@@ -21,6 +21,8 @@ struct ChangeWriter {
     private var isChanged = false
     private var indexes: [String: RecordIndexes] = [:]
     private var assets = AssetReferenceWriter()
+    /// The index entries that the batch may still change: its own, removed and added ones, and those of records that follow a deletion.
+    private var indexEntriesLeft: Int
     /// The changes that subscriptions may match; empty where there are no subscriptions.
     private var observed: [ObservedChange] = []
     /// The change as the members of the shared zone will be notified of it.
@@ -37,6 +39,7 @@ struct ChangeWriter {
         self.shares = shares
         self.pendingNotifications = pendingNotifications
         sharedChange = SharedZoneChange(zone: zone.number)
+        indexEntriesLeft = 2 * batch.limits.indexEntriesMax
     }
 
     mutating func write(
@@ -99,8 +102,7 @@ struct ChangeWriter {
         try assets.note(
             item.name, zone: zone.number, from: held?.fields(ofType: .asset) ?? [], to: draft.fields)
         let record = stored.record(in: batch.place.zoneID(zone.name), fields: draft.fields)
-        try transaction.updateIndexes(
-            zone: zone.number, from: held, to: stored, newIndexes: indexes(of: draft.recordType))
+        try updateIndexes(from: held, to: stored, &transaction)
         observe(held == nil ? .created : .updated, stored)
         return record.keeping(item.desired)
     }
@@ -133,8 +135,7 @@ struct ChangeWriter {
         moveInFeed(record, previous: held, size: size, &transaction)
         observe(.updated, record)
         count(records: 0, bytes: size - held.storedBytes)
-        try transaction.updateIndexes(
-            zone: zone.number, from: held, to: record, newIndexes: indexes(of: record.recordType))
+        try updateIndexes(from: held, to: record, &transaction)
     }
 
     private mutating func writeReferences(
@@ -152,6 +153,16 @@ struct ChangeWriter {
                 touched.append(reference.target)
             }
         }
+    }
+
+    /// - Throws: `sizeLimitExceeded` when the batch changes more entries than its turn in the writer has time for.
+    private mutating func updateIndexes(
+        from held: StoredRecord?, to stored: StoredRecord?, _ transaction: inout StorageWriter
+    ) throws {
+        guard let recordType = (stored ?? held)?.recordType else { return }
+        indexEntriesLeft -= try transaction.updateIndexes(
+            zone: zone.number, from: held, to: stored, newIndexes: indexes(of: recordType), words: batch.words)
+        if indexEntriesLeft < 0 { throw RequestFailure.tooManyIndexEntries(batch.limits) }
     }
 
     /// Made once a batch and type.
@@ -177,10 +188,12 @@ struct ChangeWriter {
         count(records: -1, bytes: -held.storedBytes)
         writeReferences(before: draft.references, after: [], &transaction)
         try assets.note(held.name, zone: zone.number, from: try held.fields(ofType: .asset), to: [])
-        try transaction.updateIndexes(
-            zone: zone.number, from: held, to: nil, newIndexes: indexes(of: held.recordType))
+        try updateIndexes(from: held, to: nil, &transaction)
         observe(.deleted, held)
     }
+
+    /// A deletion cannot be divided where others follow it, so it may change more entries than a batch of saves.
+    private static let cascadeEntriesFactor = 10
 
     /// Deletes the records that follow the deleted ones: at once, or as a job for later (B-REF-08).
     private mutating func writeCascade(
@@ -191,6 +204,7 @@ struct ChangeWriter {
                 CascadeJob(version: nextVersion(), zoneName: zone.name, zone: zone.number, target: target))
         }
         if verdict.cascaded.isEmpty { return }
+        indexEntriesLeft += Self.cascadeEntriesFactor * batch.limits.indexEntriesMax
         let records = try await transaction.records(zone: zone.number, names: verdict.cascaded)
         for case let record? in records where !record.isTombstone {
             try write(PlannedDeletion(record), &transaction)
@@ -200,6 +214,8 @@ struct ChangeWriter {
     /// Deletes records that wait for it in the outbox; each is deleted even if others point at it, as no request is left
     /// that could be refused.
     mutating func deleteOwned(_ records: [StoredRecord], _ transaction: inout StorageWriter) async throws {
+        // No request is left that could be divided.
+        indexEntriesLeft = .max
         var targets: [String] = []
         for record in records where !record.isTombstone {
             try write(PlannedDeletion(record), &transaction)

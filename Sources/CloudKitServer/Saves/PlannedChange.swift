@@ -37,7 +37,7 @@ struct PlannedSave: Sendable {
     var bytes: Int { contentBytes + 8 * fields.count + 128 }
 
     /// Bytes that count as the record's content (B-LIM-05).
-    var contentBytes: Int { Validity.recordBytes(fields) + (protection?.keys.count ?? 0) }
+    var contentBytes: Int { Validity.recordBytes(fields) + (protection?.byteCount ?? 0) }
 }
 
 /// A record that will go.

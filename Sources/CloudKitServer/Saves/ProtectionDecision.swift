@@ -9,7 +9,8 @@ package enum ProtectionDecision: Hashable, Sendable {
     case refuse(RequestFailure)
 
     /// Checked in this order: form of the values, protection sent with them, its size, the zone's epoch, the values'
-    /// epoch, that a record whose key changes was sealed again as a whole, by a device that knows the present one.
+    /// epoch, that a record whose key changes was sealed again as a whole, by a device that knows the present one, and
+    /// that a new statement came with the save where one is due, made from the one that the record has.
     ///
     /// - Parameters:
     ///   - set: The fields of the save as the schema has them.
@@ -18,13 +19,16 @@ package enum ProtectionDecision: Hashable, Sendable {
     ///   - held: The record's own; nil: none, or no record.
     ///   - zoneEpoch: The epoch under which values have to be sealed now.
     ///   - checksTag: Whether the save is of the version that the cloud holds.
+    ///   - changesStated: Whether the save changes anything that a statement is about.
     package init(
-        set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool
+        set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool,
+        changesStated: Bool
     ) {
         do throws(RequestFailure) {
-            self = .store(
-                try Self.evaluate(
-                    set, merged: merged, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag))
+            let protection = try Self.evaluate(
+                set, merged: merged, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
+            try Self.checkStatement(sent, held: held, isDue: changesStated)
+            self = .store(protection)
         } catch {
             self = .refuse(error)
         }
@@ -43,13 +47,37 @@ package enum ProtectionDecision: Hashable, Sendable {
             if !epochs.isEmpty { throw .unprotected }
             return held
         }
-        guard sent.keys.count <= Protection.keysBytesMax else { throw .protectionTooLarge }
+        guard sent.keys.count <= Protection.keysBytesMax, sent.statement.count <= Protection.statementBytesMax else {
+            throw .protectionTooLarge
+        }
         if sent.epoch < zoneEpoch { throw .staleKeyEpoch }
         guard sent.epoch == zoneEpoch, epochs.isSubset(of: [sent.epoch]) else { throw .otherKeyEpoch }
-        if sent != held, !isResealed(merged, by: set) { throw .staleKeyEpoch }
-        // A save that overwrites any stored version may not know for whom the record's key was wrapped since.
-        if sent != held, held != nil, !checksTag { throw .staleKeyEpoch }
+        if !sent.hasSameKeys(as: held) {
+            if !isResealed(merged, by: set) { throw .staleKeyEpoch }
+            // A save that overwrites any stored version may not know for whom the record's key was wrapped since.
+            if held != nil, !checksTag { throw .staleKeyEpoch }
+        }
         return sent
+    }
+
+    /// Checks that a record with a statement gets a new one with each change of what it states, and keeps one otherwise:
+    /// devices refuse a record that differs from its statement.
+    ///
+    /// - Parameter isDue: Whether the save changes something that statements are about.
+    private static func checkStatement(
+        _ sent: Protection?, held: Protection?, isDue: Bool
+    ) throws(RequestFailure) {
+        let (old, new) = (held?.statement ?? [], sent?.statement ?? [])
+        guard !new.isEmpty else {
+            // Without a statement so far, a move or a plain file needs none.
+            if isDue, !old.isEmpty || sent != nil { throw .unstated }
+            if sent != nil, !old.isEmpty { throw .unstated }
+            return
+        }
+        guard StatementForm.isValid(new) else { throw .malformedStatement }
+        if new == old { if isDue { throw .unstated } else { return } }
+        let present = old.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: old)
+        guard StatementForm.previousTag(of: new) == present else { throw .staleRecordStatement }
     }
 
     /// Returns whether this save brings every sealed value and every key of a file that the record will have.
@@ -59,7 +87,7 @@ package enum ProtectionDecision: Hashable, Sendable {
     }
 
     /// Returns whether a field holds keys. Those of files are sealed under the record's key, as encrypted values are.
-    private static func holdsKeys(_ field: Field) -> Bool {
+    static func holdsKeys(_ field: Field) -> Bool {
         guard field.type.base == .asset else { return field.type.isEncrypted }
         // A damaged value cannot be distinguished from a key, and is not left behind.
         return (try? field.assets().contains { $0.wrappingKey != nil }) ?? true
@@ -79,9 +107,27 @@ extension RequestFailure {
         .badRequest, "encrypted fields came without the record's protection",
         remedy: "Encrypted fields are sealed on the user's devices; save them from an app there.")
 
-    /// Keys beyond `Protection.keysBytesMax`.
+    /// Keys beyond `Protection.keysBytesMax`, or a statement beyond `Protection.statementBytesMax`.
     package static let protectionTooLarge = RequestFailure(
-        .sizeLimitExceeded, "the keys of a record take more than \(Protection.keysBytesMax) bytes")
+        .sizeLimitExceeded,
+        "the keys of a record take more than \(Protection.keysBytesMax) bytes, or its statement more than "
+            + "\(Protection.statementBytesMax)")
+
+    /// A change of what a record's statement is about, without a new statement.
+    package static let unstated = RequestFailure(
+        .badRequest,
+        "encrypted fields, files or the parent of a protected record changed without a new statement of it",
+        remedy: "Save them from an app on one of the user's devices; other fields can be changed without keys.")
+
+    /// Bytes that are no statement.
+    package static let malformedStatement = RequestFailure(
+        .badRequest, "Invalid value, expected the statement of a record",
+        remedy: "Statements are made on the user's devices; save the record from an app there.")
+
+    /// A statement that was made from another version of the record than the one that the cloud holds.
+    package static let staleRecordStatement = RequestFailure(
+        .staleRecordStatement, "the record's encrypted values have changed",
+        remedy: "Fetch the record, make a statement from its present one and save it again.")
 
     /// Encrypted fields of another epoch than the record's.
     package static let otherKeyEpoch = RequestFailure(

@@ -19,14 +19,21 @@ package struct AcceptShares: Sendable {
         guard let user = caller.user else { throw RequestFailure.notSignedIn }
         let person = try await links.holder(caller)
         var outcomes: [ShareInvitationOutcome] = []
+        var allowance = AnswerAllowance(bytesMax: cloud.limits.answerBytesMax)
         for request in requests {
+            if allowance.isSpent {
+                outcomes.append(.failed(.answerFull))
+                continue
+            }
             do {
                 guard let link = try await links.link(request.shortGUID, in: address) else {
                     throw RequestFailure.noSuchShare
                 }
                 try await accept(link, request: request, user: user, person: person, caller: caller)
-                outcomes.append(
-                    .invitation(try await links.resolve(request, link: link, person: person, caller: caller)))
+                let invitation = try await links.resolve(request, link: link, person: person, caller: caller)
+                // The share is accepted, so the answer has it even if it exceeds the allowance; the next ones wait.
+                _ = allowance.take(invitation)
+                outcomes.append(.invitation(invitation))
             } catch let failure as RequestFailure {
                 outcomes.append(.failed(failure))
             }

@@ -22,7 +22,10 @@ package struct LookupParticipants: Sendable {
         for info in infos {
             var user: UserID?
             if let name = info.user {
-                user = try await cloud.userDirectory.person(name) == nil ? nil : name
+                // A name of another container finds no one here.
+                let isKnown = try await cloud.accountStore.userNames.owner(of: name, in: address.container) != nil
+                let person = isKnown ? try await cloud.userDirectory.person(name) : nil
+                user = person == nil ? nil : name
             } else if let email = info.emailAddress {
                 user = try await cloud.userDirectory.user(email: email, in: address.container)
             }

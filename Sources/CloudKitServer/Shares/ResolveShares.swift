@@ -20,17 +20,29 @@ package struct ResolveShares: Sendable {
         try links.checkInvitations(requests.count, address: address, caller: caller)
         let person = try await links.holder(caller)
         var outcomes: [ShareInvitationOutcome] = []
+        var allowance = AnswerAllowance(bytesMax: cloud.limits.answerBytesMax)
         for request in requests {
+            if allowance.isSpent {
+                outcomes.append(.failed(.answerFull))
+                continue
+            }
             do {
                 guard let link = try await links.link(request.shortGUID, in: address) else {
                     throw caller.user == nil ? RequestFailure.notSignedIn : .noSuchShare
                 }
-                outcomes.append(
-                    .invitation(try await links.resolve(request, link: link, person: person, caller: caller)))
+                let invitation = try await links.resolve(request, link: link, person: person, caller: caller)
+                outcomes.append(allowance.take(invitation) ? .invitation(invitation) : .failed(.answerFull))
             } catch let failure as RequestFailure where failure.code != .authenticationRequired {
                 outcomes.append(.failed(failure))
             }
         }
         return outcomes
+    }
+}
+
+extension AnswerAllowance {
+    /// Takes the bytes of a share behind a link; false if they do not fit.
+    mutating func take(_ invitation: ShareInvitation) -> Bool {
+        take(bytes: Self.bytes(of: invitation.share) + (invitation.rootRecord.map(Self.bytes) ?? 0))
     }
 }

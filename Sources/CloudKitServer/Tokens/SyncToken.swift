@@ -52,20 +52,32 @@ package struct SyncToken: Hashable, Sendable {
 /// A token holds the store's epoch, so that after a restored backup it is known to be from before (B-BKD-13).
 package struct SyncTokenSeal: Sendable {
     private let codec: SealedTokenCodec
-    private let epoch: UInt64
+    private let currentEpoch: @Sendable () -> UInt64
 
     private static let epochBytes = 5
     private static let checkBytes = 12
     /// A 40-bit part of the epoch: stores are few, and what it guards against is not an attack.
-    private var shownEpoch: UInt64 { (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF }
+    private var shownEpoch: UInt64 {
+        let epoch = currentEpoch()
+        return (epoch ^ epoch >> 40) & 0xFF_FFFF_FFFF
+    }
 
     /// Creates the codec of a store's tokens with a key derived from its secret.
     package init(secret: [UInt8], epoch: UInt64) {
+        self.init(secret: secret) { epoch }
+    }
+
+    /// Creates the codec of a store's tokens with a key derived from its secret.
+    ///
+    /// - Parameter epoch: Returns the store's present epoch, which may be renewed while the cloud runs.
+    package init(secret: [UInt8], epoch: @escaping @Sendable () -> UInt64) {
         codec = SealedTokenCodec(purpose: "welkin sync token 1", secret: secret, derivation: .hmac)
-        self.epoch = epoch
+        currentEpoch = epoch
     }
 
     /// Returns the token as text, bound to a partition.
+    ///
+    /// Clients of the web services decode it as standard base64. A token has a multiple of three bytes, and so no padding.
     package func seal(_ token: SyncToken, for partition: StoragePartition) -> String {
         var bytes = token.kind.magic
         bytes.append(shownEpoch, bytes: Self.epochBytes)
@@ -73,7 +85,7 @@ package struct SyncTokenSeal: Sendable {
         bytes.append(token.version, bytes: 6)
         bytes.append(token.baseline, bytes: 6)
         if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
-        return Base64URL.encode(
+        return Base64.encode(
             codec.sign(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes))
     }
 
@@ -85,7 +97,7 @@ package struct SyncTokenSeal: Sendable {
         _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
     ) throws(RequestFailure) -> SyncToken {
         guard let kind = kinds.first(where: { text.isPart(ofMagic: $0.magicText) }) else { throw .unknownToken }
-        guard let bytes = Base64URL.decodeStrictly(text), bytes.count == kind.byteCount + Self.checkBytes else {
+        guard let bytes = Base64.decode(text), bytes.count == kind.byteCount + Self.checkBytes else {
             throw .truncatedToken
         }
         guard
@@ -103,7 +115,7 @@ package struct SyncTokenSeal: Sendable {
 extension SyncToken.Kind {
     /// The prefix of tokens of this kind: three bytes, four characters.
     fileprivate var magic: [UInt8] { [0xC4, 0x0B, rawValue + 1] }
-    fileprivate var magicText: String { Base64URL.encode(magic) }
+    fileprivate var magicText: String { Base64.encode(magic) }
     fileprivate var byteCount: Int { hasFloor ? 30 : 24 }
 }
 
@@ -141,4 +153,9 @@ extension RequestFailure {
     static let tokenExpired = RequestFailure(
         .changeTokenExpired, "client knowledge differs from server knowledge",
         remedy: "Fetch without a token, and treat what does not come back as deleted.")
+
+    /// A token of a later state than the store has: the store was replaced by an earlier state of itself.
+    static let tokenAhead = RequestFailure(
+        .changeTokenExpired, "client knowledge differs from server knowledge",
+        remedy: "The cloud was restored. Fetch without a token, and treat what does not come back as deleted.")
 }

@@ -9,6 +9,8 @@ package enum ZoneDecision: Hashable, Sendable {
     case keep
     /// The zone and everything in it goes (B-ZN-08).
     case delete
+    /// There is no such zone to delete; nothing changes (B-ZN-07).
+    case isAbsent
     /// The zone was gone already, and the client has taken note of why (B-ZN-11).
     case acknowledge(ZoneDeletionReason)
     /// The zone's key gets its next epoch.
@@ -45,7 +47,7 @@ package enum ZoneDecision: Hashable, Sendable {
             self = .refuse(
                 RequestFailure(
                     .badRequest, "The default zone cannot be deleted", remedy: "Delete the records in it."))
-        case nil, .deleted: self = .refuse(.zoneNotFound)
+        case nil, .deleted: self = .isAbsent
         case .live: self = .delete
         case .purged: self = .acknowledge(.purged)
         case .keysReset: self = .acknowledge(.encryptedDataReset)

@@ -50,6 +50,8 @@ struct ZoneWriter {
         case .delete:
             if var held { try await end(&held, as: .deleted(.deleted), in: &transaction) }
             return .deleted(place.zoneID(name))
+        case .isAbsent:
+            return .deleted(place.zoneID(name))
         case .acknowledge(let reason):
             if var held {
                 // Other devices learn from the feed why the zone went; it went then, not now.

@@ -119,13 +119,7 @@ struct RecordPrinter {
     mutating func write(_ outcome: RecordOutcome, to writer: inout JSONWriter) {
         switch outcome {
         case .record(let record): write(record, to: &writer)
-        case .deleted(let tombstone):
-            writer.beginObject()
-            writer.key("recordName")
-            writer.string(tombstone.recordName)
-            writer.pair("recordType", tombstone.recordType)
-            writer.pair("recordChangeTag", tombstone.changeTag?.value)
-            writer.splice(#","deleted":true}"#)
+        case .deleted(let tombstone): write(tombstone, to: &writer)
         case .failed(let recordName, let failure):
             writer.beginObject()
             writer.key("recordName")
@@ -136,19 +130,23 @@ struct RecordPrinter {
         }
     }
 
-    /// Writes an entry of a feed; a tombstone always has its keys (docs/web-services.md §8.3).
+    /// Writes an entry of a feed.
     mutating func write(_ event: RecordChangeEvent, to writer: inout JSONWriter) {
         switch event {
         case .changed(let record): write(record, to: &writer)
-        case .deleted(let tombstone):
-            writer.beginObject()
-            writer.key("recordName")
-            writer.string(tombstone.recordName)
-            writer.key("recordType")
-            if let recordType = tombstone.recordType { writer.string(recordType) } else { writer.null() }
-            writer.pair("recordChangeTag", tombstone.changeTag?.value)
-            writer.splice(#","deleted":true}"#)
+        case .deleted(let tombstone): write(tombstone, to: &writer)
         }
+    }
+
+    /// Writes a tombstone; its record type on the native surface alone (B-CHG-05): typed clients of the web services
+    /// recognise a record by its type.
+    private func write(_ tombstone: RecordTombstone, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("recordName")
+        writer.string(tombstone.recordName)
+        if style.isNative { writer.pair("recordType", tombstone.recordType) }
+        writer.pair("recordChangeTag", tombstone.changeTag?.value)
+        writer.splice(#","deleted":true}"#)
     }
 }
 

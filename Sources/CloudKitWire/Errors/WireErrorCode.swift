@@ -24,7 +24,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
             .participantAlreadyInvited:
             self = .accessDenied
         case .atomicFailure: self = .atomicError
-        case .authenticationFailed, .accountTemporarilyUnavailable: self = .authenticationFailed
+        case .authenticationFailed, .accountTemporarilyUnavailable, .unknownAPIToken: self = .authenticationFailed
         case .authenticationRequired: self = .authenticationRequired
         case .badContainer, .badDatabase, .badRequest, .changeTokenExpired, .indexMissing, .itemLimitExceeded,
             .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch, .serverRejected, .alreadyShared,
@@ -35,7 +35,7 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
         case .itemNotFound, .endpointNotFound, .typeNotFound, .assetNotAvailable: self = .notFound
         case .quotaExceeded: self = .quotaExceeded
         case .throttled: self = .throttled
-        case .tryAgainLater, .zoneBusy, .staleKeyEpoch: self = .tryAgainLater
+        case .tryAgainLater, .zoneBusy, .staleKeyEpoch, .staleRecordStatement: self = .tryAgainLater
         case .referenceViolation: self = .validatingReferenceError
         case .zoneNotFound, .zonePurged, .zoneKeysReset: self = .zoneNotFound
         }

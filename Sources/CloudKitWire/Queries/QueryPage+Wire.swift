@@ -16,6 +16,9 @@ extension QueryPage {
         writer.key("records")
         writer.beginArray()
         for record in records { printer.write(record, to: &writer) }
+        for (name, failure) in failures.sorted(by: { $0.key < $1.key }) {
+            printer.write(.failed(recordName: name, failure), to: &writer)
+        }
         writer.endArray()
         writer.pair("continuationMarker", continuationMarker)
         writer.pair("syncToken", syncToken)
@@ -32,7 +35,14 @@ extension QueryPage {
             var page = QueryPage(records: [])
             try reader.object { reader, key in
                 switch key {
-                case "records": try reader.array { page.records.append(try Record(reading: &$0, zoneID: zoneID)) }
+                case "records":
+                    try reader.array { reader in
+                        switch try RecordAnswerItem(reading: &reader, zoneID: zoneID).outcome {
+                        case .record(let record): page.records.append(record)
+                        case .failed(let name, let failure): page.failures[name] = failure
+                        case .deleted, nil: throw RequestFailure.unreadableAnswer
+                        }
+                    }
                 case "continuationMarker": page.continuationMarker = try reader.stringIfAny()
                 default: try reader.skipValue()
                 }

@@ -12,25 +12,41 @@ struct DataFolder {
     /// The bytes of assets.
     let files: FolderFileStore
     let serverEnvironment: ServerEnvironment
+    /// Held while the cloud is served; nil for a command.
+    let claim: FileClaim?
+    /// The reason for which the store was given another epoch; nil: it was not.
+    let renewal: EpochRenewal?
 
     /// Opens the folder.
     ///
-    /// - Parameter canCreate: Whether a missing cloud is created: the folder, the store and the secret in it. Its parent folders are
-    ///   not created, and commands that work on a cloud create none, so that a mistyped path is reported.
+    /// - Parameter serves: Whether the cloud is about to be served. Then a missing cloud is created: the folder, the store and the
+    ///   secret in it. Its parent folders are not created, and commands that work on a cloud create none, so that a mistyped path
+    ///   is reported.
     /// - Throws: `CommandFailure`, `SecretError`.
-    private init(_ path: String, canCreate: Bool) throws {
+    private init(_ path: String, serves: Bool) throws {
         let path = URL(fileURLWithPath: path).path
         self.path = path
-        let isNew = try !Self.exists(path + Self.storeName, in: path)
-        if isNew { try Self.checkCreation(of: path, isAllowed: canCreate) }
+        let storePath = path + Self.storeName
+        let isMissing = try !Self.exists(storePath, in: path)
+        let check = StartCheck(folder: path, storePath: storePath)
         // Files created from here on, also by the store, are readable only by their owner.
         umask(0o077)
         do {
-            if isNew { try PrivateFile.makeFolder(path) }
+            let isNew = try check.checkSecret()
+            if isMissing {
+                try Self.checkCreation(of: path, isAllowed: serves)
+                try PrivateFile.makeFolder(path)
+            }
+            claim = serves ? try Self.claim(path) : nil
+            renewal = serves && !isNew ? try check.checkHistory() : nil
+            if renewal != nil { try SQLiteStore.renewEpoch(path: storePath) }
+            // The store first: a secret without a store is refused.
+            store = try SQLiteStore(path: storePath)
             serverEnvironment = ServerEnvironment(secret: try Self.secret(path + "/secret"), now: Self.now)
-            store = try SQLiteStore(path: path + Self.storeName)
             files = try FolderFileStore(path + "/assets", now: Self.now)
         } catch let error as SecretError {
+            throw error
+        } catch let error as CommandFailure {
             throw error
         } catch {
             throw CommandFailure("the data folder \(path) cannot be used: \(error)")
@@ -40,7 +56,7 @@ struct DataFolder {
     /// Claims the folder for this process until it ends.
     ///
     /// - Throws: `CommandFailure` if another process runs the cloud: the caches of two processes would diverge.
-    func claim() throws -> FileClaim {
+    private static func claim(_ path: String) throws -> FileClaim {
         guard let claim = FileClaim(path + "/serve.lock") else {
             throw CommandFailure(
                 "a cloud is already running on \(path); stop it first, or use another folder with --data")
@@ -52,16 +68,24 @@ struct DataFolder {
     var cloud: Cloud { cloud(limits: Limits()) }
 
     func cloud(limits: Limits) -> Cloud {
-        Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits)
+        let cloud = Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits)
+        if let renewal { cloud.storeHistory.note(renewal) }
+        return cloud
+    }
+
+    /// Notes the present state of the store as served, before anything is.
+    func noteServed() async throws {
+        let mark = try await store.servedMark()
+        try ServedFile(storeID: store.storeID, epoch: store.epoch, mark: mark).write(in: path)
     }
 
     /// Opens a folder, runs `body` with it and closes its store, also after an error; refusals become readable failures.
     ///
-    /// - Parameter canCreate: Whether a missing cloud is created, in a folder whose parent exists.
+    /// - Parameter serves: Whether the cloud is about to be served; a missing one is created, in a folder whose parent exists.
     static func with<Value>(
-        _ path: String, canCreate: Bool = false, _ body: (DataFolder) async throws -> Value
+        _ path: String, serves: Bool = false, _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
-        let folder = try DataFolder(path, canCreate: canCreate)
+        let folder = try DataFolder(path, serves: serves)
         do {
             let value = try await CommandFailure.explaining { try await body(folder) }
             await folder.store.close()

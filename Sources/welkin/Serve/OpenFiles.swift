@@ -8,12 +8,18 @@
 enum OpenFiles {
     /// Raises the limit to the maximum: a device that waits for notifications keeps a connection open, and the default of many
     /// systems is 1,024.
-    static func raiseLimit() {
+    ///
+    /// - Returns: The limit; 1,024 where the system names none.
+    static func raiseLimit() -> Int {
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
-        limit.rlim_cur = limit.rlim_max
-        // If this is refused, the limit is unchanged.
-        _ = setrlimit(resource, &limit)
+        guard getrlimit(resource, &limit) == 0 else { return 1024 }
+        if limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max
+            // If this is refused, the limit is unchanged.
+            _ = setrlimit(resource, &limit)
+            guard getrlimit(resource, &limit) == 0 else { return 1024 }
+        }
+        return Int(clamping: limit.rlim_cur)
     }
 
     #if canImport(Darwin)

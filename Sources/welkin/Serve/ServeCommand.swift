@@ -32,6 +32,13 @@ struct ServeCommand: AsyncParsableCommand {
     var tlsKey: String?
     @Flag(help: "Trust X-Forwarded-For; only behind a proxy of yours that sets it.")
     var behindProxy = false
+    @Option(
+        name: .customLong("operator-host"),
+        help: ArgumentHelp(
+            "A host name under which /metrics and the admin API answer, besides 127.0.0.1, ::1, localhost and those of --host and --public-url; may be repeated.",
+            valueName: "name"))
+    var operatorHosts: [String] = []
+    @OptionGroup var connections: ConnectionOptions
     @Option(help: "Whether users may create accounts themselves: open or closed.")
     var signUp: SignUpMode = .open
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: Self.logLevel)
@@ -62,6 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-certificate and --tls-key go together.")
         }
+        try connections.validate()
         if let assetBytesMax, assetBytesMax <= 0 { throw ValidationError("--asset-bytes-max is 1 or more.") }
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
@@ -79,20 +87,21 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        OpenFiles.raiseLimit()
+        let connectionLimits = try connections.limits(descriptors: OpenFiles.raiseLimit())
         FreedMemory.raiseTrimThreshold()
         // Operations and the store have threads of their own; an event loop per core would compete with them.
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
         let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
-        try await DataFolder.with(folder.data, canCreate: true) { folder in
-            let claim = try folder.claim()
-            defer { withExtendedLifetime(claim) {} }
+        try await DataFolder.with(folder.data, serves: true) { folder in
+            defer { withExtendedLifetime(folder.claim) {} }
+            try await folder.noteServed()
             // Checks the content, because an earlier start may have created the store and failed before it announced it.
             let isNew = try await folder.store.isEmpty()
             let logger = makeLogger()
             let configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
-                isBehindProxy: behindProxy, isSignUpOpen: signUp == .open)
+                isBehindProxy: behindProxy, operatorHosts: operatorHosts, connections: connectionLimits,
+                isSignUpOpen: signUp == .open)
             let cloud = folder.cloud(limits: limits)
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
@@ -103,6 +112,8 @@ struct ServeCommand: AsyncParsableCommand {
             var services = ServiceGroupConfiguration(
                 services: [
                     .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
+                    .init(service: StoreReporter(cloud: cloud, metrics: application.metrics, logger: logger)),
+                    .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),

@@ -24,7 +24,8 @@ struct AuthenticatorTests {
     ) async throws -> AuthenticatedCaller {
         try await (authenticator ?? people.authenticator()).admit(
             RequestCredentials(apiToken: api, webAuthToken: web, origin: origin), container: .init(container),
-            environment: environment, target: "/", body: [])
+            environment: environment, target: "/"
+        ) { [] }
     }
 
     private func refuses(_ body: () async throws -> AuthenticatedCaller) async {

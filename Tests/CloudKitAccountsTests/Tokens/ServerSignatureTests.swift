@@ -73,7 +73,8 @@ struct ServerSignatureTests {
         func admit(_ environment: Environment = .development) async throws -> AuthenticatedCaller {
             try await people.authenticator().admit(
                 RequestCredentials(signature: signature), container: people.container, environment: environment,
-                target: Self.target, body: Self.body)
+                target: Self.target
+            ) { Self.body }
         }
         let admission = try await admit()
         #expect(admission.isServerKey)

@@ -16,8 +16,26 @@ struct ShareTrustTests {
     private var root: ContainerRoot { owner.root(container: place.container, environment: place.environment) }
     private var access: ShareKeyAccess { ShareKeyAccess(root: root, secret: owner, user: "_me") }
 
-    private func ring(of secret: AccountSecret) -> KeyRing {
-        KeyRing(account: ScriptedAccount(secret: secret), place: nil, epochs: EpochStore())
+    /// The keys of a device that has found the owner in the cloud's directory.
+    private func ring(of secret: AccountSecret) throws -> KeyRing {
+        let ring = KeyRing(account: ScriptedAccount(secret: secret), place: nil, epochs: EpochStore())
+        try ring.pin(owner.identity().publicIdentity, of: IdentityPins.name(of: "_me", in: place))
+        return ring
+    }
+
+    @Test func `B-TM-08 an owner who was not found in the directory is not believed`() throws {
+        let cat = AccountSecret()
+        let cats = ShareKeyAccess(
+            root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
+        let forged = try SealedShareInvitation(
+            ShareKey(madeFor: share, epoch: 1), to: "p-cat", identity: cat.identity().publicIdentity, by: "_me",
+            with: mallory.identity())
+        let stranger = KeyRing(account: ScriptedAccount(secret: cat), place: nil, epochs: EpochStore())
+        #expect(
+            throws: CallFailure.waitingForKey(
+                "The identity of the owner of share 'S' is not in the cloud's directory yet")
+        ) { try stranger.open(forged, slot: "p-cat", as: cats) }
+        #expect(throws: CallFailure.self) { try ring(of: cat).open(forged, slot: "p-cat", as: cats) }
     }
 
     private func record(_ epochs: [ShareKeyEpoch], newest: Int) -> Record {
@@ -32,8 +50,8 @@ struct ShareTrustTests {
         return record
     }
 
-    private func open(_ record: Record, _ keys: inout SharedKeys) throws(CallFailure) {
-        let ring = ring(of: owner)
+    private func open(_ record: Record, _ keys: inout SharedKeys) throws {
+        let ring = try ring(of: owner)
         let access = access
         try keys.open(
             record, as: access, link: nil, isOwner: { ring.isOwner($0, of: place) },
@@ -73,7 +91,7 @@ struct ShareTrustTests {
         #expect(keys.newestKey(of: "S") == nil)
         #expect(throws: CallFailure.self) { try open(record([ShareKeyEpoch(epoch: 1)], newest: 1), &keys) }
         #expect(keys.newestKey(of: "S") == nil)
-        let ring = ring(of: owner)
+        let ring = try ring(of: owner)
         try ring.see(2, of: share, isOwn: true)
         try ring.see(2, of: share, isOwn: true)
         #expect(throws: CallFailure.self) { try ring.see(1, of: share, isOwn: true) }
@@ -99,10 +117,10 @@ struct ShareTrustTests {
         }
         let cats = ShareKeyAccess(
             root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
-        let catsRing = ring(of: cat)
+        let catsRing = try ring(of: cat)
         // As long as Bob has the right, Cat and the owner believe in his epoch.
         #expect(try catsRing.open(byBob(3, to: "p-cat", cat), slot: "p-cat", as: cats).epoch == 3)
-        let ownersRing = ring(of: owner)
+        let ownersRing = try ring(of: owner)
         try ownersRing.see(2, of: share, isOwn: true)
         #expect(try ownersRing.open(byBob(3, to: "p-me", owner), slot: "p-me", as: access).epoch == 3)
         // The owner begins one, without Bob: his right has ended.
@@ -130,7 +148,7 @@ struct ShareTrustTests {
         let toCat = try SealedShareInvitation(
             ShareKey(madeFor: share, epoch: 2), to: "p-cat", identity: cat.identity().publicIdentity, by: "_bob",
             with: bobs, authority: toBob.authority(for: bobs.publicIdentity))
-        let catsRing = ring(of: cat)
+        let catsRing = try ring(of: cat)
         let cats = ShareKeyAccess(
             root: cat.root(container: place.container, environment: place.environment), secret: cat, user: "_cat")
         var shared = SharedKeys(place)

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 import Testing
 
@@ -60,22 +61,25 @@ struct BatchSealerTests {
     }
 
     @Test func `one go when nothing is stale`() throws {
-        var sealing = BatchSealer(try batch(["s1", "p"]))
+        var sealing = BatchSealer(try batch(["s1", "p"]), firstVersion: 7)
         let request = try sent(&sealing, SampleKeys.zone())
-        #expect(request.operations.map(\.change.protection) == [Protection(epoch: 0), nil])
+        #expect(request.operations.map { $0.change.protection?.hasSameKeys(as: Protection(epoch: 0)) } == [true, nil])
+        let statement = try RecordStatement(#require(request.operations[0].change.protection?.statement))
+        #expect(statement.version == 7 && statement.values.map(\.name) == ["x"])
+        #expect(statement.previousTag == StatementForm.noTag)
         #expect(sealing.take([saved("s1"), failed("p", .conflict)]).isEmpty)
         #expect(sealing.outcomes == [.success(saved("s1")), .success(failed("p", .conflict))])
     }
 
     @Test func `B-TM-05 an atomic batch is sent again as a whole, another one only where it was stale`() throws {
-        var whole = BatchSealer(try batch(["s1", "p", "s2"]))
+        var whole = BatchSealer(try batch(["s1", "p", "s2"]), firstVersion: 7)
         _ = whole.request(SampleKeys.zone())
         let refused = [failed("s1", .staleKeyEpoch), failed("p", .atomicFailure), failed("s2", .staleKeyEpoch)]
         #expect(whole.take(refused) == ["s1", "s2"])
         whole.look(at: [])
         #expect(names(whole.request(SampleKeys.zone(epoch: 1))) == ["s1", "p", "s2"])
 
-        var single = BatchSealer(try batch(["s1", "p", "s2"], atomic: false))
+        var single = BatchSealer(try batch(["s1", "p", "s2"], atomic: false), firstVersion: 7)
         _ = single.request(SampleKeys.zone())
         #expect(single.take([saved("s1"), saved("p"), failed("s2", .staleKeyEpoch)]) == ["s2"])
         single.look(at: [])
@@ -86,7 +90,7 @@ struct BatchSealerTests {
     }
 
     @Test func `B-TM-05 under a new key all values of the record come along, the save's own first`() throws {
-        var sealing = BatchSealer(try batch(["s1"]))
+        var sealing = BatchSealer(try batch(["s1"]), firstVersion: 7)
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         sealing.look(at: [try held("s1", ["x": .string("old"), "y": .int64(2)])])
@@ -116,7 +120,7 @@ struct BatchSealerTests {
     }
 
     @Test func `B-SAV-02 a save that checks the tag gets the conflict`() throws {
-        var sealing = BatchSealer(try batch(["s1"], .update))
+        var sealing = BatchSealer(try batch(["s1"], .update), firstVersion: 7)
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         sealing.look(at: [try held("s1", ["y": .int64(2)])])
@@ -127,7 +131,7 @@ struct BatchSealerTests {
     }
 
     @Test func `within an epoch the record keeps its key, and other values stay where they are`() throws {
-        var sealing = BatchSealer(try batch(["s1"]))
+        var sealing = BatchSealer(try batch(["s1"]), firstVersion: 7)
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         let current = OpenedRecord(
@@ -136,12 +140,18 @@ struct BatchSealerTests {
         sealing.look(at: [current])
         let operation = try first(&sealing, SampleKeys.zone())
         #expect(operation.kind == .forceUpdate && operation.change.fields.map(\.name) == ["x"])
-        #expect(operation.change.protection == current.record.protection)
+        let protection = try #require(operation.change.protection)
+        #expect(protection.hasSameKeys(as: current.record.protection))
+        // The value that the save does not touch is stated again.
+        let before = try RecordStatement(#require(current.record.protection?.statement))
+        let statement = try RecordStatement(protection.statement)
+        #expect(statement.version == 2 && statement.previousTag == before.tag)
+        #expect(statement.values.map(\.name) == ["x", "y"] && statement.values[1] == before.values[0])
     }
 
     @Test func `B-BAT-02 a record that does not open is not sealed again, and fails its batch`() throws {
         for isAtomic in [true, false] {
-            var sealing = BatchSealer(try batch(["s1", "p", "s2"], atomic: isAtomic))
+            var sealing = BatchSealer(try batch(["s1", "p", "s2"], atomic: isAtomic), firstVersion: 7)
             _ = sealing.request(SampleKeys.zone())
             _ = sealing.take([failed("s1", .staleKeyEpoch), saved("p"), failed("s2", .staleKeyEpoch)])
             sealing.look(at: [
@@ -163,7 +173,7 @@ struct BatchSealerTests {
     }
 
     @Test func `in the end the last refusal is reported`() throws {
-        var sealing = BatchSealer(try batch(["s1", "p"]))
+        var sealing = BatchSealer(try batch(["s1", "p"]), firstVersion: 7)
         _ = sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch), failed("p", .atomicFailure)])
         sealing.giveUp()

@@ -21,6 +21,7 @@ struct VectorMaker {
         [
             "password": try password(), "recovery": try recovery(), "accountSecret": try accountSecret(),
             "identity": try identity(), "keys": keys(), "field": try field(), "assetKey": try assetKey(),
+            "statement": try statement(),
             "asset": try asset(), "protection": try protection(), "keyring": try keyring(), "link": try link(),
         ]
     }
@@ -173,6 +174,57 @@ struct VectorMaker {
             string.refused("never sealed") { $0.bytes["sealed"] = Array("Grüße".utf8).hex },
         ]
         return vectors + moved + changed
+    }
+
+    private func statement() throws -> [Vector] {
+        let sealer = RecordSealer(recordKey(5), recordType: "Note")
+        let title = try sealer.seal(Array("\"a\"".utf8), field: "title", type: "ENCRYPTED_STRING", random: random(2))
+        let photo = try sealer.seal(assetSecret(size: 5), field: "photos", position: 0, random: random(3))
+        let values = [
+            RecordStatement.Value(name: "title", tag: RecordSealer.tag(ofSealed: title)),
+            RecordStatement.Value(name: "photos", tag: RecordSealer.tag(ofKeys: [photo, []])),
+        ]
+        func vector(
+            _ name: String, after base: RecordStatement?, version: UInt64, _ values: [RecordStatement.Value],
+            _ facts: RecordStatement.Facts
+        ) throws -> (RecordStatement, Vector) {
+            let statement = try RecordStatement(
+                after: base, version: version, values: values, facts: facts, sealer: sealer, random: random(4))
+            let texts = [
+                "record": "note-1", "recordType": "Note", "parent": facts.parent ?? "", "creator": facts.creator,
+                "names": values.map(\.name).sorted().joined(separator: " "),
+            ]
+            return (
+                statement,
+                Vector(
+                    name, texts: place.merging(texts) { $1 },
+                    numbers: ["epoch": 2, "version": version, "created": UInt64(facts.created ?? 0)],
+                    bytes: [
+                        "recordKey": sealer.key.material.bytes, "nonce": nonce(4),
+                        "previous": base?.tag ?? Array(repeating: 0, count: 16),
+                        "title": title, "photo": photo, "statement": statement.bytes,
+                    ])
+            )
+        }
+        let (base, first) = try vector(
+            "the first of a new record", after: nil, version: 1_700_000_000_000, values,
+            .init(parent: nil, creator: "_ada", created: nil))
+        let (_, second) = try vector(
+            "one made from it", after: base, version: 1_700_000_000_001, [values[0]],
+            .init(parent: "list-1", creator: "_ada", created: 1_700_000_000_123))
+        let moved = [
+            "container", "environment", "owner", "zone", "record", "recordType", "parent", "creator",
+        ].map { key in second.refused("of another record: \(key)") { $0.texts[key] = "other" } }
+        return [first, second] + moved + [
+            second.refused("another creation date") { $0.numbers["created"] = 1_700_000_000_124 },
+            second.refused("another epoch") { $0.numbers["epoch"] = 3 },
+            try second.refused("another version") { try $0.flip("statement", at: 8) },
+            try second.refused("another one before it") { try $0.flip("statement", at: 9) },
+            try second.refused("another tag of a value") { try $0.flip("statement", at: 44) },
+            try second.refused("an older value") { try $0.flip("title", at: 30) },
+            try second.refused("format version 0") { try $0.flip("statement", at: 0) },
+            second.refused("cut short") { $0.bytes["statement"]?.removeLast(2) },
+        ]
     }
 
     private func assetSecret(size: Int, checksum: [UInt8]? = nil) throws -> AssetSecret {

@@ -33,7 +33,8 @@ import Testing
     @Test func `B-TM-04 vectors open, and those that were changed or moved do not`() throws {
         let openers: [String: (Vector) throws -> Bool] = [
             "recovery": recovery, "accountSecret": accountSecret, "identity": identity, "field": field,
-            "assetKey": assetKey, "asset": asset, "protection": protection, "keyring": keyring, "link": link,
+            "assetKey": assetKey, "statement": statement, "asset": asset, "protection": protection, "keyring": keyring,
+            "link": link,
             "invitation": invitation, "ownerWrap": ownerWrap,
         ]
         let file = try VectorFile.read()
@@ -85,6 +86,22 @@ import Testing
         let sealed = try vector.bytes("sealed")
         let opened = try sealer(vector).open(sealed, field: vector.text("field"), type: vector.text("fieldType"))
         return opened == (try vector.bytes("plain"))
+    }
+
+    private func statement(_ vector: Vector) throws -> Bool {
+        let parent = try vector.text("parent")
+        let statement = try RecordStatement(vector.bytes("statement"))
+        let facts = RecordStatement.Facts(
+            parent: parent.isEmpty ? nil : parent, creator: try vector.text("creator"),
+            created: Int64(try #require(vector.numbers["created"])))
+        var values = [RecordStatement.Value(name: "title", tag: RecordSealer.tag(ofSealed: try vector.bytes("title")))]
+        if try vector.text("names").contains("photos") {
+            values.append(.init(name: "photos", tag: RecordSealer.tag(ofKeys: [try vector.bytes("photo"), []])))
+        }
+        try statement.check(values)
+        try statement.check(facts, sealer: sealer(vector))
+        return try statement.version == #require(vector.numbers["version"])
+            && statement.previousTag == vector.bytes("previous") && statement.bytes == vector.bytes("statement")
     }
 
     private func assetKey(_ vector: Vector) throws -> Bool {

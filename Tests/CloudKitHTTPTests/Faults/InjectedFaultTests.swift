@@ -47,6 +47,9 @@ import Testing
         statuses["identities/lookup"] = try await cloud.client.post(
             Self.device("identities/lookup", tokens), #"{"userRecordNames":[]}"#
         ).status
+        statuses["directory/lookup"] = try await cloud.client.post(
+            Self.device("directory/lookup", tokens), #"{"addresses":[]}"#
+        ).status
         statuses["upload"] = try await cloud.client.post(upload, "0123").status
         statuses["upload, HEAD"] = try await cloud.head(upload).status
         statuses["upload, PATCH"] = try await cloud.client.send(

@@ -140,6 +140,8 @@ final class ListedStore: OrderedStore {
     private let written = Mutex<Set<Partition>>([])
 
     var epoch: UInt64 { store.epoch }
+    var damage: StoreDamage { store.damage }
+    func renewEpoch(from epoch: UInt64) async throws { try await store.renewEpoch(from: epoch) }
 
     func read<Value: Sendable>(
         _ partition: Partition, _ body: nonisolated(nonsending) @Sendable (inout ReadTransaction) async throws -> Value

@@ -40,7 +40,7 @@ struct WebServicesPageTests {
     private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
         .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .health, .metrics,
-        .unknown,
+        .directoryHistory, .unknown,
     ]
 
     /// The first difference of two texts.

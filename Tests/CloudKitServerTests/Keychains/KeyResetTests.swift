@@ -46,7 +46,8 @@ struct KeyResetTests {
         let sealed = "\"" + Data([1] + [UInt8](repeating: 0, count: 60)).base64EncodedString() + "\""
         let field = Field(name: "secret", type: FieldType(.string, isEncrypted: true), json: Array(sealed.utf8))
         let change = RecordChange(
-            recordName: "sealed", recordType: "Secret", fields: [.set(field)], protection: Protection(epoch: 0))
+            recordName: "sealed", recordType: "Secret", fields: [.set(field)], protection: Protection(epoch: 0).stated()
+        )
         let outcome = try await cloud.modify([RecordOperation(.create, change)], zone: "_defaultZone", by: caller)
         #expect(outcome[0].failure == nil)
     }

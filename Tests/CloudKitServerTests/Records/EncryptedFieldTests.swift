@@ -8,12 +8,26 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
     return Field(name: name, type: type, sealed: head + Array(repeating: 7, count: size + 12))
 }
 
+extension Protection {
+    /// The protection with a statement in the form of one that no key opens.
+    ///
+    /// - Parameter held: The protection of the version that it is made from; nil: of none.
+    func stated(_ number: UInt8 = 1, after held: Protection? = nil) -> Protection {
+        let previous = held.map { StatementForm.tag(of: $0.statement) } ?? StatementForm.noTag[...]
+        var protection = self
+        protection.statement =
+            [1] + Array(repeating: 0, count: 7) + [number] + previous + Array(repeating: 0, count: 10)
+            + Array(repeating: number, count: 28)
+        return protection
+    }
+}
+
 @Suite struct EncryptedFieldTests {
     private let device = Caller(user: TestCloud.ada, deviceID: "d", surface: .native)
 
     private func secret(
         _ kind: RecordOperation.Kind, _ name: String, tag: ChangeTag? = nil, _ fields: [FieldChange],
-        _ protection: Protection? = Protection(epoch: 0)
+        _ protection: Protection? = Protection(epoch: 0).stated()
     ) -> RecordOperation {
         RecordOperation(
             kind,
@@ -33,7 +47,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
     ) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()
-            let protection = Protection(epoch: 0, keys: [1, 2, 3])
+            let protection = Protection(epoch: 0, keys: [1, 2, 3]).stated()
             let fields = [
                 sealedField("data", .bytes), sealedField("day", .timestamp), sealedField("half", .double),
                 sealedField("list", .location.list), sealedField("number", .int64), sealedField("text", .string),
@@ -121,7 +135,55 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             // Other fields are anybody's.
             let tag = try await test.record("R")?.changeTag
             let plain = try await test.modify([secret(.update, "R", tag: tag, [text("t", "x")], nil)], by: web)[0]
-            #expect(plain.record?.protection == Protection(epoch: 0))
+            #expect(plain.record?.protection == Protection(epoch: 0).stated())
+        }
+    }
+
+    @Test func `B-ENC-07 a client without keys neither strips nor moves a protected record`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            _ = try await save(test, secret(.create, "P", [text("t", "x")], nil))
+            let held = try #require(
+                try await save(test, secret(.create, "R", [.set(sealedField("s")), text("t", "x")])).record)
+            let web = Caller(user: TestCloud.ada)
+            func outcome(_ kind: RecordOperation.Kind, _ fields: [FieldChange], below parent: String? = nil)
+                async throws
+                -> RecordOutcome
+            {
+                var operation = secret(kind, "R", tag: try await test.record("R")?.changeTag, fields, nil)
+                if let parent { operation.change.parent = .set(recordName: parent) }
+                return try await test.modify([operation], by: web)[0]
+            }
+            let reason = RequestFailure.unstated.reason
+            #expect(try await outcome(.update, [.remove(name: "s")]).failure?.reason == reason)
+            #expect(try await outcome(.replace, [text("t", "y")]).failure?.reason == reason)
+            #expect(try await outcome(.forceReplace, [text("t", "y")]).failure?.reason == reason)
+            #expect(try await outcome(.update, [], below: "P").failure?.reason == reason)
+            #expect(try await test.record("R")?.changeTag == held.changeTag)
+            let plain = try await outcome(.update, [.remove(name: "t"), text("u", "z")]).record
+            #expect(plain?.protection == held.protection && plain?.fields.map(\.name) == ["s", "u"])
+            let gone = RecordOperation(.forceDelete, RecordChange(recordName: "R"))
+            #expect(try await test.modify([gone], by: web)[0].failure == nil)
+        }
+    }
+
+    @Test func `B-ENC-07 of two saves that overwrite each other the later one states the other's values`() async throws
+    {
+        try await withCloud { test in
+            try await test.makeZone()
+            let first = try await save(test, secret(.create, "R", [.set(sealedField("s")), .set(sealedField("r"))]))
+                .record
+            let ours = Protection(epoch: 0).stated(2, after: first?.protection)
+            let theirs = Protection(epoch: 0).stated(3, after: first?.protection)
+            let one = secret(.forceUpdate, "R", [.set(sealedField("s", size: 30))], ours)
+            #expect(try await save(test, one).record?.protection == ours)
+            // The answer was lost, and the request is sent again.
+            #expect(try await save(test, one).record?.protection == ours)
+            let two = secret(.forceUpdate, "R", [.set(sealedField("r", size: 31))], theirs)
+            #expect(try await save(test, two).code == .staleRecordStatement)
+            let again = Protection(epoch: 0).stated(3, after: ours)
+            let saved = try await save(test, secret(.forceUpdate, "R", [.set(sealedField("r", size: 31))], again))
+            #expect(saved.record?.protection == again)
         }
     }
 
@@ -159,7 +221,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             try await test.makeZone()
             let large = try await save(test, secret(.create, "R", [.set(sealedField("s", size: 800))]))
             #expect(large.code == .sizeLimitExceeded)
-            let keys = Protection(epoch: 0, keys: Array(repeating: 1, count: 960))
+            let keys = Protection(epoch: 0, keys: Array(repeating: 1, count: 960)).stated()
             #expect(
                 try await save(test, secret(.create, "R", [.set(sealedField("s"))], keys)).code == .sizeLimitExceeded)
             #expect(try await save(test, secret(.create, "R", [.set(sealedField("s"))])).record != nil)
@@ -210,7 +272,7 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
             _ = try await zone(test, .raiseKeyEpoch(ZoneID(zoneName: "Z"), to: 1))
             let old = try await save(test, secret(.update, "R", tag: first?.changeTag, [.set(sealedField("a"))]))
             #expect(old.code == .staleKeyEpoch)
-            let next = Protection(epoch: 1)
+            let next = Protection(epoch: 1).stated(2, after: first?.protection)
             let half = try await save(
                 test, secret(.update, "R", tag: first?.changeTag, [.set(sealedField("a", epoch: 1))], next))
             #expect(half.code == .staleKeyEpoch)

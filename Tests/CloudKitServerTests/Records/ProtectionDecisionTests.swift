@@ -7,28 +7,75 @@ import Testing
 
     private func decide(
         _ set: [Field], keeping: [Field] = [], sent: Protection?, held: Protection? = nil, zoneEpoch: UInt32 = 0,
-        checksTag: Bool = true
+        checksTag: Bool = true, changesStated: Bool? = nil
     ) -> ProtectionDecision {
         ProtectionDecision(
-            set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
+            set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag,
+            changesStated: changesStated ?? !set.isEmpty)
+    }
+
+    @Test func `B-ENC-07 every change of a sealed value brings the statement that follows the record's`() {
+        let held = Protection(epoch: 0).stated(1)
+        let next = Protection(epoch: 0).stated(2, after: held)
+        #expect(decide([value("s")], sent: next, held: held) == .store(next))
+        #expect(decide([value("s")], sent: next, held: held, checksTag: false) == .store(next))
+        // One that was made from another version, from none, or for a record that is gone.
+        #expect(decide([value("s")], sent: next, held: next) == .refuse(.unstated))
+        // The same save again, because its answer was lost.
+        #expect(decide([value("s")], sent: next, held: next, changesStated: false) == .store(next))
+        let other = Protection(epoch: 0).stated(3, after: held)
+        #expect(decide([value("s")], sent: other, held: next) == .refuse(.staleRecordStatement))
+        #expect(decide([value("s")], sent: held, held: next) == .refuse(.staleRecordStatement))
+        #expect(decide([value("s")], sent: next) == .refuse(.staleRecordStatement))
+        #expect(decide([value("s")], sent: next, held: Protection(epoch: 0)) == .refuse(.staleRecordStatement))
+    }
+
+    @Test func `B-ENC-07 a protected record is neither stripped nor moved without a statement`() {
+        let held = Protection(epoch: 0).stated(1)
+        #expect(decide([], sent: nil, held: held) == .store(held))
+        #expect(decide([], sent: nil, held: held, changesStated: true) == .refuse(.unstated))
+        #expect(decide([], sent: Protection(epoch: 0), held: held) == .refuse(.unstated))
+        #expect(decide([], sent: held, held: held, changesStated: true) == .refuse(.unstated))
+        #expect(decide([], sent: held, held: held) == .store(held))
+        let next = Protection(epoch: 0).stated(2, after: held)
+        #expect(decide([], sent: next, held: held, changesStated: true) == .store(next))
+        // A record in a tree that holds nothing sealed has no statement.
+        let wrapped = Protection(epoch: 0, keys: [1])
+        #expect(decide([], sent: wrapped, held: nil, changesStated: false) == .store(wrapped))
+        #expect(decide([value("s")], sent: wrapped) == .refuse(.unstated))
+    }
+
+    @Test func `B-ENC-07 bytes that are no statement are refused`() {
+        var short = Protection(epoch: 0).stated()
+        short.statement.removeLast(30)
+        var later = Protection(epoch: 0).stated()
+        later.statement[0] = 2
+        for bad in [short, later] { #expect(decide([value("s")], sent: bad) == .refuse(.malformedStatement)) }
+        var large = Protection(epoch: 0).stated()
+        large.statement += Array(repeating: 0, count: Protection.statementBytesMax)
+        #expect(decide([value("s")], sent: large) == .refuse(.protectionTooLarge))
     }
 
     @Test func `B-TM-11 an unconditional save does not change the recipients of the record's key`() {
-        let (held, rewrapped) = (Protection(epoch: 0, keys: [1]), Protection(epoch: 0, keys: [2]))
+        let held = Protection(epoch: 0, keys: [1]).stated()
+        let rewrapped = Protection(epoch: 0, keys: [2]).stated(2, after: held)
+        let next = Protection(epoch: 0, keys: [1]).stated(2, after: held)
         func overwrite(_ sent: Protection, _ held: Protection?) -> ProtectionDecision {
             decide([value("s")], sent: sent, held: held, checksTag: false)
         }
         #expect(overwrite(rewrapped, held) == .refuse(.staleKeyEpoch))
-        #expect(overwrite(held, held) == .store(held))
-        #expect(overwrite(rewrapped, nil) == .store(rewrapped))
+        #expect(overwrite(next, held) == .store(next))
+        #expect(overwrite(held, nil) == .store(held))
         #expect(decide([value("s")], sent: rewrapped, held: held) == .store(rewrapped))
     }
 
     @Test func `B-ENC-01 a save without encrypted values keeps the protection and asks for none`() {
         let plain = Field(name: "a", type: .string, json: Array(#""x""#.utf8))
-        #expect(decide([plain], sent: nil) == .store(nil))
+        #expect(decide([plain], sent: nil, changesStated: false) == .store(nil))
         let held = Protection(epoch: 0, keys: [1])
-        #expect(decide([plain], keeping: [value("s")], sent: nil, held: held, zoneEpoch: 3) == .store(held))
+        let kept = decide(
+            [plain], keeping: [value("s")], sent: nil, held: held, zoneEpoch: 3, changesStated: false)
+        #expect(kept == .store(held))
     }
 
     @Test func `a value that is not in sealed form is refused`() {
@@ -41,7 +88,8 @@ import Testing
     }
 
     @Test func `sealed values come with the protection of their record`() {
-        #expect(decide([value("s")], sent: Protection(epoch: 0)) == .store(Protection(epoch: 0)))
+        let stated = Protection(epoch: 0).stated()
+        #expect(decide([value("s")], sent: stated) == .store(stated))
         #expect(decide([value("s")], sent: nil, held: Protection(epoch: 0)) == .refuse(.unprotected))
         let large = Protection(epoch: 0, keys: Array(repeating: 0, count: Protection.keysBytesMax + 1))
         #expect(decide([value("s")], sent: large) == .refuse(.protectionTooLarge))
@@ -55,25 +103,28 @@ import Testing
     }
 
     @Test func `B-TM-05 another key requires that all values are sealed again`() {
-        let held = Protection(epoch: 0)
-        let next = Protection(epoch: 1)
+        let held = Protection(epoch: 0).stated()
+        let next = Protection(epoch: 1).stated(2, after: held)
         let partial = decide(
             [value("a", epoch: 1)], keeping: [value("b")], sent: next, held: held, zoneEpoch: 1)
         #expect(partial == .refuse(.staleKeyEpoch))
         let whole = decide(
             [value("a", epoch: 1), value("b", epoch: 1)], sent: next, held: held, zoneEpoch: 1)
         #expect(whole == .store(next))
-        let rewrapped = Protection(epoch: 0, keys: [1])
+        let rewrapped = Protection(epoch: 0, keys: [1]).stated(2, after: held)
+        let stated = Protection(epoch: 0).stated(2, after: held)
         #expect(decide([value("a")], keeping: [value("b")], sent: rewrapped, held: held) == .refuse(.staleKeyEpoch))
-        #expect(decide([value("a")], keeping: [value("b")], sent: held, held: held) == .store(held))
-        #expect(decide([], sent: rewrapped, held: nil) == .store(rewrapped))
+        #expect(decide([value("a")], keeping: [value("b")], sent: stated, held: held) == .store(stated))
+        let wrapped = Protection(epoch: 0, keys: [1])
+        #expect(decide([], sent: wrapped, held: nil) == .store(wrapped))
     }
 
     @Test func `B-TM-05 another key requires that the keys of files are sealed again`() throws {
         func asset(_ name: String, key: String?) throws -> Field {
             try Field(name: name, value: .asset(AssetValue(fileChecksum: "c", size: 1, wrappingKey: key)))
         }
-        let (held, next) = (Protection(epoch: 0), Protection(epoch: 1))
+        let held = Protection(epoch: 0).stated()
+        let next = Protection(epoch: 1).stated(2, after: held)
         func decide(_ set: [Field], keeping: [Field]) -> ProtectionDecision {
             self.decide(set, keeping: keeping, sent: next, held: held, zoneEpoch: 1)
         }

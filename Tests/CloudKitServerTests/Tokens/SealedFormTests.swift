@@ -94,7 +94,7 @@ struct SealedFormTests {
         #expect(
             tokens.map { seal.seal($0, for: partition) } == [
                 "xAsBNFZ4mq4AAAADAAAAAABNAAAAAAAAwsi9Jo7prYqx3gKr",
-                "xAsCNFZ4mq4AAAAEAAAAAAAFAAAAAAAJAAAAAAAC90B4WrZyfA_QpvFK",
+                "xAsCNFZ4mq4AAAAEAAAAAAAFAAAAAAAJAAAAAAAC90B4WrZyfA/QpvFK",
                 "xAsDNFZ4mq4AAAAAAAAAAAAJAAAAAAAAmTWIieYD4ITzYfBu",
                 "xAsENFZ4mq4AAAAEAAAAAAAFAAAAAAAAAAAAAAACajWFqJzGrTpXDIeE",
             ])
@@ -120,8 +120,8 @@ struct SealedFormTests {
         #expect(
             texts == [
                 "ZGVmZ2hpamtsbW5vVS5f6o648kNsQzdBdFhjhvj6BjvLJJ3F",
-                "ZGVmZ2hpamtsbW5vVi5K_Iyw8kMgJlGwtfcy3P_zCiT-sxV1",
-                "ZGVmZ2hpamtsbW5vVztc_oSw8kMqCLg67V4dlrNzxqyN7woO",
+                "ZGVmZ2hpamtsbW5vVi5K/Iyw8kMgJlGwtfcy3P/zCiT+sxV1",
+                "ZGVmZ2hpamtsbW5vVztc/oSw8kMqCLg67V4dlrNzxqyN7woO",
             ])
     }
 }

@@ -129,8 +129,8 @@ import Testing
 
         // The file is another one now.
         _ = try device.file("f", 200_000, seed: 9)
-        record["photo"] = CKAsset(fileURL: url)
-        _ = try await database.modifyRecords(saving: [record], deleting: [], savePolicy: .changedKeys)
+        read["photo"] = CKAsset(fileURL: url)
+        _ = try await database.modifyRecords(saving: [read], deleting: [], savePolicy: .changedKeys)
         #expect(cloud.count(.patch) > sent)
         #expect(
             try contents(try await database.record(for: record.recordID), "photo")
@@ -330,13 +330,11 @@ import Testing
         missing["photo"] = CKAsset(fileURL: device.folder.appendingPathComponent("nowhere"))
         let other = record("other")
         other["title"] = "x"
-        let results = try await device.container.privateCloudDatabase.modifyRecords(
-            saving: [missing, other], deleting: []
-        ).saveResults
-        let codes = [missing, other].map { record -> CKError.Code? in
-            guard case .failure(let error as CKError) = results[record.recordID] else { return nil }
-            return error.code
+        let error = await #expect(throws: CKError.self) {
+            try await device.container.privateCloudDatabase.modifyRecords(saving: [missing, other], deleting: [])
         }
+        let errors = error?.partialErrorsByItemID ?? [:]
+        let codes = [missing, other].map { (errors[$0.recordID] as? CKError)?.code }
         #expect(codes == [.assetFileNotFound, .batchRequestFailed])
         #expect(cloud.count(.post, "records/modify") == 0)
         let single = try await device.container.privateCloudDatabase.modifyRecords(
@@ -461,9 +459,11 @@ import Testing
             state.records["r"]?.fields = [try Field(name: "photo", value: .asset(value))]
         }
         #expect(await code { _ = try await database.record(for: record.recordID) } == .internalError)
-        // A file of a web client is in a record without sealed values.
+        // A file of a web client is in a record without sealed values, as far as the device has seen none there.
         cloud.state.withLock { $0.records["r"]?.protection = nil }
-        #expect(try contents(try await database.record(for: record.recordID), "photo") == [1, 2, 3])
+        #expect(await code { _ = try await database.record(for: record.recordID) } == .internalError)
+        let fresh = try AssetDevice(cloud).container.privateCloudDatabase
+        #expect(try contents(try await fresh.record(for: record.recordID), "photo") == [1, 2, 3])
     }
 
     @Test func `Without the account's keys no file leaves the device, and none comes`() async throws {

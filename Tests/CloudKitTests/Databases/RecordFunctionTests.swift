@@ -67,22 +67,59 @@ import Testing
         #expect(record.changedKeys() == ["title"])
     }
 
-    @Test func `OPEN-13 an atomic failure is reported for each item`() async throws {
-        let transport = ScriptedTransport { _ in
-            .records([
-                .failed(recordName: "a", RequestFailure(.atomicFailure, "Atomic failure")),
-                .failed(recordName: "b", RequestFailure(.conflict, "client oplock error updating record")),
-            ])
+    private static let atomicFailure: ScriptedTransport.Answer = { _ in
+        .records([
+            .failed(recordName: "a", RequestFailure(.atomicFailure, "Atomic failure")),
+            .failed(recordName: "b", RequestFailure(.conflict, "client oplock error updating record")),
+        ])
+    }
+
+    private func codes(_ error: (any Error)?) -> [CKRecord.ID: CKError.Code] {
+        let errors = (error as? CKError)?.partialErrorsByItemID ?? [:]
+        return Dictionary(
+            uniqueKeysWithValues: errors.compactMap { id, error in
+                (id.base as? CKRecord.ID).flatMap { id in (error as? CKError).map { (id, $0.code) } }
+            })
+    }
+
+    @Test func `B-BAT-05 an atomic failure is thrown with the error of each item`() async throws {
+        let database = CKContainer.scripted(ScriptedTransport(Self.atomicFailure)).privateCloudDatabase
+        let error = await #expect(throws: CKError.self) {
+            try await database.modifyRecords(saving: [record("a")], deleting: [record("b").recordID])
         }
-        let database = CKContainer.scripted(transport).privateCloudDatabase
+        #expect(error?.code == .partialFailure)
+        #expect(
+            codes(error) == [record("a").recordID: .batchRequestFailed, record("b").recordID: .serverRecordChanged])
+    }
+
+    @Test func `B-BAT-05 the handler of an atomic modification gets its failure`() async throws {
+        let database = CKContainer.scripted(ScriptedTransport(Self.atomicFailure)).privateCloudDatabase
+        let (first, second) = (record("a"), record("b").recordID)
+        let error: (any Error)? = await withCheckedContinuation { continuation in
+            database.modifyRecords(saving: [first], deleting: [second]) { result in
+                guard case .failure(let error) = result else { return continuation.resume(returning: nil) }
+                continuation.resume(returning: error)
+            }
+        }
+        #expect((error as? CKError)?.code == .partialFailure)
+        #expect(codes(error)[second] == .serverRecordChanged)
+    }
+
+    @Test func `B-BAT-05 a modification that is not atomic returns the result of each item`() async throws {
+        let database = CKContainer.scripted(ScriptedTransport(Self.atomicFailure)).privateCloudDatabase
         let (saveResults, deleteResults) = try await database.modifyRecords(
-            saving: [record("a")], deleting: [record("b").recordID])
+            saving: [record("a")], deleting: [record("b").recordID], atomically: false)
         #expect(throws: CKError.self) { try saveResults[record("a").recordID]?.get() }
-        guard case .failure(let error as CKError) = deleteResults[record("b").recordID] else {
-            Issue.record("the deletion should have failed")
-            return
-        }
-        #expect(error.code == .serverRecordChanged)
+        #expect(throws: CKError.self) { try deleteResults[record("b").recordID]?.get() }
+    }
+
+    @Test func `B-BAT-04, B-BAT-05 the public database returns the result of each item`() async throws {
+        let database = CKContainer.scripted(ScriptedTransport(Self.atomicFailure)).publicCloudDatabase
+        let ids = ["a", "b"].map { CKRecord.ID(recordName: $0) }
+        let (saveResults, deleteResults) = try await database.modifyRecords(
+            saving: [CKRecord(recordType: "T", recordID: ids[0])], deleting: [ids[1]])
+        #expect(throws: CKError.self) { try saveResults[ids[0]]?.get() }
+        #expect(throws: CKError.self) { try deleteResults[ids[1]]?.get() }
     }
 
     @Test func `B-BAT-01 a failure in one zone leaves the others unaffected`() async throws {
@@ -90,28 +127,23 @@ import Testing
             { _ in .refusal(RequestFailure(.zoneNotFound, "Zone not found")) }, ScriptedTransport.savesAll)
         let database = CKContainer.scripted(transport).privateCloudDatabase
         let other = CKRecordZone.ID(zoneName: "Other", ownerName: CKCurrentUserDefaultName)
-        let results = try await database.modifyRecords(
-            saving: [record("a"), record("b", in: other)], deleting: []
-        ).saveResults
-        guard case .failure(let error as CKError) = results[record("a").recordID] else {
-            Issue.record("the first zone is missing")
-            return
+        let saved = record("b", in: other)
+        let error = await #expect(throws: CKError.self) {
+            try await database.modifyRecords(saving: [record("a"), saved], deleting: [])
         }
-        #expect(error.code == .zoneNotFound)
-        #expect(throws: Never.self) { try results[record("b", in: other).recordID]?.get() }
+        #expect(codes(error) == [record("a").recordID: .zoneNotFound])
+        #expect(saved.recordChangeTag != nil)
     }
 
     @Test func `A connection that breaks after the first zone spares the server the rest`() async throws {
         let transport = ScriptedTransport(ScriptedTransport.savesAll, ScriptedTransport.isNotThere)
         let database = CKContainer.scripted(transport).privateCloudDatabase
         let zones = ["A", "B", "C"].map { CKRecordZone.ID(zoneName: $0, ownerName: CKCurrentUserDefaultName) }
-        let results = try await database.modifyRecords(saving: zones.map { record("r", in: $0) }, deleting: [])
-            .saveResults
-        let codes = zones.map { zone -> CKError.Code? in
-            guard case .failure(let error as CKError) = results[record("r", in: zone).recordID] else { return nil }
-            return error.code
+        let error = await #expect(throws: CKError.self) {
+            try await database.modifyRecords(saving: zones.map { record("r", in: $0) }, deleting: [])
         }
-        #expect(codes == [nil, .networkUnavailable, .networkUnavailable])
+        let found = zones.map { codes(error)[record("r", in: $0).recordID] }
+        #expect(found == [nil, .networkUnavailable, .networkUnavailable])
         #expect(transport.requests.count == 2)
     }
 

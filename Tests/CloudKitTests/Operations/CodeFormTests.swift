@@ -341,6 +341,7 @@ private actor Library {
         defer { defaults.removePersistentDomain(forName: suite) }
         defaults.setValue(Data([1, 2]), forKey: "token")
         #expect(defaults.data(forKey: "token") == Data([1, 2]))
+        #expect(defaults.value(forKey: "token") as? Data == Data([1, 2]))
         defaults.setValue(nil, forKey: "token")
         #expect(defaults.data(forKey: "token") == nil)
     }

@@ -39,6 +39,25 @@ import Testing
         #expect(try filters("a BETWEEN %@", [1, 5]) == expected)
     }
 
+    @Test func `B-QRY-04 ANY asks for a member of a list, or for one of several values`() throws {
+        #expect(try filters("ANY tags = 'x'") == [field("tags", .listContains, .string("x"))])
+        #expect(try filters("SOME tags == %@", "x") == [field("tags", .listContains, .string("x"))])
+        let values = FieldValue.list(.string, [.string("red"), .string("green")])
+        #expect(try filters("ANY {'red', 'green'} = color") == [field("color", .in, values)])
+        #expect(try filters("ANY %@ = color", ["red", "green"]) == [field("color", .in, values)])
+        #expect(try filters("ANY tags BEGINSWITH 'x'") == [field("tags", .listMemberBeginsWith, .string("x"))])
+        #expect(try filters("NOT (ANY tags BEGINSWITH 'x')") == [field("tags", .notListMemberBeginsWith, .string("x"))])
+        #expect(try filters("NOT ANY tags = 'x'") == [field("tags", .notListContains, .string("x"))])
+        #expect(throws: CKError.self) { try filters("ANY tags < 'x'") }
+        #expect(throws: CKError.self) { try filters("ANY 'x' = color") }
+    }
+
+    @Test(arguments: ["allTokens", "self"]) func `B-QRY-08 a tokenized search may name its options`(side: String) throws
+    {
+        let expected = QueryFilter(key: .anySearchable, comparator: .containsAllTokens, value: .string("after dinner"))
+        #expect(try filters("\(side) TOKENMATCHES[cdl] %@", "after dinner") == [expected])
+    }
+
     @Test func `the sides of a comparison may be exchanged`() throws {
         #expect(try filters("5 < a") == [field("a", .greaterThan, .int64(5))])
         #expect(try filters("5 >= a") == [field("a", .lessThanOrEquals, .int64(5))])

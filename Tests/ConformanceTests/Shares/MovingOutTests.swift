@@ -13,8 +13,6 @@ import Testing
         case device
         /// One save moves the record and writes.
         case deviceAtOnce
-        /// A client without keys moves the record.
-        case web
     }
 
     private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String) -> CKRecord {
@@ -29,21 +27,9 @@ import Testing
     ) async throws {
         let ada = home.ada.privateCloudDatabase
         let record = try await ada.record(for: CKRecord.ID(recordName: name, zoneID: zone))
-        guard mover == .web else {
-            record.parent = nil
-            if mover == .deviceAtOnce { record.encryptedValues["secret"] = "new One" }
-            try await ada.save(record)
-            return
-        }
-        var change = RecordChange(recordName: name, recordType: "Note")
-        change.parent = .remove
-        let outcomes = try await ModifyRecords(home.cloud.cloud).run(
-            ModifyRecordsRequest(
-                operations: [.init(.forceUpdate, change)], zoneID: ZoneID(zoneName: zone.zoneName)),
-            in: DatabaseAddress(
-                container: ContainerID(home.cloud.container), environment: .development, scope: .private),
-            by: Caller(user: UserID(try await home.ada.userRecordID().recordName), surface: .web))
-        guard case .record? = outcomes.first else { throw CancellationError() }
+        record.parent = nil
+        if mover == .deviceAtOnce { record.encryptedValues["secret"] = "new One" }
+        try await ada.save(record)
     }
 
     private func epoch(of zone: CKRecordZone.ID, _ home: SharingHousehold) async throws -> UInt32 {
@@ -100,11 +86,30 @@ import Testing
         }
     }
 
+    @Test func `B-ENC-07 a client without keys cannot move a record with sealed values`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, _, _) = try await home.makeFolder()
+            var change = RecordChange(recordName: "One", recordType: "Note")
+            change.parent = .remove
+            let outcomes = try await ModifyRecords(home.cloud.cloud).run(
+                ModifyRecordsRequest(
+                    operations: [.init(.forceUpdate, change)], zoneID: ZoneID(zoneName: zone.zoneName)),
+                in: DatabaseAddress(
+                    container: ContainerID(home.cloud.container), environment: .development, scope: .private),
+                by: Caller(user: UserID(try await home.ada.userRecordID().recordName), surface: .web))
+            guard case .failed(_, let failure)? = outcomes.first else {
+                Issue.record("it was moved")
+                return
+            }
+            #expect(failure == .unstated)
+        }
+    }
+
     @Test func `B-TM-05 a record that is not written in the present epoch leaves without another one`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             try await home.share(folder, with: ["ben"])
-            try await moveOut("One", in: zone, .web, home)
+            try await moveOut("One", in: zone, .device, home)
             #expect(try await epoch(of: zone, home) == 1)
             try await moveOut("Two", in: zone, .device, home)
             try await write("new Two", to: "Two", in: zone, home.ada.privateCloudDatabase)

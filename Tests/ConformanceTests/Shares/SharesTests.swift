@@ -140,8 +140,10 @@ import Testing
             other[CKShare.SystemFieldKey.title] = "Theirs"
             try await database.save(other)
             try await home.invite(["ben"], to: share)
-            let results = try await database.modifyRecords(saving: [share], deleting: [], savePolicy: .allKeys)
-            let error = #expect(throws: CKError.self) { _ = try results.saveResults[share.recordID]?.get() }
+            let failure = await #expect(throws: CKError.self) {
+                try await database.modifyRecords(saving: [share], deleting: [], savePolicy: .allKeys)
+            }
+            let error = failure?.partialErrorsByItemID?[share.recordID] as? CKError
             #expect(error?.code == .serverRecordChanged)
             #expect((error?.serverRecord as? CKShare)?.participants.count == 1)
             #expect((error?.clientRecord as? CKShare)?.participants.count == 2)

@@ -287,7 +287,10 @@ extension SharePlanner {
         let root = held[rootName].flatMap { $0.isTombstone ? nil : $0 }
         let isDeleted = batch.items.contains { $0.name == rootName && $0.kind.isDelete }
         if let position {
-            guard case .save = plannedChanges[position] else { throw .noRecordToShare }
+            guard case .save = plannedChanges[position] else {
+                // The root's own error says why; the share fails with it (B-BAT-02, B-BAT-13).
+                throw plannedChanges[position].failure == nil ? .noRecordToShare : .atomicFailure(item.name)
+            }
         } else {
             guard let root, !isDeleted else { throw .noRecordToShare }
             if let tag = item.share?.change.root?.changeTag, tag != root.changeTag { throw .staleTag }

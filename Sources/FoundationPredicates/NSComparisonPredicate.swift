@@ -55,63 +55,49 @@ public class NSComparisonPredicate: NSPredicate {
     public let predicateOperatorType: Operator
     /// The options of string comparisons.
     public let options: Options
+    /// The comparison as the parser of a format made it, which may have operators that no `Operator` names; nil for one that
+    /// an app made.
+    package let parsed: (any Sendable)?
 
     /// Creates a comparison of two expressions.
-    public init(
+    public convenience init(
         leftExpression lhs: NSExpression, rightExpression rhs: NSExpression, modifier: Modifier, type: Operator,
         options: Options = []
     ) {
-        leftExpression = lhs
-        rightExpression = rhs
+        self.init(left: lhs, right: rhs, modifier: modifier, type: type, options: options, parsed: nil)
+    }
+
+    /// Creates the comparison of a format.
+    package init(
+        left: NSExpression, right: NSExpression, modifier: Modifier, type: Operator, options: Options,
+        parsed: (any Sendable)?
+    ) {
+        leftExpression = left
+        rightExpression = right
         comparisonPredicateModifier = modifier
         predicateOperatorType = type
         self.options = options
+        self.parsed = parsed
         super.init(value: true)
     }
 
-    var tree: PredicateTree {
-        guard let comparator = Self.comparators[predicateOperatorType] else { return .opaque }
-        let letters = [(Options.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n")]
-        return .comparison(
-            PredicateTree.Comparison(
-                left: leftExpression.side, comparator: comparator, right: rightExpression.side, modifier: modifier,
-                options: letters.filter { options.contains($0.0) }.map(\.1).joined()))
-    }
-
-    private var modifier: PredicateTree.Comparison.Modifier {
-        switch comparisonPredicateModifier {
-        case .direct: .direct
-        case .all: .all
-        case .any: .any
-        }
-    }
-
-    private static let comparators: [Operator: PredicateComparator] = [
-        .lessThan: .less, .lessThanOrEqualTo: .lessOrEqual, .greaterThan: .greater,
-        .greaterThanOrEqualTo: .greaterOrEqual, .equalTo: .equal, .notEqualTo: .notEqual, .matches: .matches,
-        .like: .like, .beginsWith: .beginsWith, .endsWith: .endsWith, .in: .in, .contains: .contains,
-        .between: .between,
-    ]
+    private var behavior: (any EvaluatedPredicateBehavior)? { self as? any EvaluatedPredicateBehavior }
 
     /// The predicate as a format string.
-    public override var predicateFormat: String { tree.text }
+    public override var predicateFormat: String { behavior?.formatText ?? "" }
 
     /// A textual form of the value, for logs and debugging.
-    public override var description: String { tree.text }
+    public override var description: String { predicateFormat }
 
     /// Returns a Boolean value that indicates whether an object meets the predicate.
-    public override func evaluate(with object: Any?) -> Bool {
-        PredicateEvaluator(object: object).holds(tree)
-    }
+    public override func evaluate(with object: Any?) -> Bool { behavior?.isMet(by: object) ?? false }
 
     /// Foundation's copy would be a plain predicate that is always true.
     public override func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// Returns a Boolean value that indicates whether another object holds the same value.
-    public override func isEqual(_ object: Any?) -> Bool {
-        (object as? NSComparisonPredicate)?.tree == tree
-    }
+    public override func isEqual(_ object: Any?) -> Bool { behavior?.saysTheSame(as: object) ?? super.isEqual(object) }
 
     /// The hash value of the contents.
-    public override var hash: Int { tree.text.hashValue }
+    public override var hash: Int { predicateFormat.hashValue }
 }

@@ -1,0 +1,235 @@
+import CloudKitDevice
+import CloudKitEncryption
+import Foundation
+import Synchronization
+
+/// The version of a record as its statement names it.
+package struct StatedVersion: Hashable, Sendable {
+    /// The number of the version.
+    var number: UInt64
+    /// 23 bits of the statement's tag, which differs where two versions have one number.
+    var tag: UInt32
+    /// A Boolean value that indicates whether sealed values are listed.
+    var holdsValues: Bool
+
+    init(_ statement: RecordStatement) {
+        self.init(
+            number: statement.version,
+            tag: statement.tag.prefix(3).reduce(0) { $0 << 8 | UInt32($1) } & 0x7F_FFFF,
+            holdsValues: !statement.values.isEmpty)
+    }
+
+    init(number: UInt64, tag: UInt32, holdsValues: Bool) {
+        self.number = number
+        self.tag = tag
+        self.holdsValues = holdsValues
+    }
+}
+
+/// The highest versions of a zone's records that this device has seen: in memory, and in a file of the profile, so that a
+/// cloud which shows an older version is found out after a restart, too.
+///
+/// Takes 16 bytes a record, of the 65,536 newest versions of a zone. Processes of one profile append to the same file.
+final class RecordVersions: Sendable {
+    /// A record of a zone, as the file names it: 7 bytes of a hash of its name.
+    private struct Seen {
+        var version: StatedVersion
+        /// A Boolean value that indicates whether the record was deleted after this version.
+        var isDeleted: Bool
+        /// The position among everything that was learned in this process.
+        var order: UInt64
+    }
+
+    private struct Zone {
+        var seen: [UInt64: Seen] = [:]
+        var stamp: FileStamp?
+        /// Bytes of the file that were read or written.
+        var read = 0
+    }
+
+    private struct State {
+        var zones: [String: Zone] = [:]
+        var order: UInt64 = 0
+    }
+
+    private let folder: String?
+    private let state = Mutex(State())
+
+    static let recordsMax = 65_536
+    private static let entryBytes = 16
+    /// Seconds by which the times of files may be behind the clock.
+    private static let clockTick = 0.02
+
+    /// - Parameter folder: The profile's; nil: nothing is written.
+    init(folder: String?) { self.folder = folder.map { $0 + "/record-versions" } }
+
+    /// The moment before a request: its answer is compared with versions that were known then.
+    struct Mark: Sendable {
+        fileprivate var order: UInt64
+        /// Seconds since 1970.
+        fileprivate var time: Double
+    }
+
+    /// The present moment.
+    var mark: Mark { Mark(order: state.withLock { $0.order }, time: Double(DeviceProfile.now) / 1000) }
+
+    /// Compares versions of an answer with those seen before, and remembers higher ones.
+    ///
+    /// - Parameters:
+    ///   - records: The records of an answer by name; nil: without statement and sealed values.
+    ///   - zone: The name of the zone's file, and the salt of the hashes in it.
+    ///   - mark: The moment before the request was sent.
+    /// - Returns: The refused records, by name.
+    func see(
+        _ records: [(name: String, version: StatedVersion?)], in zone: ZoneSalt, since mark: Mark
+    ) -> [String: EncryptionError] {
+        state.withLock { state in
+            var known = refreshed(zone, since: mark, &state)
+            var failures: [String: EncryptionError] = [:]
+            var learned: [UInt64: Seen] = [:]
+            for (name, version) in records {
+                if version == nil, known.seen.isEmpty { continue }
+                let hash = zone.hash(of: name)
+                let held = known.seen[hash]
+                let expected = held.flatMap { $0.isDeleted || $0.order > mark.order ? nil : $0.version }
+                guard let version else {
+                    if expected?.holdsValues ?? false { failures[name] = .notAsStated(.noStatement) }
+                    continue
+                }
+                if let expected, version.number < expected.number {
+                    failures[name] = .wentBack(.olderVersion)
+                } else if let expected, version.number == expected.number, version != expected {
+                    failures[name] = .wentBack(.otherBranch)
+                } else if held.map({ version.number > $0.version.number || $0.isDeleted }) ?? true {
+                    state.order += 1
+                    learned[hash] = Seen(version: version, isDeleted: false, order: state.order)
+                }
+            }
+            append(learned, to: &known, of: zone)
+            state.zones[zone.file] = known
+            return failures
+        }
+    }
+
+    /// Remembers that records were deleted: they may be created again.
+    func forget(_ names: [String], in zone: ZoneSalt, since mark: Mark) {
+        state.withLock { state in
+            var known = refreshed(zone, since: mark, &state)
+            guard !known.seen.isEmpty else { return }
+            var learned: [UInt64: Seen] = [:]
+            for name in names {
+                let hash = zone.hash(of: name)
+                guard var seen = known.seen[hash], !seen.isDeleted else { continue }
+                state.order += 1
+                (seen.isDeleted, seen.order) = (true, state.order)
+                learned[hash] = seen
+            }
+            append(learned, to: &known, of: zone)
+            state.zones[zone.file] = known
+        }
+    }
+
+    /// Returns the highest number of a version that these records had, deleted ones too; 0: none is known.
+    func highest(of names: some Sequence<String>, in zone: ZoneSalt, since mark: Mark) -> UInt64 {
+        state.withLock { state in
+            let known = refreshed(zone, since: mark, &state)
+            state.zones[zone.file] = known
+            guard !known.seen.isEmpty else { return 0 }
+            return names.reduce(0) { max($0, known.seen[zone.hash(of: $1)]?.version.number ?? 0) }
+        }
+    }
+
+    // MARK: - The file
+
+    /// Returns what is known of a zone, with what other processes have appended since.
+    private func refreshed(_ zone: ZoneSalt, since mark: Mark, _ state: inout State) -> Zone {
+        var known = state.zones[zone.file] ?? Zone()
+        guard let folder, let stamp = FileStamp(path: folder + "/" + zone.file) else { return known }
+        guard stamp != known.stamp else { return known }
+        if stamp.inode != known.stamp?.inode || stamp.size < known.read { known.read = 0 }
+        // A file that cannot be read leaves what this process has seen.
+        guard let bytes = try? PrivateFile.read(folder + "/" + zone.file) else { return known }
+        // What another process learned may be younger than a request of this one.
+        let isYoung = known.stamp != nil || stamp.time + Self.clockTick >= mark.time
+        for (hash, var seen) in Self.entries(bytes[min(known.read, bytes.count)...]) {
+            if let held = known.seen[hash], held.version.number > seen.version.number { continue }
+            if let held = known.seen[hash], held.version == seen.version, held.isDeleted == seen.isDeleted { continue }
+            if isYoung { state.order += 1 }
+            seen.order = isYoung ? state.order : 0
+            known.seen[hash] = seen
+        }
+        known.read = bytes.count - bytes.count % Self.entryBytes
+        known.stamp = stamp
+        return known
+    }
+
+    private func append(_ learned: [UInt64: Seen], to known: inout Zone, of zone: ZoneSalt) {
+        if learned.isEmpty { return }
+        known.seen.merge(learned) { $1 }
+        if known.seen.count > Self.recordsMax + Self.recordsMax / 8 { known.seen = Self.newest(of: known.seen) }
+        guard let folder else { return }
+        let file = folder + "/" + zone.file
+        // Versions that cannot be written, for example on a full disk, still hold while this process runs.
+        try? PrivateFile.makeFolder(folder)
+        try? FileLock.hold(file + ".lock") {
+            let size = FileStamp(path: file).map { Int($0.size) } ?? 0
+            if size % Self.entryBytes != 0 || size / Self.entryBytes > 2 * known.seen.count + 4096 {
+                // Half an entry of a crash, or many that later ones have replaced.
+                for (hash, seen) in Self.entries((try PrivateFile.read(file) ?? [])[...])
+                where (known.seen[hash]?.version.number ?? 0) < seen.version.number {
+                    known.seen[hash] = seen
+                }
+                try PrivateFile.replace(file, with: Self.bytes(of: Self.newest(of: known.seen)))
+            } else {
+                try PrivateFile.append(Self.bytes(of: learned), to: file)
+                if size == known.read { known.read += learned.count * Self.entryBytes }
+            }
+        }
+        let stamp = FileStamp(path: file)
+        if let stamp, Int(stamp.size) == known.read { known.stamp = stamp }
+    }
+
+    private static func newest(of seen: [UInt64: Seen]) -> [UInt64: Seen] {
+        guard seen.count > recordsMax else { return seen }
+        let kept = seen.sorted { $0.value.version.number > $1.value.version.number }.prefix(recordsMax)
+        return Dictionary(kept.map { ($0.key, $0.value) }) { first, _ in first }
+    }
+
+    /// 7 bytes hash, 6 bytes version, 3 bytes: whether values are listed, and the tag. A deleted record has no tag.
+    private static func bytes(of seen: [UInt64: Seen]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(seen.count * entryBytes)
+        func append(_ number: UInt64, _ count: Int) {
+            for shift in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * shift))) }
+        }
+        for (hash, seen) in seen {
+            append(hash, 7)
+            append(seen.version.number, 6)
+            let tag = UInt64(seen.version.tag) | (seen.version.holdsValues ? 0x80_0000 : 0)
+            append(seen.isDeleted ? 0 : max(tag, 1), 3)
+        }
+        return bytes
+    }
+
+    private static func entries(_ bytes: ArraySlice<UInt8>) -> [(UInt64, Seen)] {
+        stride(from: bytes.startIndex, to: bytes.endIndex - bytes.count % entryBytes, by: entryBytes).map { start in
+            func number(_ from: Int, _ count: Int) -> UInt64 {
+                bytes[start + from..<start + from + count].reduce(0) { $0 << 8 | UInt64($1) }
+            }
+            let tag = UInt32(number(13, 3))
+            let version = StatedVersion(
+                number: number(7, 6), tag: tag & 0x7F_FFFF, holdsValues: tag & 0x80_0000 != 0)
+            return (number(0, 7), Seen(version: version, isDeleted: tag == 0, order: 0))
+        }
+    }
+}
+
+extension FileStamp {
+    /// Seconds since 1970.
+    fileprivate var time: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
+}
+
+extension ZoneSalt {
+    /// 7 bytes.
+    fileprivate func hash(of name: String) -> UInt64 { number(for: name) >> 8 }
+}

@@ -1,0 +1,39 @@
+import CloudKitEncryption
+import CloudKitModel
+
+/// Compares the versions of records with those that this device has seen.
+extension DatabaseRequests {
+    /// Turns records that are older than those seen before this operation began into errors, and remembers the others.
+    ///
+    /// - Parameter keys: Of the zones in which something was opened.
+    func checkVersions(of records: inout [OpenedRecord], _ keys: [ZoneID: ZoneKeys]) {
+        var names: [ZoneID: [(name: String, version: StatedVersion?)]] = [:]
+        for opened in records {
+            guard case .success = opened.values else { continue }
+            names[opened.record.id.zoneID, default: []].append((opened.record.id.recordName, opened.version))
+        }
+        // Answers that were kept while the app did not run are of any age.
+        guard longLivedRun == nil else { return }
+        for (zone, seen) in names {
+            guard let salt = keys[zone]?.salt ?? connection.keys.salt(of: zone) else { continue }
+            let failures = connection.keys.versions.see(seen, in: salt, since: versionsMark)
+            if failures.isEmpty { continue }
+            for index in records.indices where records[index].record.id.zoneID == zone {
+                let name = records[index].record.id.recordName
+                guard let failure = failures[name] else { continue }
+                records[index].values = .failure(CallFailure(failure, record: name))
+            }
+        }
+    }
+
+    /// Remembers that records were deleted.
+    func forget(_ names: [String], in zone: ZoneID) {
+        guard scope != .public, !names.isEmpty, let salt = connection.keys.salt(of: zone) else { return }
+        connection.keys.versions.forget(names, in: salt, since: versionsMark)
+    }
+}
+
+extension ZoneKeys {
+    /// The salt of what the account remembers of the zone.
+    var salt: ZoneSalt { access.root.salt(of: place) }
+}

@@ -1,0 +1,57 @@
+import CloudKitModel
+import OrderedStore
+
+/// The words of texts that are about to be saved or replaced, found before the transaction: finding them inside would hold up the
+/// writers behind it.
+///
+/// A text that the transaction finds different from the prepared one is looked through there.
+package struct PreparedWords: Sendable {
+    private struct Text: Hashable {
+        var recordName: String
+        var field: String
+    }
+
+    private struct Words {
+        var json: Bytes
+        var words: Set<String>
+    }
+
+    private var texts: [Text: [Words]] = [:]
+
+    /// Texts up to so many bytes are looked through inside the transaction.
+    private static let shortBytesMax = 128
+
+    /// Creates a value without words.
+    package init() {}
+
+    /// Whether no text was prepared.
+    package var isEmpty: Bool { texts.isEmpty }
+
+    /// Finds the words of a field of a record, unless it is short.
+    ///
+    /// - Returns: The number of its words; 0 for a short field or one without text.
+    /// - Throws: `internalError` if the field cannot be read.
+    @discardableResult
+    package mutating func add(_ field: Field, of recordName: String) throws -> Int {
+        guard field.type.base == .string, !field.type.isEncrypted, field.json.count > Self.shortBytesMax else {
+            return 0
+        }
+        let words = try field.value().indexedWords
+        texts[Text(recordName: recordName, field: field.name), default: []].append(
+            Words(json: field.json, words: words))
+        return words.count
+    }
+
+    /// Returns the words of a field; nil where this very text was not prepared.
+    func words(of field: Field, recordName: String) -> Set<String>? {
+        if texts.isEmpty { return nil }
+        return texts[Text(recordName: recordName, field: field.name)]?.first { $0.json == field.json }?.words
+    }
+}
+
+extension FieldValue {
+    /// The parts of the value's words that index entries hold.
+    var indexedWords: Set<String> {
+        Set(words(max: TextTokens.indexedWordsMax).map { TextTokens.indexed($0) })
+    }
+}

@@ -1,0 +1,66 @@
+import OrderedStore
+import Synchronization
+
+/// The names of damaged records that reads of a transaction met.
+package final class DamagedRecords: Sendable {
+    private let held = Mutex<Set<String>>([])
+
+    /// Creates an empty set.
+    package init() {}
+
+    /// The names of the records.
+    package var names: Set<String> { held.withLock { $0 } }
+
+    func add(_ name: String) { held.withLock { _ = $0.insert(name) } }
+}
+
+extension Reading {
+    /// The records under `names`, tombstones included, in the order asked for; damaged ones are nil and added to `damaged`.
+    package func records(
+        zone: UInt32, names: [String], damaged: DamagedRecords
+    ) async throws -> [StoredRecord?] {
+        try await storedRecords(zone: zone, names: names, damaged: damaged).records
+    }
+
+    /// - Returns: The records, and their bytes in the store.
+    func storedRecords(
+        zone: UInt32, names: [String], damaged: DamagedRecords
+    ) async throws -> (records: [StoredRecord?], byteCount: Int) {
+        let keys = names.map { StoredRecord.key(zone: zone, name: $0) }
+        let values: [Bytes?]
+        do {
+            values = try await get(keys)
+        } catch let error as StoreError where error.code == .damagedValue {
+            values = try await readableValues(keys, names, damaged)
+        }
+        var records: [StoredRecord?] = []
+        records.reserveCapacity(names.count)
+        var byteCount = 0
+        for (name, value) in zip(names, values) {
+            byteCount += value?.count ?? 0
+            do {
+                records.append(try value.map { try StoredRecord(name: name, decoding: $0) })
+            } catch is DamagedValue {
+                damaged.add(name)
+                records.append(nil)
+            }
+        }
+        return (records, byteCount)
+    }
+
+    /// Reads one value after the other, so that a damaged one hides no other.
+    private func readableValues(
+        _ keys: [Bytes], _ names: [String], _ damaged: DamagedRecords
+    ) async throws -> [Bytes?] {
+        var values: [Bytes?] = []
+        for (key, name) in zip(keys, names) {
+            do {
+                values.append(try await get(key))
+            } catch let error as StoreError where error.code == .damagedValue {
+                damaged.add(name)
+                values.append(nil)
+            }
+        }
+        return values
+    }
+}

@@ -1,0 +1,135 @@
+import CloudKitRecordLayer
+
+/// A problem that a check of the store found.
+package struct CheckFinding: Hashable, Sendable {
+    /// The partition and the row.
+    package let place: String
+    /// A fixed sentence.
+    package let problem: String
+    /// An action that solves the problem.
+    package let remedy: String
+
+    /// Creates a finding.
+    package init(place: String, problem: String, remedy: String) {
+        self.place = place
+        self.problem = problem
+        self.remedy = remedy
+    }
+}
+
+/// The numbers of a check.
+package struct CheckSummary: Hashable, Sendable {
+    /// The number of partitions.
+    package var partitions = 0
+    /// The number of rows whose checksum was verified.
+    package var rows = 0
+    /// The number of files.
+    package var files = 0
+    /// The number of problems.
+    package var findings = 0
+}
+
+/// Checks a store: the checksum of every value, the form of every row, and that rows agree with each other and with the files.
+///
+/// Each partition is read in one state, so that a running cloud may go on writing. Memory is bounded by the zones of a partition.
+package struct CheckStore: Sendable {
+    private let cloud: Cloud
+    private let isQuick: Bool
+    private let report: @Sendable (CheckFinding) -> Void
+
+    private static let rowsAtOnce = 500
+    private static let newestRows = 200
+    private static let fileChunk = 1 << 20
+    private static let restore = "restore the store from a backup"
+
+    /// - Parameters:
+    ///   - isQuick: Whether only headers, zones and the newest changes are read.
+    ///   - report: Called for each problem.
+    package init(_ cloud: Cloud, isQuick: Bool = false, report: @escaping @Sendable (CheckFinding) -> Void) {
+        self.cloud = cloud
+        self.isQuick = isQuick
+        self.report = report
+    }
+
+    /// Checks partitions.
+    ///
+    /// - Parameters:
+    ///   - partitions: The names of all partitions of the store.
+    ///   - progress: Called with the numbers so far after each partition.
+    package func run(
+        partitions: [String], progress: @Sendable (CheckSummary) -> Void = { _ in }
+    ) async throws -> CheckSummary {
+        var summary = CheckSummary()
+        for name in partitions {
+            let found = try await check(StoragePartition(name))
+            summary.partitions += 1
+            summary.rows += found.rows
+            summary.files += found.files
+            summary.findings += found.findings
+            progress(summary)
+        }
+        return summary
+    }
+
+    private func check(_ partition: StoragePartition) async throws -> CheckSummary {
+        try await cloud.store.read(partition) { view in
+            var walk = PartitionWalk(partition: partition, view: view, damage: cloud.store.damage)
+            var summary = CheckSummary()
+            // The cloud's own books hold rows of other forms.
+            let isDatabase = DatabaseContext(partition: partition) != nil
+            var rows = RowCheck()
+            if isQuick { walk.readNewest(Self.newestRows) }
+            while let batch = try await walk.next(Self.rowsAtOnce) {
+                for row in batch {
+                    summary.rows += 1
+                    guard let value = row.value else {
+                        note(partition, "a row of kind \(row.kind)", "the value is damaged", Self.restore, &summary)
+                        continue
+                    }
+                    guard isDatabase else { continue }
+                    for finding in try await rows.check(row.key, value, view) {
+                        note(partition, "\(finding.kind) in \(finding.place)", finding.problem, Self.restore, &summary)
+                    }
+                    if let file = rows.file { try await check(file, partition, &summary) }
+                }
+            }
+            if walk.isOutOfOrder { note(partition, "its keys", "they are out of order", Self.restore, &summary) }
+            if isDatabase, !isQuick, summary.findings == 0 {
+                for finding in rows.finish() {
+                    note(partition, "\(finding.kind) in \(finding.place)", finding.problem, Self.restore, &summary)
+                }
+            }
+            return summary
+        }
+    }
+
+    private func check(
+        _ file: ExpectedFile, _ partition: StoragePartition, _ summary: inout CheckSummary
+    ) async throws {
+        summary.files += 1
+        let place = "file \(file.id.name)"
+        let remedy = "restore the file from a backup, or let its device upload it again"
+        guard let length = try await cloud.files.length(of: file.id) else {
+            return note(partition, place, "the file is missing", remedy, &summary)
+        }
+        guard length == file.size else {
+            return note(partition, place, "the file has \(length) bytes instead of \(file.size)", remedy, &summary)
+        }
+        if isQuick { return }
+        var checksum = AssetFileChecksum()
+        while checksum.count < length {
+            let bytes = try await cloud.files.read(file.id, at: checksum.count, count: Self.fileChunk)
+            if bytes.isEmpty { break }
+            checksum.update(bytes)
+        }
+        if checksum.text != file.checksum { note(partition, place, "the file is damaged", remedy, &summary) }
+    }
+
+    private func note(
+        _ partition: StoragePartition, _ place: String, _ problem: String, _ remedy: String,
+        _ summary: inout CheckSummary
+    ) {
+        summary.findings += 1
+        report(CheckFinding(place: "\(partition.name): \(place)", problem: problem, remedy: remedy))
+    }
+}

@@ -1,0 +1,24 @@
+import CloudKitModel
+
+extension Cloud {
+    /// Begins a new epoch of the store, because a device knows a later state than the store has: what the device fetched then
+    /// is not in the store, and versions given out from now on would be mistaken for those that it knows.
+    ///
+    /// - Parameter epoch: The epoch under which the device's token was read; once it has changed nothing more is done.
+    func noteLaterState(than epoch: UInt64) async throws {
+        guard store.epoch == epoch else { return }
+        try await store.renewEpoch(from: epoch)
+        storeHistory.note(.deviceAhead)
+    }
+
+    /// Runs `body`, and begins a new epoch if it refuses the token of a device that knows a later state.
+    func noticingLaterStates<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        let epoch = store.epoch
+        do {
+            return try await body()
+        } catch let failure as RequestFailure where failure == .tokenAhead {
+            try await noteLaterState(than: epoch)
+            throw failure
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// The part of a batch's index work that needs no transaction: finding the words of texts, and refusing what is too much for one turn
+/// in the writer.
+struct IndexPreparation {
+    private(set) var words = PreparedWords()
+    private var entryCount = 0
+    private let limits: Limits
+
+    /// Looks through the new values.
+    ///
+    /// - Throws: `sizeLimitExceeded` for more index entries than one batch may add.
+    init(of items: [IncomingChange], schema: Schema, limits: Limits) async throws {
+        self.limits = limits
+        for item in items {
+            let type = item.recordType.flatMap { schema[$0] }
+            for field in item.fields where !field.type.isEncrypted {
+                // A field that the schema does not know gets every index in development.
+                let indexes = type?.fields[field.name]?.indexes
+                if field.type.isList, indexes != [] { entryCount += try Self.elementCount(of: field) }
+                if indexes?.contains(.searchable) ?? true { entryCount += try words.add(field, of: item.name) }
+                if entryCount > limits.indexEntriesMax { throw RequestFailure.tooManyIndexEntries(limits) }
+                // So that requests with little to do need not wait for all of a large one.
+                if field.json.count > Self.longTextBytes { await Task.yield() }
+            }
+        }
+    }
+
+    /// Looks through the values that the batch replaces or deletes, as they are now.
+    ///
+    /// - Throws: `sizeLimitExceeded` for more index entries than one batch may change, or larger records than one batch may concern.
+    mutating func addHeld(
+        _ items: [IncomingChange], zoneName: String, schema: Schema, _ view: StorageReader
+    ) async throws {
+        var rest = items.filter { $0.kind != .create }[...]
+        guard !rest.isEmpty, let zone = try await view.zone(named: zoneName) else { return }
+        var bytes = 0
+        while !rest.isEmpty {
+            let part = rest.prefix(Self.heldAtOnce)
+            rest = rest.dropFirst(part.count)
+            let records = try await view.records(zone: zone.number, names: part.map(\.name))
+            for case (let item, let record?) in zip(part, records) where !record.isTombstone {
+                bytes += record.storedBytes
+                guard bytes <= limits.batchHeldBytesMax else { throw RequestFailure.batchTooLarge(limits) }
+                let names = item.kind.isDelete ? nil : Set(item.fields.map(\.name)).union(item.removed)
+                let type = schema[record.recordType]
+                for field in try record.fields(names)
+                where type?.fields[field.name]?.indexes.contains(.searchable) ?? false {
+                    entryCount += try words.add(field, of: item.name)
+                }
+                if entryCount > 2 * limits.indexEntriesMax { throw RequestFailure.tooManyIndexEntries(limits) }
+            }
+        }
+    }
+
+    /// Returns about how many elements a list has, never too few.
+    private static func elementCount(of field: Field) throws -> Int {
+        let commas = field.json.count { $0 == UInt8(ascii: ",") }
+        guard commas > shortListMax, case .list(_, let elements) = try field.value() else { return commas + 1 }
+        return elements.count
+    }
+
+    private static let shortListMax = 256
+    private static let longTextBytes = 32_768
+    private static let heldAtOnce = 16
+}
+
+extension RequestFailure {
+    /// One batch would change too many index entries (B-LIM-18).
+    static func tooManyIndexEntries(_ limits: Limits) -> RequestFailure {
+        RequestFailure(
+            .sizeLimitExceeded,
+            "the request changes more than \(limits.indexEntriesMax) entries of indexes",
+            remedy: "Send the halves; keep long lists in fields without indexes, or in assets.")
+    }
+}

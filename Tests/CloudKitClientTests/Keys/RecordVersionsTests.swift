@@ -1,0 +1,79 @@
+import CloudKitDevice
+import CloudKitEncryption
+import Foundation
+import Testing
+
+@testable import CloudKitClient
+@testable import ScriptedCloud
+
+struct RecordVersionsTests {
+    private let zone = SampleKeys.zone().salt
+    private let other = SampleKeys.zone("Y").salt
+
+    private func version(_ number: UInt64, tag: UInt32 = 5, holdsValues: Bool = true) -> StatedVersion {
+        StatedVersion(number: number, tag: tag, holdsValues: holdsValues)
+    }
+
+    private func see(
+        _ versions: RecordVersions, _ name: String, _ version: StatedVersion?, since mark: RecordVersions.Mark? = nil
+    ) -> EncryptionError? {
+        versions.see([(name, version)], in: zone, since: mark ?? versions.mark)[name]
+    }
+
+    private func folder() -> String { NSTemporaryDirectory() + "versions-\(UUID().uuidString)" }
+
+    @Test func `B-TM-13 an answer is compared with what was known before its request`() {
+        let versions = RecordVersions(folder: nil)
+        let before = versions.mark
+        #expect(see(versions, "r", version(7)) == nil)
+        // The answer of a request that was sent before.
+        #expect(see(versions, "r", version(6), since: before) == nil)
+        #expect(see(versions, "r", nil, since: before) == nil)
+        #expect(see(versions, "r", version(6)) == .wentBack(.olderVersion))
+        #expect(see(versions, "r", version(7, tag: 6)) == .wentBack(.otherBranch))
+        #expect(see(versions, "r", nil) == .notAsStated(.noStatement))
+        #expect(see(versions, "r", version(8)) == nil && see(versions, "q", version(1)) == nil)
+        #expect(versions.see([("r", version(1))], in: other, since: versions.mark).isEmpty)
+    }
+
+    @Test func `B-TM-13 a record without sealed values may lose its statement when keys are reset`() {
+        let versions = RecordVersions(folder: nil)
+        #expect(see(versions, "r", version(7, holdsValues: false)) == nil)
+        #expect(see(versions, "r", nil) == nil)
+    }
+
+    @Test func `B-TM-13 a deleted record begins again, above the versions that it had`() {
+        let versions = RecordVersions(folder: nil)
+        _ = see(versions, "r", version(7))
+        versions.forget(["r", "never"], in: zone, since: versions.mark)
+        #expect(versions.highest(of: ["r", "never"], in: zone, since: versions.mark) == 7)
+        #expect(see(versions, "r", nil) == nil && see(versions, "r", version(2)) == nil)
+        #expect(see(versions, "r", version(1)) == .wentBack(.olderVersion))
+    }
+
+    @Test func `B-TM-13 versions are remembered after a restart, and shared by processes of a profile`() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try PrivateFile.makeFolder(folder)
+        let first = RecordVersions(folder: folder)
+        let second = RecordVersions(folder: folder)
+        let all = (0..<300).map { ("r\($0)", Optional(version(UInt64($0) + 10, tag: UInt32($0)))) }
+        #expect(first.see(all, in: zone, since: first.mark).isEmpty)
+        #expect(see(second, "r5", version(16)) == nil)
+        // Half an entry, as a crash leaves it.
+        let file = folder + "/record-versions/" + zone.file
+        try PrivateFile.append([1, 2, 3], to: file)
+        #expect(see(first, "r6", version(17)) == nil)
+        second.forget(["r7"], in: zone, since: second.mark)
+        let size = try #require(FileStamp(path: file)?.size)
+        #expect(size % 16 == 0 && size <= 302 * 16)
+        let third = RecordVersions(folder: folder)
+        _ = third.highest(of: ["r0"], in: zone, since: third.mark)
+        #expect(third.highest(of: (0..<300).map { "r\($0)" }, in: zone, since: third.mark) == 309)
+        for (name, number) in [("r5", UInt64(15)), ("r6", 16), ("r8", 17)] {
+            #expect(see(third, name, version(number, tag: 1)) == .wentBack(.olderVersion))
+        }
+        #expect(see(third, "r7", version(3)) == nil)
+        #expect(see(third, "r9", version(19, tag: 9)) == nil)
+    }
+}

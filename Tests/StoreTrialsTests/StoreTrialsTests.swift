@@ -1,0 +1,44 @@
+import CloudUnderTest
+import Foundation
+import Testing
+
+/// Runs trials of the store's engine, each in a process whose files or memory fail; `script/store-trials` runs more of them.
+@Suite struct StoreTrialsTests {
+    @Test(arguments: [
+        "unreadable", "unwritable", "full", "short-then-full", "short", "interrupted", "too-many-files", "unsynced",
+        "unlockable", "any", "memory",
+    ])
+    func `a fault at any call loses nothing acknowledged and ends with its cause`(fault: String) async throws {
+        try await expectSuccess(["faults", "--fault", fault, "--sample", "25"])
+    }
+
+    @Test func `no power cut loses an acknowledged commit or leaves half of one`() async throws {
+        try await expectSuccess(["power-cuts", "--count", "400"])
+    }
+
+    @Test func `processes that open, write and close beside a store lose nothing`() async throws {
+        try await expectSuccess(["neighbours", "--seconds", "2"])
+    }
+
+    @Test func `a log that starts over under a checkpoint loses nothing`() async throws {
+        try await expectSuccess(["reset-race"])
+    }
+
+    /// Runs the program, which prints what failed.
+    private func expectSuccess(_ arguments: [String], _ location: SourceLocation = #_sourceLocation) async throws {
+        guard let program = CloudProcess.program(named: "store-trials") else {
+            throw ChildFailure(program: "store-trials", reason: "not built")
+        }
+        let output = FileManager.default.temporaryDirectory.path + "/store-trials-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: output) }
+        let status: Int32? = try await withCheckedThrowingContinuation { continuation in
+            // Waiting for a process blocks its thread.
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result { try ChildProcess([program] + arguments, variables: [:], output: output).wait() })
+            }
+        }
+        let text = try String(contentsOfFile: output, encoding: .utf8)
+        #expect(status == 0, "\(arguments): \(text.suffix(4000))", sourceLocation: location)
+    }
+}
