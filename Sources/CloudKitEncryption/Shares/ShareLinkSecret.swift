@@ -72,13 +72,9 @@ package struct ShareLinkSecret: Equatable, Sendable {
     /// - Parameters:
     ///   - user: The user record name.
     ///   - identity: The fingerprint of the identity that is to get keys.
-    ///   - participant: The id of a one-time link's participant slot; nil for the link that any user may open.
-    package func proof(
-        of user: String, identity: Fingerprint, share: RecordAddress, participant: String? = nil
-    ) -> [UInt8] {
+    package func proof(of user: String, identity: Fingerprint, share: RecordAddress) -> [UInt8] {
         var info = Frame("welkin share link proof 1")
         info.append(share.frame)
-        info.append(participant ?? "")
         info.append(user)
         info.append(identity.bytes)
         return [1] + secret.derive(info).bytes
@@ -86,9 +82,9 @@ package struct ShareLinkSecret: Equatable, Sendable {
 
     /// Returns a Boolean value that indicates whether a proof is the one that `proof` makes.
     package func isValid(
-        _ proof: [UInt8], of user: String, identity: Fingerprint, share: RecordAddress, participant: String? = nil
+        _ proof: [UInt8], of user: String, identity: Fingerprint, share: RecordAddress
     ) -> Bool {
-        let expected = self.proof(of: user, identity: identity, share: share, participant: participant)
+        let expected = self.proof(of: user, identity: identity, share: share)
         guard proof.count == expected.count else { return false }
         return zip(proof, expected).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
