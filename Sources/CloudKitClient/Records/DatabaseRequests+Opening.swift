@@ -147,6 +147,11 @@ private struct RecordOpener {
     }
 
     private mutating func opened(_ record: Record) -> OpenedRecord {
+        if record.sharing != nil,
+            let refusal = keys[record.id.zoneID]?.shared.distrusted[record.id.recordName]
+        {
+            return OpenedRecord(record, values: .failure(CallFailure(refusal, record: record.id.recordName)))
+        }
         guard record.isSealed else { return OpenedRecord(record) }
         if let failure = failures[record.id.zoneID] { return OpenedRecord(record, values: .failure(failure)) }
         switch fields(of: record) {

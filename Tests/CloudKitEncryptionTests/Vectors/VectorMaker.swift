@@ -22,6 +22,7 @@ struct VectorMaker {
             "password": try password(), "recovery": try recovery(), "accountSecret": try accountSecret(),
             "identity": try identity(), "keys": keys(), "field": try field(), "assetKey": try assetKey(),
             "asset": try asset(), "protection": try protection(), "keyring": try keyring(), "link": try link(),
+            "statement": try statements(), "linkProof": try linkProofs(),
         ]
     }
 
