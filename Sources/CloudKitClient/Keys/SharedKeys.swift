@@ -125,6 +125,13 @@ struct SharedKeys: Sendable {
         newest[share] = epoch
     }
 
+    /// The shares of which an earlier statement came than one that was seen: another answer may have overtaken this one.
+    var overtaken: [String] {
+        distrusted.compactMap { share, refusal in
+            if case .counterWentBack = refusal { share } else { nil }
+        }.sorted()
+    }
+
     /// Takes in a share's verified statement, if there is one, and the reason why the share is not to be trusted.
     mutating func learn(_ statement: HeldStatement?, refusal: EncryptionError? = nil, ofShare share: String) {
         statements[share] = statement

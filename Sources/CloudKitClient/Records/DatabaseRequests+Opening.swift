@@ -36,6 +36,11 @@ extension DatabaseRequests {
         var keys = known
         keys.shared.refusal = nil
         take(records, into: &keys)
+        let overtaken = keys.shared.overtaken
+        if !overtaken.isEmpty, records.contains(where: { overtaken.contains($0.id.recordName) }) {
+            // A cloud that goes back in time shows the earlier statement again.
+            take((try? await looked(at: overtaken, in: zone, desiredKeys: [])) ?? [], into: &keys)
+        }
         return await completed(keys, toOpen: records.filter(\.isSealed), in: zone)
     }
 

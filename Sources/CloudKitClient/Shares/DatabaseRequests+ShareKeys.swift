@@ -48,7 +48,8 @@ extension DatabaseRequests {
         guard let newest = sharing.newestKeys else {
             return try await begun(record, sharing, answers, known: keys)
         }
-        guard let held = keys.shared.statements[share.name] ?? unreadableStatement(of: share, sharing, newest, keys) else {
+        guard let held = keys.shared.statements[share.name] ?? unreadableStatement(of: share, sharing, newest, keys)
+        else {
             return nil
         }
         let stated = held.opened.confirming(answers)
@@ -59,7 +60,8 @@ extension DatabaseRequests {
         guard maintenance != nil || stated != held.opened else { return nil }
         var change: ShareKeyChange
         if maintenance?.needsKeyRotation ?? false {
-            change = try await nextEpoch(of: share, confirmed, after: (stated.continued(in: sharing), held), in: zone, &keys)
+            change = try await nextEpoch(
+                of: share, confirmed, after: (stated.continued(in: sharing), held), in: zone, &keys)
         } else {
             guard let key = keys.shared.newestKey(of: share.name) else { return nil }
             let maker = try making(keys, key, refusing: confirmed.refused)
@@ -159,7 +161,8 @@ extension DatabaseRequests {
         let isWhole = share.name == Share.zoneWideName
         let maker = try making(keys, key, refusing: confirmed.refused)
         let change = try stating(
-            try maker.next(sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : []), maker)
+            try maker.next(sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : []), maker
+        )
         keys.shared.add(key)
         return change
     }
@@ -214,7 +217,8 @@ extension DatabaseRequests {
             access: keys.access, key: key,
             isKnown: { identity, user in
                 let name = IdentityPins.name(of: user.recordName, in: place)
-                return !refused.contains(identity.fingerprint) && (try? identities.change { try $0.check(identity, of: name) }) != nil
+                return !refused.contains(identity.fingerprint)
+                    && (try? identities.change { try $0.check(identity, of: name) }) != nil
             },
             authority: keys.shared.authorities[key.place.name],
             ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place))
@@ -247,7 +251,8 @@ extension DatabaseRequests {
         guard let sharing = record.sharing, let newest = sharing.newestKeys else {
             return keys.shared.learn(nil, ofShare: share.name)
         }
-        let key = keys.shared.newestKey(of: share.name) ?? administratorsKey(of: share, sharing, keys)
+        let key =
+            keys.shared.newestKey(of: share.name) ?? (keys.isOwn ? administratorsKey(of: share, sharing, keys) : nil)
         do {
             guard let bytes = newest.statement else {
                 throw EncryptionError.contradicted(

@@ -11,7 +11,7 @@ extension DatabaseRequests {
         guard !changed.isEmpty else { return batch }
         var batch = batch
         let zone = batch.zoneID
-        var found = try await looked(at: changed.map { batch.items[$0].id.recordName }, in: zone)
+        var found = try await looked(at: changed.map { batch.items[$0].id.recordName }, in: zone, desiredKeys: [])
         take(found, into: &keys)
         if found.contains(where: { keys.shared.newestKey(of: $0.id.recordName) == nil && $0.sharing?.keys != nil }) {
             // The owner follows an administrator's epoch first.

@@ -18,7 +18,9 @@ extension DatabaseRequests {
             let making = ShareKeyMaker(access: keys.access, key: key, isKnown: { _, _ in false }, authority: nil)
             let zone = keys.place
             let statement = ShareStatement(of: share, root: change.share?.root?.recordName)
-                .applying(change.share ?? ShareChange(), to: nil) { self.connection.keys.pinnedIdentity(of: $0, in: zone) }
+                .applying(change.share ?? ShareChange(), to: nil) {
+                    self.connection.keys.pinnedIdentity(of: $0, in: zone)
+                }
             let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
             batch.items[index].operation.change.share = change.share ?? ShareChange()
             batch.items[index].operation.change.share?.keys = try making.first(

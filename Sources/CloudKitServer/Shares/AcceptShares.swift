@@ -54,7 +54,8 @@ package struct AcceptShares: Sendable {
             },
             { share in
                 try share.accepted(
-                    by: user, email: person.email, proof: request.linkProof, holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
+                    by: user, email: person.email, proof: request.linkProof,
+                    holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
                     now: now)
             })
     }

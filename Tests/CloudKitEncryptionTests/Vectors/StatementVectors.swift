@@ -32,7 +32,9 @@ extension VectorMaker {
                     "statement": sealed.bytes,
                 ])
         }
-        func sealed(_ statement: ShareStatement, by signer: String, _ identity: AccountIdentity, _ right: ShareAuthority? = nil)
+        func sealed(
+            _ statement: ShareStatement, by signer: String, _ identity: AccountIdentity, _ right: ShareAuthority? = nil
+        )
             throws -> SealedShareStatement
         {
             try SealedShareStatement(
@@ -56,8 +58,10 @@ extension VectorMaker {
             vector(
                 "by another user under the owner's name", statement, try sealed(statement, by: "_ada", eve), by: "_ada"
             ).refused("by another user under the owner's name") { _ in },
-            vector("by a user with another's right", statement, try sealed(statement, by: "_eve", eve, right), by: "_eve")
-                .refused("by a user with another's right") { _ in },
+            vector(
+                "by a user with another's right", statement, try sealed(statement, by: "_eve", eve, right), by: "_eve"
+            )
+            .refused("by a user with another's right") { _ in },
         ]
     }
 

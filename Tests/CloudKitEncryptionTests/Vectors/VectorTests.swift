@@ -176,7 +176,8 @@ import Testing
         var epochs = HighestSeenEpochs()
         let opened = try sealed.open(key, pins: &pins, epochs: &epochs)
         let (counter, count) = (try vector.number("counter"), try vector.number("participants"))
-        return sealed.counter == UInt64(counter) && opened.root ?? "" == (try vector.text("root"))
+        let root = try vector.text("root")
+        return sealed.counter == UInt64(counter) && opened.root ?? "" == root
             && opened.participants.count == Int(count)
     }
 
