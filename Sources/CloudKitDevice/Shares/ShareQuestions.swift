@@ -36,6 +36,15 @@ package struct ShareQuestions: Hashable, Codable, Sendable {
             self.canWrite = canWrite
             self.root = root
         }
+
+        /// The container of the share.
+        package var container: String { share.zone.container }
+        /// The name of the share's zone.
+        package var zoneName: String { share.zone.zone }
+        /// The name of the share's record.
+        package var shareName: String { share.name }
+        /// The fingerprint in eight groups of four digits, for comparison by users.
+        package var fingerprintText: String? { fingerprint?.description }
     }
 
     /// The questions without an answer.

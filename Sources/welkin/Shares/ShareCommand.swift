@@ -56,13 +56,13 @@ struct ShareQuestionReport: Encodable {
     var fingerprint: String?
 
     init(_ question: ShareQuestions.Question) {
-        container = question.share.zone.container
-        zone = question.share.zone.zone
-        share = question.share.name
+        container = question.container
+        zone = question.zoneName
+        share = question.shareName
         root = question.root
         person = question.participant == nil ? nil : question.person ?? "unknown"
         access = question.isAdministrator ? "administrator" : question.canWrite ? "read and write" : "read"
-        fingerprint = question.fingerprint?.description
+        fingerprint = question.fingerprintText
     }
 
     var rows: [[String]] {
