@@ -46,9 +46,11 @@ extension DatabaseRequests {
         var keys = try opened(record, with: known)
         let answers = ring.answers(about: share)
         guard let newest = sharing.newestKeys else {
-            return try await begun(record, sharing, answers, known: keys)
+            return try await begun(record, sharing, answers: answers, known: keys)
         }
-        guard let held = keys.shared.statements[share.name] ?? unreadableStatement(of: share, sharing, newest, keys)
+        guard
+            let held = keys.shared.statements[share.name]
+                ?? unreadableStatement(of: share, sharing, newest: newest, keys)
         else {
             return nil
         }
@@ -102,7 +104,7 @@ extension DatabaseRequests {
     /// Returns a statement without participants where the newest one cannot be read, because an administrator gave the owner a key
     /// that does not open: the owner's epoch begins for nobody until the owner confirms the participants.
     private func unreadableStatement(
-        of share: RecordAddress, _ sharing: Share, _ newest: ShareKeyEpoch, _ keys: ZoneKeys
+        of share: RecordAddress, _ sharing: Share, newest: ShareKeyEpoch, _ keys: ZoneKeys
     ) -> SharedKeys.HeldStatement? {
         guard keys.isOwn, newest.isAdministrators, keys.shared.distrusted[share.name] == nil,
             let bytes = newest.statement, let sealed = try? SealedShareStatement(bytes: bytes, share: share)
@@ -112,7 +114,7 @@ extension DatabaseRequests {
 
     /// Gives keys to a share without any, of which the user of this device confirmed some participants; nil: none.
     private func begun(
-        _ record: Record, _ sharing: Share, _ answers: [ShareQuestions.Question], known: ZoneKeys
+        _ record: Record, _ sharing: Share, answers: [ShareQuestions.Question], known: ZoneKeys
     ) async throws -> Record? {
         guard known.isOwn, sharing.keys == nil else { return nil }
         let share = RecordAddress(zone: known.place, name: record.id.recordName)
@@ -122,7 +124,7 @@ extension DatabaseRequests {
         questions += stated.contradictions(in: sharing, isManager: true).compactMap(\.question)
         connection.keys.ask(questions, about: share)
         guard !stated.participants.isEmpty || stated.publicPermission != .none else { return nil }
-        try await begin(record, confirmed, stated, known: known)
+        try await begin(record, confirmed, stating: stated, known: known)
         connection.keys.settle(share)
         return try await looked(at: [share.name], in: record.id.zoneID).first
     }
@@ -181,7 +183,7 @@ extension DatabaseRequests {
     /// Gives keys to a share of the user's own that a client without keys created, and wraps the key of its root, in
     /// one save: records below the root are wrapped under the root's key already.
     private func begin(
-        _ record: Record, _ confirmed: ConfirmedShare, _ stated: ShareStatement, known: ZoneKeys
+        _ record: Record, _ confirmed: ConfirmedShare, stating stated: ShareStatement, known: ZoneKeys
     ) async throws {
         let zone = record.id.zoneID
         let sharing = confirmed.sharing
