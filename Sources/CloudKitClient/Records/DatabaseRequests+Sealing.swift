@@ -109,9 +109,11 @@ extension ModifyPlan.Batch {
     /// Returns the positions of items to send again because a share's keys have changed since: all of a batch whose items take
     /// effect together.
     fileprivate func staleShares(_ outcomes: [BatchSealer.Outcome]) -> [Int] {
-        let stale = items.indices.filter { index in
-            guard case .success(.failed(_, let failure)) = outcomes[index] else { return false }
-            return failure.code == .staleShareKeyEpoch && items[index].operation.change.share != nil
+        let stale = zip(items, outcomes).enumerated().compactMap { index, pair -> Int? in
+            guard pair.0.operation.change.share != nil, case .success(.failed(_, let failure)) = pair.1,
+                failure.code == .staleShareKeyEpoch
+            else { return nil }
+            return index
         }
         return wantsAtomic && !stale.isEmpty ? Array(items.indices) : stale
     }
