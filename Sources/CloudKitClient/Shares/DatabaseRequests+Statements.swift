@@ -39,7 +39,8 @@ extension DatabaseRequests {
             let next = held.opened.applying(change, to: sharing) {
                 connection.keys.pinnedIdentity(of: $0, in: place)
             }
-            if next == held.opened { continue }
+            // The cloud refuses a share with more.
+            if next == held.opened || next.participants.count > ShareStatement.participantsMax { continue }
             batch.items[index].operation.change.share?.keys = ShareKeyChange(
                 epoch: Int(key.epoch), begins: false,
                 statement: try making(keys, key).stating(next, after: held.sealed.counter))

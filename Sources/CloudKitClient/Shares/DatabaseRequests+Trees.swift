@@ -25,7 +25,10 @@ extension DatabaseRequests {
             batch.items[index].operation.change.share = change.share ?? ShareChange()
             batch.items[index].operation.change.share?.keys = try making.first(
                 isOpen: permission.canRead, zoneKeys: zoneKeys)
-            batch.items[index].operation.change.share?.keys?.statement = try making.stating(statement, after: 0)
+            // The cloud refuses a share with more.
+            if statement.participants.count <= ShareStatement.participantsMax {
+                batch.items[index].operation.change.share?.keys?.statement = try making.stating(statement, after: 0)
+            }
             keys.shared.add(key)
         }
         connection.keys.keep(keys)

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHR-01 a tree without anything sealed gets keys, too, once its link is confirmed`() async throws {
+    @Test func `B-SHR-01 a tree without anything sealed gets keys, too, and a save begins them once its link is confirmed`() async throws {
         try await SharingHousehold.run { home in
             let ada = home.ada.privateCloudDatabase
             let zone = try await ada.save(CKRecordZone(zoneName: "Plain")).zoneID
@@ -86,11 +86,12 @@ import Testing
                     .init(.create, RecordChange(recordName: "S", recordType: "cloudkit.share", share: change)),
                 ], in: zone, home)
             #expect(outcomes.count == 3)
+            _ = try await ada.record(for: CKRecord.ID(recordName: "S", zoneID: zone))
+            #expect(try home.confirmParticipants(on: home.signedIn.ada) == 1)
             let sealed = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Low", zoneID: zone))
             sealed.encryptedValues["secret"] = "sealed"
             sealed.setParent(CKRecord.ID(recordName: "Middle", zoneID: zone))
             try await ada.save(sealed)
-            #expect(try home.confirmParticipants(on: home.signedIn.ada) == 1)
             let share = try asShare(try await ada.record(for: CKRecord.ID(recordName: "S", zoneID: zone)))
             #expect(share.url?.fragment?.hasPrefix("k=") == true)
             try await home.accept(share.url, on: home.ben)

@@ -261,7 +261,8 @@ import Testing
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])
-            let again = try await home.device(of: "ada").container.privateCloudDatabase
+            let second = try await home.device(of: "ada")
+            let again = second.container.privateCloudDatabase
             let theirs = try asShare(try await again.record(for: share.recordID))
             theirs.addParticipant(try await home.ada.shareParticipant(forEmailAddress: "cat@example.com"))
             try await again.save(theirs)
