@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHR-01 a tree without anything sealed gets keys, too, and a save begins them once its link is confirmed`() async throws {
+    @Test func `B-SHR-01 a tree without anything sealed gets keys, too, once its link is confirmed`() async throws {
         try await SharingHousehold.run { home in
             let ada = home.ada.privateCloudDatabase
             let zone = try await ada.save(CKRecordZone(zoneName: "Plain")).zoneID
