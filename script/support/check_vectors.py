@@ -431,6 +431,63 @@ def invitation(v):
         verify(signing, grant, frame("welkin share administrator 1", *v.share, epoch, own))
 
 
+def share_statement(v):
+    data = v.bytes["statement"]
+    reader = Reader(data)
+    reader.version(1)
+    epoch, counter = reader.number(4), reader.number(8)
+    need(epoch == v.number["epoch"], "another epoch")
+    need(counter == v.number["counter"], "another number")
+    place = frame("welkin share statement 1", *v.share, epoch, number(counter, 8))
+    plain = unseal(v.bytes["shareKey"], reader.data, place)
+
+    reader = Reader(plain)
+    reader.version(1)
+    root = reader.name() if reader.flag() else ""
+    public = reader.number(1)
+    need(1 <= public <= 3, "malformed")
+    if reader.flag():
+        reader.take(8 + 32)
+    ids = []
+    subjects = []
+    for _ in range(reader.number(1)):
+        ids.append(reader.take(reader.number(1)))
+        administrator, permission = reader.flag(), reader.number(1)
+        need(permission == 3 or (1 <= permission <= 2 and not administrator), "malformed")
+        kind = reader.number(1)
+        need(kind <= 3, "malformed")
+        if kind:
+            subjects.append((kind, reader.take(32)))
+        if reader.flag():
+            reader.take(32)
+    need(len(set(ids)) == len(ids) <= 100, "malformed")
+    signer, identity = reader.name(), reader.take(129)
+    authority = (reader.take(129), reader.number(4), reader.take(64)) if reader.flag() else None
+    signature = reader.take(64)
+    reader.finish()
+
+    signing, agreement = public_identity(identity)
+    owner = public_identity(v.bytes["ownerIdentity"])
+    if authority is None:
+        need(signer == v.text["owner"] and (signing, agreement) == owner, "not by the owner")
+    else:
+        claimed, granted, granting = authority
+        need(public_identity(claimed) == owner and granted <= epoch, "no right")
+        verify(owner[0], granting, frame("welkin share administrator 1", *v.share, granted, signing + agreement))
+    verify(signing, signature, place + frame(plain[:-64]))
+    same((root, signer, len(ids), public), (v.text["root"], v.text["signer"], v.number["participants"], v.number["publicPermission"]), "content")
+    if ids:
+        email = frame("welkin share participant 1", *v.share, bytes([1]), v.text["email"])
+        need((1, hashlib.sha256(email).digest()) in subjects, "another subject")
+
+
+def link_proof(v):
+    signing, agreement = public_identity(v.bytes["identity"])
+    fingerprint = hashlib.sha256(frame("welkin fingerprint 1", signing, agreement)).digest()
+    made = b"\x01" + expand(v.bytes["secret"], frame("welkin share link proof 1", *v.share, v.text["user"], fingerprint))
+    need(made == v.bytes["proof"], "another proof")
+
+
 SECTIONS = {
     "password": password,
     "recovery": recovery,
@@ -446,6 +503,8 @@ SECTIONS = {
     "link": link,
     "invitation": invitation,
     "ownerWrap": owner_wrap,
+    "shareStatement": share_statement,
+    "linkProof": link_proof,
 }
 
 

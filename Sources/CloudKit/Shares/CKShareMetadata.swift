@@ -153,7 +153,9 @@ extension CKShare {
 
 extension CKShareMetadata {
     /// The participant slot that the link offers, as accepting asks for it.
-    var offer: (container: String, link: ShareLink) { (containerIdentifier, opened) }
+    var offer: (container: String, link: ShareLink, share: RecordID) {
+        (containerIdentifier, opened, invitation.share.id)
+    }
 }
 
 extension Result where Success == ResolvedShare, Failure == CallFailure {

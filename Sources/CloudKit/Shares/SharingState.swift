@@ -126,7 +126,12 @@ struct SharingState {
         let wanted = participants.map(\.content)
         let known = (held?.participants ?? []).map { CKShareParticipant.Content(participant: $0) }
         if publicPermission == .none, wanted.compactMap(\.change) != known.compactMap(\.change) {
-            change.participants = wanted.compactMap(\.change)
+            let unchanged = Set(known.compactMap(\.change))
+            change.participants = wanted.compactMap { content in
+                guard var participant = content.change else { return nil }
+                participant.isChosen = !unchanged.contains(participant)
+                return participant
+            }
         }
         return change.isEmpty ? nil : change
     }

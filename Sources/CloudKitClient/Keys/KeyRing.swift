@@ -14,6 +14,8 @@ final class KeyRing: Sendable {
     let versions: RecordVersions
     /// The public identities that this device knows (B-TM-08).
     let identities: PinFile<IdentityPins>
+    /// The participants of shares about whom the user of this device is asked.
+    let questions: PinFile<ShareQuestions>
     /// The fragments of the links through which the account joined shares, by share.
     private let links: PinFile<[String: String]>
     private let state = Mutex(KeyRingState())
@@ -22,6 +24,7 @@ final class KeyRing: Sendable {
     init(account: any DeviceAccount, place: ContainerEndpoint?, epochs: EpochStore, folder: String? = nil) {
         versions = RecordVersions(folder: folder)
         identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
+        questions = PinFile(folder: folder, name: DeviceProfile.shareQuestionsFile, empty: ShareQuestions())
         links = PinFile(folder: folder, name: "share-links.json", empty: [:])
         self.account = account
         container = place?.container.name ?? ""

@@ -2,7 +2,7 @@ import CloudKitEncryption
 import CloudKitModel
 
 /// The key maintenance that a share needs from a device of its owner or of an administrator, decided from the cloud's
-/// description of it (B-TM-05, B-TM-06).
+/// description of it as far as the share's statement confirms it (B-TM-05, B-TM-06).
 struct ShareKeyMaintenance: Hashable, Sendable {
     /// The share has no keys at all: a client without keys began it.
     var needsFirstKey = false
@@ -64,6 +64,15 @@ struct ShareKeyMaintenance: Hashable, Sendable {
 }
 
 extension Share {
+    /// A Boolean value that indicates whether the viewer is the owner or an administrator.
+    var isManaged: Bool {
+        guard let user = currentParticipant, user.acceptance == .accepted else { return false }
+        return user.role == .owner || user.role == .administrator
+    }
+
+    /// The keys of its newest epoch, as the viewer sees them; nil if it has none.
+    var newestKeys: ShareKeyEpoch? { keys.flatMap { keys in keys.epochs.first { $0.epoch == keys.epoch } } }
+
     /// The identities of its administrators who have one.
     var administrators: Set<Fingerprint> {
         let hosts = participants.filter { $0.role == .administrator && $0.acceptance != .removed }
@@ -162,6 +171,19 @@ struct ShareKeyMaker {
         }
         change.blob = ring.bytes
         return change
+    }
+
+    /// Signs a statement and seals it under the key.
+    ///
+    /// - Parameter counter: The number of the statement before it; 0 for the first.
+    /// - Throws: `malformed` where an administrator has no right to invite.
+    func stating(
+        _ statement: ShareStatement, after counter: UInt64
+    ) throws(EncryptionError) -> ShareKeyChange.Statement {
+        let sealed = try SealedShareStatement(
+            statement, counter: counter + 1, under: key, by: access.user, with: access.secret.identity(),
+            authority: isOwner ? nil : authority)
+        return ShareKeyChange.Statement(counter: Int(clamping: sealed.counter), bytes: sealed.bytes)
     }
 
     private func ring(

@@ -36,8 +36,18 @@ struct SharedKeys: Sendable {
     private var highest: [String: UInt32] = [:]
     private(set) var protections: [String: RecordProtection] = [:]
     private(set) var standings: [String: Standing] = [:]
+    /// The verified statements of shares, each of the share's newest epoch.
+    private(set) var statements: [String: HeldStatement] = [:]
+    /// The reasons why statements of shares were refused: nothing is sealed for such a share.
+    private(set) var distrusted: [String: EncryptionError] = [:]
     /// The reason why keys offered by the cloud were refused.
     var refusal: CallFailure?
+
+    /// A statement that was verified, as the cloud carries it and opened.
+    struct HeldStatement: Hashable, Sendable {
+        var sealed: SealedShareStatement
+        var opened: ShareStatement
+    }
 
     init(_ place: ZoneAddress) {
         self.place = place
@@ -113,6 +123,19 @@ struct SharedKeys: Sendable {
         }
         highest[share] = epoch
         newest[share] = epoch
+    }
+
+    /// The shares of which an earlier statement came than one that was seen: another answer may have overtaken this one.
+    var overtaken: [String] {
+        distrusted.compactMap { share, refusal in
+            if case .counterWentBack = refusal { share } else { nil }
+        }.sorted()
+    }
+
+    /// Takes in a share's verified statement, if there is one, and the reason why the share is not to be trusted.
+    mutating func learn(_ statement: HeldStatement?, refusal: EncryptionError? = nil, ofShare share: String) {
+        statements[share] = statement
+        distrusted[share] = refusal
     }
 
     // MARK: Records

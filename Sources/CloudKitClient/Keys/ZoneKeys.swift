@@ -13,6 +13,8 @@ struct ZoneKeys: Sendable {
     var shared: SharedKeys
     /// For records about to be saved, the share in whose tree they will be.
     var trees: [String: String] = [:]
+    /// The records that the cloud names as the roots of those shares.
+    var roots: [String: String] = [:]
     /// A Boolean value that indicates whether the zone has shares, so that other users may have made keys in it.
     var isShared: Bool
     /// The current key of the zone; nil in another user's zone.
@@ -142,6 +144,10 @@ struct ZoneKeys: Sendable {
     private func wrap(
         _ key: RecordKey, underShare share: String, in protection: inout RecordProtection
     ) throws(EncryptionError) {
+        if let refusal = shared.distrusted[share] { throw refusal }
+        if let root = roots[share], let stated = shared.statements[share]?.opened, stated.root != root {
+            throw .contradicted(.statement(share: share), reason: "the cloud names another root record")
+        }
         guard let shareKey = shared.newestKey(of: share) else {
             // The owner's devices begin an epoch of their own after one of an administrator's; nothing is sealed before.
             if isOwn, shared.newest[share] == nil { return }

@@ -45,6 +45,11 @@ extension DatabaseRequests {
         var keys = known
         keys.shared.refusal = nil
         take(records, into: &keys)
+        let overtaken = keys.shared.overtaken
+        if !overtaken.isEmpty, records.contains(where: { overtaken.contains($0.id.recordName) }) {
+            // A cloud that goes back in time shows the earlier statement again.
+            take((try? await looked(at: overtaken, in: zone, desiredKeys: [])) ?? [], into: &keys)
+        }
         return await completed(keys, toOpen: records.filter(\.isSealed), in: zone)
     }
 
@@ -164,6 +169,11 @@ private struct RecordOpener {
     }
 
     private mutating func opened(_ record: Record, wanted: Set<String>?) -> OpenedRecord {
+        if record.sharing != nil,
+            let refusal = keys[record.id.zoneID]?.shared.distrusted[record.id.recordName]
+        {
+            return OpenedRecord(record, values: .failure(CallFailure(refusal, record: record.id.recordName)))
+        }
         guard record.isSealed || record.isStated else { return OpenedRecord(record) }
         switch fields(of: record, wanted: wanted) {
         case .success(let (values, secrets, version)):

@@ -9,6 +9,22 @@ extension DatabaseRequests {
     /// - Parameter rekeysTrees: Whether what lies below records that enter a share's tree is sealed again before, where that is
     ///   due.
     func sealAndSend(_ batch: ModifyPlan.Batch, rekeysTrees: Bool = true) async throws -> [BatchSealer.Outcome] {
+        var outcomes = try await sealAndSendOnce(batch, rekeysTrees: rekeysTrees)
+        for _ in 1..<Self.sealingsMax {
+            // Another device made the share's next statement: this one's follows it.
+            let stale = batch.staleShares(outcomes)
+            if stale.isEmpty { break }
+            var again = batch
+            again.items = stale.map { batch.items[$0] }
+            let later = try await sealAndSendOnce(again, rekeysTrees: rekeysTrees)
+            for (index, outcome) in zip(stale, later) { outcomes[index] = outcome }
+        }
+        return outcomes
+    }
+
+    private func sealAndSendOnce(
+        _ batch: ModifyPlan.Batch, rekeysTrees: Bool
+    ) async throws -> [BatchSealer.Outcome] {
         guard var keys = try await sealingKeys(batch) else {
             return try await send(batch.request).map { .success($0) }
         }
@@ -18,7 +34,7 @@ extension DatabaseRequests {
             try await rekey(treesOf: Set(batch.begunShares.keys), in: zone, sparing: batch.savedNames, keys)
         }
         if keys.isOwn, rekeysTrees { keys = try await rekey(treesMovedBy: batch, keys) }
-        let batch = try begun(batch, &keys)
+        let batch = try begun(try await stated(batch, &keys), &keys)
         var sealing = BatchSealer(batch, firstVersion: firstVersion(of: batch, keys))
         do {
             try await sendSealed(&sealing, with: keys, to: batch.zoneID)
@@ -94,5 +110,19 @@ extension DatabaseRequests {
         guard case .failed(_, let failure)? = outcome else { return }
         guard failure.code == .staleKeyEpoch else { throw CallFailure.refused(failure) }
         _ = try await newestKeys(of: zone)
+    }
+}
+
+extension ModifyPlan.Batch {
+    /// Returns the positions of items to send again because a share's keys have changed since: all of a batch whose items take
+    /// effect together.
+    fileprivate func staleShares(_ outcomes: [BatchSealer.Outcome]) -> [Int] {
+        let stale = zip(items, outcomes).enumerated().compactMap { index, pair -> Int? in
+            guard pair.0.operation.change.share != nil, case .success(.failed(_, let failure)) = pair.1,
+                failure.code == .staleShareKeyEpoch
+            else { return nil }
+            return index
+        }
+        return wantsAtomic && !stale.isEmpty ? Array(items.indices) : stale
     }
 }

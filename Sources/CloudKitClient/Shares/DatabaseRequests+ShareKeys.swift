@@ -1,3 +1,4 @@
+import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
@@ -51,36 +52,99 @@ extension DatabaseRequests {
     /// nil: nothing was to be done.
     private func maintained(_ record: Record) async throws -> Record? {
         let zone = record.id.zoneID
-        var keys = try await zoneKeys(zone)
-        let share = RecordAddress(zone: keys.place, name: record.id.recordName)
-        guard let sharing = record.sharing, let maintenance = ShareKeyMaintenance(sharing, of: share, by: keys) else {
+        guard let sharing = record.sharing, sharing.isManaged else { return nil }
+        let known = try await zoneKeys(zone)
+        let share = RecordAddress(zone: known.place, name: record.id.recordName)
+        let ring = connection.keys
+        let isDue = ShareKeyMaintenance(sharing, of: share, by: known) != nil
+        guard isDue || ring.hasQuestions(about: share) else { return nil }
+        // Saving a share looks at it, too.
+        guard ring.beginMaintenance(of: share) else { return nil }
+        defer { ring.endMaintenance(of: share) }
+        var keys = try opened(record, with: known)
+        let answers = ring.answers(about: share)
+        guard let newest = sharing.newestKeys else {
+            return try await begun(record, sharing, answers: answers, known: keys)
+        }
+        guard
+            let held = keys.shared.statements[share.name]
+                ?? unreadableStatement(of: share, sharing, newest: newest, keys)
+        else {
             return nil
         }
-        // Saving a share looks at it, too.
-        guard connection.keys.beginMaintenance(of: share) else { return nil }
-        defer { connection.keys.endMaintenance(of: share) }
-        keys = try opened(record, with: keys)
-        if maintenance.needsFirstKey {
-            try await begin(record, sharing, known: keys)
-            return try await looked(at: [share.name], in: zone).first
-        }
-        let change: ShareKeyChange
-        if maintenance.needsKeyRotation {
-            change = try await nextEpoch(of: share, sharing, in: zone, &keys)
+        let stated = held.opened.confirming(answers)
+        guard stated.contradictions(in: sharing, isManager: true).isEmpty else { return nil }
+        let confirmed = confirmed(sharing, by: stated, of: share, keys)
+        ring.ask(confirmed.unconfirmed.map { $0.question(in: share, root: sharing.root) }, about: share)
+        let maintenance = ShareKeyMaintenance(confirmed.sharing, of: share, by: keys)
+        guard maintenance != nil || stated != held.opened else { return nil }
+        var change: ShareKeyChange
+        if maintenance?.needsKeyRotation ?? false {
+            change = try await nextEpoch(
+                of: share, confirmed, after: (stated.continued(in: sharing), held), in: zone, &keys)
         } else {
             guard let key = keys.shared.newestKey(of: share.name) else { return nil }
-            let blob = sharing.keys?.epochs.first { $0.epoch == Int(key.epoch) }?.blob
-            change = try making(keys, key).serving(
-                maintenance, sharing,
-                ring: try blob.map { blob throws(EncryptionError) in try ShareKeyring(bytes: blob, share: share) },
-                zoneKeys: maintenance.isKeyringOutdated ? keys.ownZoneKeys(upTo: keys.epoch) : [])
-            if change.wraps.isEmpty, change.link == nil, change.blob == nil { return nil }
+            let maker = try making(keys, key, refusing: confirmed.refused)
+            change = ShareKeyChange(epoch: Int(key.epoch), begins: false)
+            if let maintenance {
+                change = try maker.serving(
+                    maintenance, confirmed.sharing,
+                    ring: try newest.blob.map { blob throws(EncryptionError) in
+                        try ShareKeyring(bytes: blob, share: share)
+                    },
+                    zoneKeys: maintenance.isKeyringOutdated ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+            }
+            let bound = stated.bound(by: change.wraps, to: sharing)
+            if bound != held.opened { change.statement = try maker.stating(bound, after: held.sealed.counter) }
+            if change.wraps.isEmpty, change.link == nil, change.blob == nil, change.statement == nil { return nil }
         }
         let request = StoreShareKeysRequest(zoneID: zone, recordName: share.name, change: change)
         _ = try await call(.storeShareKeys, request.wire(), needsUser: true) { try ShareKeysAnswer(wireAnswer: $0) }
+        if !answers.isEmpty { ring.settle(share) }
         connection.keys.keep(keys)
-        if maintenance.needsKeyRotation { _ = try await newestKeys(of: zone) }
+        if maintenance?.needsKeyRotation ?? false { _ = try await newestKeys(of: zone) }
         return try await looked(at: [share.name], in: zone).first
+    }
+
+    /// Returns the share as far as a statement confirms it.
+    private func confirmed(
+        _ sharing: Share, by statement: ShareStatement?, of share: RecordAddress, _ keys: ZoneKeys
+    ) -> ConfirmedShare {
+        ConfirmedShare(
+            sharing, by: statement, share: share,
+            link: { participant in
+                if keys.isOwn { return keys.access.root.linkSecret(of: share, participant: participant) }
+                return participant == nil ? keys.shared.links[share.name] ?? connection.keys.link(of: share) : nil
+            },
+            isConfirmed: { connection.keys.isConfirmed($0, of: $1, in: share.zone) })
+    }
+
+    /// Returns a statement without participants where the newest one cannot be read, because an administrator gave the owner a key
+    /// that does not open: the owner's epoch begins for nobody until the owner confirms the participants.
+    private func unreadableStatement(
+        of share: RecordAddress, _ sharing: Share, newest: ShareKeyEpoch, _ keys: ZoneKeys
+    ) -> SharedKeys.HeldStatement? {
+        guard keys.isOwn, newest.isAdministrators, keys.shared.distrusted[share.name] == nil,
+            let bytes = newest.statement, let sealed = try? SealedShareStatement(bytes: bytes, share: share)
+        else { return nil }
+        return SharedKeys.HeldStatement(sealed: sealed, opened: ShareStatement(of: share, root: sharing.root))
+    }
+
+    /// Gives keys to a share without any, of which the user of this device confirmed some participants; nil: none.
+    private func begun(
+        _ record: Record, _ sharing: Share, answers: [ShareQuestions.Question], known: ZoneKeys
+    ) async throws -> Record? {
+        guard known.isOwn, sharing.keys == nil else { return nil }
+        let share = RecordAddress(zone: known.place, name: record.id.recordName)
+        let stated = ShareStatement(of: share, root: sharing.root).confirming(answers)
+        let confirmed = confirmed(sharing, by: stated, of: share, known)
+        var questions = confirmed.unconfirmed.map { $0.question(in: share, root: sharing.root) }
+        questions += stated.contradictions(in: sharing, isManager: true).compactMap(\.question)
+        connection.keys.ask(questions, about: share)
+        guard !stated.participants.isEmpty || stated.publicPermission != .none else { return nil }
+        try await begin(record, confirmed, stating: stated, known: known)
+        connection.keys.settle(share)
+        return try await looked(at: [share.name], in: record.id.zoneID).first
     }
 
     /// Makes the keys of a new epoch of the share, with which the cloud begins an epoch of the zone: users who were
@@ -88,16 +152,25 @@ extension DatabaseRequests {
     ///
     /// An administrator's epoch has a random key, and the owner's next device follows with a derived one.
     private func nextEpoch(
-        of share: RecordAddress, _ sharing: Share, in zone: ZoneID, _ keys: inout ZoneKeys
+        of share: RecordAddress, _ confirmed: ConfirmedShare,
+        after last: (stated: ShareStatement, held: SharedKeys.HeldStatement), in zone: ZoneID, _ keys: inout ZoneKeys
     ) async throws -> ShareKeyChange {
+        let sharing = confirmed.sharing
         let held = sharing.keys?.epoch ?? 0
+        func stating(_ change: ShareKeyChange, _ maker: ShareKeyMaker) throws -> ShareKeyChange {
+            var change = change
+            change.statement = try maker.stating(
+                last.stated.bound(by: change.wraps, to: sharing), after: last.held.sealed.counter)
+            return change
+        }
         guard keys.isOwn else {
             guard let authority = keys.shared.authorities[share.name],
                 let earlier = keys.shared.newestKey(of: share.name)
             else { throw EncryptionError.noKey(.shareKey(share: share.name)) }
             try connection.keys.endRights(in: share, except: sharing.administrators)
             let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
-            let change = try making(keys, key).next(sharing, earlier: [earlier], zoneKeys: [])
+            let maker = try making(keys, key, refusing: confirmed.refused)
+            let change = try stating(try maker.next(sharing, earlier: [earlier], zoneKeys: []), maker)
             keys.shared.add(key, madeFor: authority.owner)
             return change
         }
@@ -106,8 +179,10 @@ extension DatabaseRequests {
         let zoneEpoch = try await newestKeys(of: zone).epoch &+ 1
         let key = keys.access.root.shareKey(of: share, epoch: UInt32(clamping: held + 1))
         let isWhole = share.name == Share.zoneWideName
-        let change = try making(keys, key).next(
-            sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : [])
+        let maker = try making(keys, key, refusing: confirmed.refused)
+        let change = try stating(
+            try maker.next(sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : []), maker
+        )
         keys.shared.add(key)
         return change
     }
@@ -125,15 +200,20 @@ extension DatabaseRequests {
 
     /// Gives keys to a share of the user's own that a client without keys created, and wraps the key of its root, in
     /// one save: records below the root are wrapped under the root's key already.
-    private func begin(_ record: Record, _ sharing: Share, known: ZoneKeys) async throws {
+    private func begin(
+        _ record: Record, _ confirmed: ConfirmedShare, stating stated: ShareStatement, known: ZoneKeys
+    ) async throws {
         let zone = record.id.zoneID
+        let sharing = confirmed.sharing
         var keys = try await newestKeys(of: zone)
         try await rekey(treesOf: Set(sharing.root.map { [$0] } ?? []), in: zone, sparing: [], keys)
         let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
         let isWhole = share.name == Share.zoneWideName
-        let change = try making(keys, key).next(
+        let maker = try making(keys, key, refusing: confirmed.refused)
+        var change = try maker.next(
             sharing, earlier: [], zoneKeys: isWhole ? keys.ownZoneKeys(upTo: keys.epoch) : [])
+        change.statement = try maker.stating(stated.bound(by: change.wraps, to: sharing), after: 0)
         var items = [ModifyPlan.Item(id: record.id, operation: record.update(ShareChange(keys: change)))]
         if let name = sharing.root, let root = try await looked(at: [name], in: zone).first {
             let secrets = RecordSecrets(
@@ -149,7 +229,8 @@ extension DatabaseRequests {
         guard case .success(.record)? = outcomes?.first else { return connection.keys.keep(known) }
     }
 
-    private func making(_ keys: ZoneKeys, _ key: ShareKey) throws -> ShareKeyMaker {
+    /// - Parameter refused: Identities to which nothing is sealed.
+    func making(_ keys: ZoneKeys, _ key: ShareKey, refusing refused: Set<Fingerprint> = []) throws -> ShareKeyMaker {
         let identities = connection.keys.identities
         let place = keys.place
         return ShareKeyMaker(
@@ -157,7 +238,8 @@ extension DatabaseRequests {
             isKnown: { identity, user in
                 // Pinned after the directory showed it, and not at first sight.
                 let name = IdentityPins.name(of: user.recordName, in: place)
-                return (try? identities.known.fingerprint(of: name)) == identity.fingerprint
+                return !refused.contains(identity.fingerprint)
+                    && (try? identities.known.fingerprint(of: name)) == identity.fingerprint
             },
             authority: keys.shared.authorities[key.place.name],
             ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place))
@@ -178,7 +260,43 @@ extension DatabaseRequests {
             try connection.keys.see(key.epoch, of: place, isOwn: keys.isOwn)
         }
         try noteAdministrators(of: record, at: place, in: &keys)
+        try learnStatement(of: record, at: place, in: &keys)
         return keys
+    }
+
+    /// Verifies the statement of a share and compares it with the cloud's description of the share. Nothing is sealed for a share
+    /// whose statement is refused.
+    private func learnStatement(
+        of record: Record, at share: RecordAddress, in keys: inout ZoneKeys
+    ) throws(CallFailure) {
+        guard let sharing = record.sharing, let newest = sharing.newestKeys else {
+            return keys.shared.learn(nil, ofShare: share.name)
+        }
+        let key =
+            keys.shared.newestKey(of: share.name) ?? (keys.isOwn ? administratorsKey(of: share, sharing, keys) : nil)
+        do {
+            guard let bytes = newest.statement else {
+                throw EncryptionError.contradicted(
+                    .statement(share: share.name), reason: "the cloud shows keys of the share without one")
+            }
+            let sealed = try SealedShareStatement(bytes: bytes, share: share)
+            guard let key else { return keys.shared.learn(nil, ofShare: share.name) }
+            var held = keys.shared.statements[share.name]
+            if held?.sealed != sealed {
+                held = SharedKeys.HeldStatement(
+                    sealed: sealed, opened: try connection.keys.open(sealed, under: key, as: keys.access))
+            }
+            let found = held?.opened.contradictions(in: sharing, isManager: sharing.isManaged) ?? []
+            if sharing.isManaged, !found.isEmpty { connection.keys.ask(found.compactMap(\.question), about: share) }
+            let refusal = found.first.map {
+                EncryptionError.contradicted(.statement(share: share.name), reason: $0.reason)
+            }
+            keys.shared.learn(held, refusal: refusal, ofShare: share.name)
+        } catch let error as EncryptionError {
+            keys.shared.learn(nil, refusal: error, ofShare: share.name)
+        } catch {
+            throw CallFailure(error)
+        }
     }
 
     /// Remembers, on an administrator's device, who else is one.

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
 import Foundation
@@ -49,7 +50,7 @@ extension DatabaseRequests {
 
     /// Takes the participant slots that links offer; the zones are in the shared database when this returns (B-SHF-02).
     package func acceptShares(
-        _ links: [(container: String, link: ShareLink)]
+        _ links: [(container: String, link: ShareLink, share: RecordID)]
     ) async throws -> [Result<OpenedRecord, CallFailure>] {
         let container = try connection.cloud.place.get().container.name
         if let stranger = links.first(where: { $0.container != container }) {
@@ -58,7 +59,12 @@ extension DatabaseRequests {
                     .badContainer, "the share belongs to the container \(stranger.container)",
                     remedy: "Accept it with that container."))
         }
-        let requests = links.map { ShareInvitationRequest(shortGUID: $0.link.shortGUID) }
+        var requests: [ShareInvitationRequest] = []
+        for offer in links {
+            requests.append(
+                ShareInvitationRequest(
+                    shortGUID: offer.link.shortGUID, linkProof: await proof(of: offer.link, share: offer.share)))
+        }
         let outcomes = try await invitations(.acceptShares, requests, needsUser: true)
         var results: [Result<OpenedRecord, CallFailure>] = []
         for (link, outcome) in zip(links.map(\.link), outcomes) {
@@ -71,6 +77,18 @@ extension DatabaseRequests {
             }
         }
         return results
+    }
+
+    /// Returns the proof that this account has the secret of a link, so that owner and administrators give it keys; nil if the
+    /// link has none, or this device has no keys.
+    private func proof(of link: ShareLink, share: RecordID) async -> [UInt8]? {
+        guard let secret = link.fragment.flatMap({ try? ShareLinkSecret(fragment: $0) }),
+            let keys = try? await self.in(.shared).zoneKeys(share.zoneID),
+            let identity = try? keys.access.secret.identity().publicIdentity
+        else { return nil }
+        return secret.proof(
+            of: keys.access.user, identity: identity.fingerprint,
+            share: RecordAddress(zone: keys.place, name: share.recordName))
     }
 
     /// Participants for shares, in the order of the infos (B-PRT-05).

@@ -16,10 +16,19 @@ extension DatabaseRequests {
             let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
             let permission = change.share?.publicPermission ?? .none
             let making = ShareKeyMaker(access: keys.access, key: key, isKnown: { _, _ in false }, authority: nil)
+            let zone = keys.place
+            let statement = ShareStatement(of: share, root: change.share?.root?.recordName)
+                .applying(change.share ?? ShareChange(), to: nil) {
+                    self.connection.keys.pinnedIdentity(of: $0, in: zone)
+                }
             let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
             batch.items[index].operation.change.share = change.share ?? ShareChange()
             batch.items[index].operation.change.share?.keys = try making.first(
                 isOpen: permission.canRead, zoneKeys: zoneKeys)
+            // The cloud refuses a share with more.
+            if statement.participants.count <= ShareStatement.participantsMax {
+                batch.items[index].operation.change.share?.keys?.statement = try making.stating(statement, after: 0)
+            }
             keys.shared.add(key)
         }
         connection.keys.keep(keys)
@@ -44,7 +53,7 @@ extension DatabaseRequests {
         let begun = batch.begunShares
         keys.isShared = true
         try await loadAncestors(batch, in: zone, &keys)
-        keys.trees = batch.trees(keys.shared.standings, begun)
+        (keys.trees, keys.roots) = batch.trees(keys.shared.standings, begun)
         let shares = Set(keys.trees.values).subtracting(begun.values).filter {
             !isFresh || keys.shared.newestKey(of: $0) == nil
         }
@@ -148,23 +157,27 @@ extension ModifyPlan.Batch {
         return shares
     }
 
-    /// Returns the share whose tree each record to be sealed belongs to.
-    fileprivate func trees(_ standings: [String: SharedKeys.Standing], _ begun: [String: String]) -> [String: String] {
+    /// Returns the share whose tree each record to be sealed belongs to, and the root of each share that was found.
+    fileprivate func trees(
+        _ standings: [String: SharedKeys.Standing], _ begun: [String: String]
+    ) -> (trees: [String: String], roots: [String: String]) {
         var own: [String: RecordSecrets] = [:]
         for item in items where item.secrets != nil { own[item.id.recordName] = item.secrets }
         var trees: [String: String] = [:]
+        var roots: [String: String] = [:]
         for name in own.keys {
             var place: String? = name
             for _ in 0...TreeKeys.depthMax {
                 guard let current = place else { break }
                 if let share = begun[current] ?? own[current]?.share ?? standings[current]?.share {
                     trees[name] = share
+                    roots[share] = current
                     break
                 }
                 place = own[current].map(\.parent) ?? standings[current]?.parent
             }
         }
-        return trees
+        return (trees, roots)
     }
 }
 

@@ -15,6 +15,7 @@ package enum EncryptionError: Error, Hashable, Sendable {
         case zoneKey(zone: String)
         case shareKey(share: String)
         case invitation(share: String)
+        case statement(share: String)
         case link
     }
 
@@ -31,6 +32,10 @@ package enum EncryptionError: Error, Hashable, Sendable {
     case wrongEpoch(Item, found: UInt32, expected: UInt32)
     /// The cloud offers an epoch below one that this device has seen: it went back in time.
     case epochWentBack(Item, offered: UInt32, seen: UInt32)
+    /// The cloud offers a statement below one that this device has seen: it went back in time.
+    case counterWentBack(Item, offered: UInt64, seen: UInt64)
+    /// The cloud's description is not what the signed statement says, or there is no statement; the reason is a fixed sentence.
+    case contradicted(Item, reason: String)
     /// None of the known keys opens this; another record or a share has to be fetched, or access was never given.
     case noKey(Item)
     /// A signature is not by the identity that it names.
@@ -60,6 +65,11 @@ extension EncryptionError: CustomStringConvertible {
             "\(item) was sealed in key epoch \(found) where \(expected) is expected: the cloud mixed old and new"
         case .epochWentBack(let item, let offered, let seen):
             "the cloud offers \(item) in key epoch \(offered), this device has seen \(seen): the cloud went back in time"
+        case .counterWentBack(let item, let offered, let seen):
+            "the cloud offers number \(offered) of \(item), this device has seen \(seen): the cloud went back in time"
+        case .contradicted(let item, let reason):
+            "\(item) is contradicted: \(reason). Look at the participants on a device of the owner, and confirm "
+                + "them there (welkin share confirm)"
         case .noKey(let item): "no key at hand opens \(item)"
         case .badSignature(let item): "the signature of \(item) is not by who it claims"
         case .rightEnded(let item): "\(item) is by somebody who is no administrator any more"
@@ -91,6 +101,7 @@ extension EncryptionError.Item: CustomStringConvertible {
         case .zoneKey(let zone): "the key of zone '\(zone)'"
         case .shareKey(let share): "the key of share '\(share)'"
         case .invitation(let share): "the invitation to share '\(share)'"
+        case .statement(let share): "the statement of share '\(share)'"
         case .link: "the link"
         }
     }

@@ -10,11 +10,19 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
         var ended: Set<Fingerprint>?
         /// All whom this device, one of an administrator's, has seen as administrators since; nil if there are none.
         var administrators: Set<Fingerprint>?
+        /// The newest statement; nil if none was seen.
+        var statement: SeenStatement?
 
         mutating func begin(_ epoch: UInt32) {
             if epoch > ofOwner { (ended, administrators) = (nil, nil) }
             ofOwner = epoch
         }
+    }
+
+    private struct SeenStatement: Hashable, Codable {
+        var epoch: UInt32
+        var counter: UInt64
+        var digest: Fingerprint
     }
 
     /// People of a share whom this device remembers, at most.
@@ -93,6 +101,44 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
             if !all.isEmpty { seen.ended = all }
         }
         shares[invitation.share] = seen
+    }
+
+    /// Returns a Boolean value that indicates whether this device has seen a statement of a share.
+    package func hasStatement(ofShare share: RecordAddress) -> Bool { shares[share]?.statement != nil }
+
+    /// Remembers a statement whose signature was verified.
+    ///
+    /// Statements are ordered by epoch, then by number.
+    /// - Parameter digest: The digest of everything that was sealed, so that two statements of one number are distinguished.
+    /// - Throws: `epochWentBack`, `counterWentBack`; `contradicted` for another statement of a number that was seen;
+    ///   `rightEnded` for an administrator whose right another administrator ended.
+    mutating func see(
+        _ statement: SealedShareStatement, digest: Fingerprint, signer: PublicIdentity, authority: ShareAuthority?
+    ) throws(EncryptionError) {
+        let item = EncryptionError.Item.statement(share: statement.share.name)
+        var seen = shares[statement.share] ?? ShareEpochs(highest: 0, ofOwner: 0)
+        guard statement.epoch >= seen.highest else {
+            throw .epochWentBack(item, offered: statement.epoch, seen: seen.highest)
+        }
+        if let held = seen.statement, statement.epoch <= held.epoch {
+            guard statement.epoch == held.epoch else {
+                throw .epochWentBack(item, offered: statement.epoch, seen: held.epoch)
+            }
+            guard statement.counter >= held.counter else {
+                throw .counterWentBack(item, offered: statement.counter, seen: held.counter)
+            }
+            guard statement.counter > held.counter || digest == held.digest else {
+                throw .contradicted(item, reason: "the cloud shows two statements of one number")
+            }
+        }
+        if let authority {
+            guard authority.grant.epoch >= seen.ofOwner else {
+                throw .epochWentBack(item, offered: authority.grant.epoch, seen: seen.ofOwner)
+            }
+            guard !(seen.ended ?? []).contains(signer.fingerprint) else { throw .rightEnded(item) }
+        }
+        seen.statement = SeenStatement(epoch: statement.epoch, counter: statement.counter, digest: digest)
+        shares[statement.share] = seen
     }
 
     // MARK: Rights that end

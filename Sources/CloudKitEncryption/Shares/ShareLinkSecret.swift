@@ -65,6 +65,30 @@ package struct ShareLinkSecret: Equatable, Sendable {
         return ShareKey(place: share, epoch: epoch, material: material)
     }
 
+    /// Returns a proof that a user has the link, which the cloud keeps beside the user's participant slot: version 1 and 32 bytes.
+    ///
+    /// Only holders of the secret can make one, so that devices of owner and administrators give no key to a user of whom the
+    /// cloud merely says that they joined by the link.
+    /// - Parameters:
+    ///   - user: The user record name.
+    ///   - identity: The fingerprint of the identity that is to get keys.
+    package func proof(of user: String, identity: Fingerprint, share: RecordAddress) -> [UInt8] {
+        var info = Frame("welkin share link proof 1")
+        info.append(share.frame)
+        info.append(user)
+        info.append(identity.bytes)
+        return [1] + secret.derive(info).bytes
+    }
+
+    /// Returns a Boolean value that indicates whether a proof is the one that `proof` makes.
+    package func isValid(
+        _ proof: [UInt8], of user: String, identity: Fingerprint, share: RecordAddress
+    ) -> Bool {
+        let expected = self.proof(of: user, identity: identity, share: share)
+        guard proof.count == expected.count else { return false }
+        return zip(proof, expected).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
     /// Returns a Boolean value that indicates whether a participant's `wrap` is of a one-time link, and not an
     /// invitation.
     package static func isLinkWrap(_ wrap: [UInt8]) -> Bool { wrap.first == version }

@@ -3,6 +3,8 @@
 /// A small value that a file in the profile's folder holds.
 package struct IdentityPins: Hashable, Codable, Sendable {
     private var known: [String: Fingerprint] = [:]
+    /// Identities that the user of this device confirmed after another one had been known; nil if there are none.
+    private var confirmed: [String: Fingerprint]?
 
     /// Creates a value without pins.
     package init() {}
@@ -32,8 +34,18 @@ package struct IdentityPins: Hashable, Codable, Sendable {
     package func fingerprint(of user: String) -> Fingerprint? { known[user] }
 
     /// Trusts new keys, after the users compared fingerprints.
-    package mutating func replace(with identity: PublicIdentity, of user: String) { known[user] = identity.fingerprint }
+    package mutating func replace(with identity: PublicIdentity, of user: String) {
+        known[user] = identity.fingerprint
+        confirmed = (confirmed ?? [:]).merging([user: identity.fingerprint]) { $1 }
+    }
+
+    /// Returns a Boolean value that indicates whether new keys were trusted by `replace`, so that they count more than an
+    /// identity that another device knew before.
+    package func isConfirmed(_ identity: Fingerprint, of user: String) -> Bool { confirmed?[user] == identity }
 
     /// Forgets the identity of a user.
-    package mutating func forget(_ user: String) { known[user] = nil }
+    package mutating func forget(_ user: String) {
+        known[user] = nil
+        confirmed?[user] = nil
+    }
 }

@@ -6,9 +6,15 @@ package struct ShareInvitationRequest: Hashable, Sendable {
     package var shouldFetchRootRecord: Bool
     /// nil: all fields.
     package var rootRecordDesiredKeys: [String]?
+    /// When the link is accepted: the proof that the user has its secret, opaque to the server; nil if there is none.
+    package var linkProof: [UInt8]?
 
     /// Creates a value with the given properties.
-    package init(shortGUID: String, shouldFetchRootRecord: Bool = false, rootRecordDesiredKeys: [String]? = nil) {
+    package init(
+        shortGUID: String, shouldFetchRootRecord: Bool = false, rootRecordDesiredKeys: [String]? = nil,
+        linkProof: [UInt8]? = nil
+    ) {
+        self.linkProof = linkProof
         self.shortGUID = shortGUID
         self.shouldFetchRootRecord = shouldFetchRootRecord
         self.rootRecordDesiredKeys = rootRecordDesiredKeys

@@ -115,6 +115,9 @@ package struct ParticipantChange: Hashable, Sendable {
     /// A Boolean value that indicates whether it is a participant slot for the first user who opens its link
     /// (B-SHN-01).
     package var isOneTime: Bool
+    /// A Boolean value that indicates whether the app added or changed the participant since it fetched the share, so that this
+    /// device vouches for them; it is not sent.
+    package var isChosen = false
 
     /// Creates a value with the given properties.
     package init(

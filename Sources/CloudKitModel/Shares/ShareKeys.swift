@@ -28,6 +28,10 @@ package struct ShareKeys: Hashable, Codable, Sendable {
     /// The maximum size of an epoch's data for all participants, in bytes, such as the earlier key wrapped under the
     /// epoch's own.
     package static let blobBytesMax = 2048
+    /// The maximum size of the signed statement of who takes part, in bytes.
+    package static let statementBytesMax = 16_384
+    /// The maximum size of the proof that a user has a link, in bytes.
+    package static let linkProofBytesMax = 64
     /// The highest epoch of a share.
     package static let epochsMax = 100_000
     /// Epochs that a share record carries; `shares/keys/lookup` has the others.
@@ -44,13 +48,18 @@ package struct ShareKeyEpoch: Hashable, Codable, Sendable {
     package var link: [UInt8]?
     /// The viewer's own wrap.
     package var wrap: [UInt8]?
+    /// The signed statement of who takes part; of the newest epoch only.
+    package var statement: [UInt8]?
 
     /// Creates a value with the given properties.
-    package init(epoch: Int, blob: [UInt8]? = nil, link: [UInt8]? = nil, wrap: [UInt8]? = nil) {
+    package init(
+        epoch: Int, blob: [UInt8]? = nil, link: [UInt8]? = nil, wrap: [UInt8]? = nil, statement: [UInt8]? = nil
+    ) {
         self.epoch = epoch
         self.blob = blob
         self.link = link
         self.wrap = wrap
+        self.statement = statement
     }
 }
 
@@ -67,6 +76,22 @@ package struct ShareKeyChange: Hashable, Sendable {
     package var link: [UInt8]?
     /// The key wrapped for participants.
     package var wraps: [Wrap]
+    /// The signed statement of who takes part; nil for no change.
+    package var statement: Statement?
+
+    /// A signed statement, opaque to the server, which ensures that each follows the one before it.
+    package struct Statement: Hashable, Sendable {
+        /// One more than the number of the statement that is stored; 1 for the first of a share.
+        package var counter: Int
+        /// The bytes.
+        package var bytes: [UInt8]
+
+        /// Creates a value with the given properties.
+        package init(counter: Int, bytes: [UInt8]) {
+            self.counter = counter
+            self.bytes = bytes
+        }
+    }
 
     /// The key wrapped for one participant.
     package struct Wrap: Hashable, Sendable {
@@ -88,13 +113,15 @@ package struct ShareKeyChange: Hashable, Sendable {
 
     /// Creates a value with the given properties.
     package init(
-        epoch: Int, begins: Bool? = nil, blob: [UInt8]? = nil, link: [UInt8]? = nil, wraps: [Wrap] = []
+        epoch: Int, begins: Bool? = nil, blob: [UInt8]? = nil, link: [UInt8]? = nil, wraps: [Wrap] = [],
+        statement: Statement? = nil
     ) {
         self.epoch = epoch
         self.begins = begins
         self.blob = blob
         self.link = link
         self.wraps = wraps
+        self.statement = statement
     }
 }
 

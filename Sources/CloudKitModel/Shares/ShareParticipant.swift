@@ -104,6 +104,9 @@ package struct ShareParticipant: Hashable, Codable, Sendable {
     /// The newest key epoch in which the owner wrapped the key for this participant as an administrator; nil if there is
     /// none. Sent to the owner, who alone gives that right.
     package var grantEpoch: Int?
+    /// The proof of a user who joined by a link that they have its secret; nil if there is none. Sent to owner and
+    /// administrators.
+    package var linkProof: [UInt8]?
 
     /// Creates a value with the given properties.
     package init(

@@ -34,6 +34,8 @@ package struct StoredShare: Hashable, Sendable {
     package var hasLink = false
     /// The newest epoch with a wrap for the owner; 0: none.
     package var ownerKeyEpoch: UInt32 = 0
+    /// The number of the newest statement of who takes part; 0: none.
+    package var statementCounter: UInt64 = 0
 
     /// Creates a value with the given properties.
     package init(
@@ -54,6 +56,7 @@ package struct StoredShare: Hashable, Sendable {
         ownerKeyEpoch = 0
         needsNewEpoch = false
         hasLink = false
+        statementCounter = 0
         for index in participants.indices {
             participants[index].keyEpoch = 0
             participants[index].keyIdentity = nil
@@ -112,6 +115,8 @@ package struct StoredParticipant: Hashable, Sendable {
     package var keyIdentity: String?
     /// The newest key epoch in which the owner stored a wrap for them as an administrator; 0: none.
     package var grantEpoch: UInt32 = 0
+    /// The proof of a user who joined by a link that they have its secret, opaque bytes; nil if there is none.
+    package var linkProof: Bytes?
 
     /// Creates a value with the given properties.
     package init(
@@ -131,8 +136,8 @@ package struct StoredParticipant: Hashable, Sendable {
 }
 
 extension StoredShare {
-    /// 2: with `grantEpoch`. 3: with `keyIdentity`.
-    private static let format: UInt8 = 3
+    /// 2: with `grantEpoch`. 3: with `keyIdentity`. 4: with `statementCounter` and `linkProof`.
+    private static let format: UInt8 = 4
 
     /// The stored form.
     package var encoded: Bytes {
@@ -146,6 +151,7 @@ extension StoredShare {
         value.add(byte: (allowsAccessRequests ? 1 : 0) | (needsNewEpoch ? 2 : 0) | (hasLink ? 4 : 0))
         value.add(keyEpoch)
         value.add(ownerKeyEpoch)
+        value.add(statementCounter)
         value.add(UInt16(clamping: participants.count))
         for participant in participants { participant.encode(into: &value) }
         for people in [requesters, blocked] {
@@ -174,6 +180,7 @@ extension StoredShare {
         hasLink = flags & 4 != 0
         keyEpoch = try value.number()
         ownerKeyEpoch = try value.number()
+        if format >= 4 { statementCounter = try value.number() }
         for _ in 0..<(try value.number(UInt16.self)) {
             participants.append(try StoredParticipant(reading: &value, format: format))
         }
@@ -207,6 +214,7 @@ extension StoredParticipant {
         value.add(keyEpoch)
         value.add(grantEpoch)
         value.add(keyIdentity)
+        value.add(linkProof ?? [])
     }
 
     fileprivate init(reading value: inout ValueReader, format: UInt8) throws {
@@ -223,6 +231,10 @@ extension StoredParticipant {
         keyEpoch = try value.number()
         if format >= 2 { grantEpoch = try value.number() }
         if format >= 3 { keyIdentity = try value.optionalText() }
+        if format >= 4 {
+            let proof = try value.string()
+            linkProof = proof.isEmpty ? nil : proof
+        }
     }
 }
 

@@ -1,18 +1,20 @@
 import OrderedStore
 
-/// Opaque key bytes of a share, by epoch: bytes for all, the link's wrap, and one wrap a participant, each under its own
+/// Opaque key bytes of a share, by epoch: bytes for all, the link's wrap, the statement, and one wrap a participant, each under its own
 /// key, so that an answer to one participant does not read the others'.
 package struct ShareKeyName: Hashable, Sendable {
     /// The parts of an epoch's keys.
     package enum Part: Hashable, Sendable {
         case blob, link
         case wrap(participantID: String)
+        case statement
 
         fileprivate var code: Int {
             switch self {
             case .blob: 0
             case .link: 1
             case .wrap: 2
+            case .statement: 3
             }
         }
     }

@@ -64,6 +64,7 @@ struct ShareView: Sendable {
             oneTimeGUID: isFull ? participant.oneTimeGUID : nil, isApprovedRequester: participant.isApprovedRequester,
             added: participant.added, keyEpoch: participant.keyEpoch == 0 ? nil : Int(participant.keyEpoch))
         if isFull { entry.keyIdentity = participant.keyIdentity }
+        if isManager(of: stored) { entry.linkProof = participant.linkProof }
         if viewer == owner, participant.grantEpoch > 0 { entry.grantEpoch = Int(participant.grantEpoch) }
         return entry
     }
@@ -124,14 +125,16 @@ extension StorageView {
         func name(_ epoch: UInt32, _ part: ShareKeyName.Part) -> ShareKeyName {
             ShareKeyName(share: share.number, epoch: epoch, part: part)
         }
-        let names = epochs.flatMap { epoch in
-            [name(epoch, .blob), name(epoch, .link), name(epoch, .wrap(participantID: id ?? ""))]
-        }
+        let names =
+            epochs.flatMap { epoch in
+                [name(epoch, .blob), name(epoch, .link), name(epoch, .wrap(participantID: id ?? ""))]
+            } + [name(share.keyEpoch, .statement)]
         let values = try await shareKeys(zone: zone, names)
         return epochs.enumerated().map { index, epoch in
             ShareKeyEpoch(
                 epoch: Int(epoch), blob: values[3 * index], link: values[3 * index + 1],
-                wrap: id == nil ? nil : values[3 * index + 2])
+                wrap: id == nil ? nil : values[3 * index + 2],
+                statement: epoch == share.keyEpoch ? values[3 * epochs.count] : nil)
         }
     }
 }

@@ -44,6 +44,11 @@ package struct AcceptShares: Sendable {
     private func accept(
         _ link: ShareLocation, request: ShareInvitationRequest, user: UserID, person: LinkHolder, caller: Caller
     ) async throws {
+        guard request.linkProof?.count ?? 0 <= ShareKeys.linkProofBytesMax else {
+            throw RequestFailure(
+                .badRequest, "BadRequestException: bad linkProof",
+                remedy: "A proof has at most \(ShareKeys.linkProofBytesMax) bytes.")
+        }
         let holder = person.opening(link)
         let freshID = RecordName.random(cloud.serverEnvironment)
         let now = cloud.serverEnvironment.now()
@@ -56,7 +61,8 @@ package struct AcceptShares: Sendable {
             },
             { share in
                 try share.accepted(
-                    by: user, email: person.email, holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
+                    by: user, email: person.email, proof: request.linkProof,
+                    holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
                     now: now)
             })
     }

@@ -51,18 +51,22 @@ extension StoredShare {
     ///
     /// - Parameters:
     ///   - email: The address that the user's account has proved.
+    ///   - proof: The proof that the user has the link's secret; nil if there is none.
     ///   - freshID: For a participant who comes by a public link.
     /// - Throws: `accessDenied` (B-ACP-03), `participantMayNeedVerification`, `tooManyParticipants`,
     ///   `authenticationRequired`.
     func accepted(
-        by user: UserID, email: String?, _ verdict: ShareAuthorization.LinkVerdict, freshID: String, now: Int64
+        by user: UserID, email: String?, proof: [UInt8]? = nil, _ verdict: ShareAuthorization.LinkVerdict,
+        freshID: String, now: Int64
     ) throws(RequestFailure) -> StoredShare? {
         var share = self
         switch verdict {
         case .owner: return nil
         case .participant(let id), .slot(let id):
             guard let index = participants.firstIndex(where: { $0.id == id }) else { throw .notInvited }
-            if participants[index].acceptance == .accepted { return nil }
+            let isNewProof = proof != nil && proof != participants[index].linkProof
+            if let proof { share.participants[index].linkProof = proof }
+            if participants[index].acceptance == .accepted { return isNewProof ? share : nil }
             share.participants[index].user = user
             share.participants[index].acceptance = .accepted
             share.participants[index].oneTimeGUID = nil
@@ -73,6 +77,7 @@ extension StoredShare {
                 StoredParticipant(
                     id: freshID, role: .publicUser, permission: permission, acceptance: .accepted, user: user,
                     added: now))
+            share.participants[share.participants.count - 1].linkProof = proof
         case .mayNeedVerification: throw .mayNeedVerification
         case .hide: throw .notInvited
         case .signIn: throw .notSignedIn

@@ -67,6 +67,7 @@ extension ShareParticipant {
             writer.pair("keyEpoch", keyEpoch.map(Int64.init))
             writer.pair("keyIdentity", keyIdentity)
             writer.pair("grantEpoch", grantEpoch.map(Int64.init))
+            writer.pair("linkProof", base64: linkProof)
         }
         writer.endObject()
     }
@@ -87,6 +88,7 @@ extension ShareParticipant {
             case "keyEpoch": keyEpoch = try reader.intIfAny()
             case "keyIdentity": keyIdentity = try reader.lookupText()
             case "grantEpoch": grantEpoch = try reader.intIfAny()
+            case "linkProof": linkProof = try reader.base64IfAny()
             default: try reader.skipValue()
             }
         }

@@ -32,6 +32,7 @@ extension ShareInvitationRequest {
             case "value": shortGUID = Self.shortGUID(of: try reader.string())
             case "shouldFetchRootRecord": shouldFetchRootRecord = try reader.bool()
             case "rootRecordDesiredKeys": rootRecordDesiredKeys = try reader.stringsIfAny()
+            case "linkProof": linkProof = try reader.base64IfAny()
             default: try reader.skipValue()
             }
         }
@@ -42,6 +43,7 @@ extension ShareInvitationRequest {
         writer.pair("value", shortGUID)
         if shouldFetchRootRecord { writer.pair("shouldFetchRootRecord", true) }
         writer.pair("rootRecordDesiredKeys", rootRecordDesiredKeys)
+        writer.pair("linkProof", base64: linkProof)
         writer.endObject()
     }
 

@@ -3,7 +3,7 @@ import JSONBytes
 
 /// Keys of shares: native surface only.
 extension ShareKeys {
-    /// `{keyEpoch, needsNewEpoch, waiting: [participantId], epochs: [{epoch, blob, link, wrap}]}`.
+    /// `{keyEpoch, needsNewEpoch, waiting: [participantId], epochs: [{epoch, blob, link, wrap, statement}]}`.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writePairs(to: &writer)
@@ -22,6 +22,7 @@ extension ShareKeys {
             writer.pair("blob", base64: epoch.blob)
             writer.pair("link", base64: epoch.link)
             writer.pair("wrap", base64: epoch.wrap)
+            writer.pair("statement", base64: epoch.statement)
             writer.endObject()
         }
         writer.endArray()
@@ -58,6 +59,7 @@ extension ShareKeyEpoch {
             case "blob": blob = try reader.base64IfAny()
             case "link": link = try reader.base64IfAny()
             case "wrap": wrap = try reader.base64IfAny()
+            case "statement": statement = try reader.base64IfAny()
             default: try reader.skipValue()
             }
         }
@@ -65,7 +67,7 @@ extension ShareKeyEpoch {
 }
 
 extension ShareKeyChange {
-    /// `{epoch, begins, blob, link, wraps: [{participantId, wrap, identity}]}`.
+    /// `{epoch, begins, blob, link, wraps: [{participantId, wrap, identity}], statement: {counter, value}}`.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.pair("epoch", Int64(epoch))
@@ -82,6 +84,13 @@ extension ShareKeyChange {
             writer.endObject()
         }
         writer.endArray()
+        if let statement {
+            writer.key("statement")
+            writer.beginObject()
+            writer.pair("counter", Int64(statement.counter))
+            writer.pair("value", base64: statement.bytes)
+            writer.endObject()
+        }
         writer.endObject()
     }
 
@@ -90,6 +99,7 @@ extension ShareKeyChange {
         try reader.object { reader, key in
             switch key {
             case "epoch": epoch = try reader.intIfAny() ?? 0
+            case "statement": if try !reader.readNull() { statement = try Statement(reading: &reader) }
             case "begins": begins = try reader.boolIfAny()
             case "blob": blob = try reader.base64IfAny()
             case "link": link = try reader.base64IfAny()
@@ -99,6 +109,23 @@ extension ShareKeyChange {
             default: try reader.skipValue()
             }
         }
+    }
+}
+
+extension ShareKeyChange.Statement {
+    fileprivate init(reading reader: inout JSONReader) throws {
+        var counter: Int?
+        var bytes: [UInt8]?
+        try reader.object { reader, key in
+            switch key {
+            case "counter": counter = try reader.intIfAny()
+            case "value": bytes = try reader.base64IfAny()
+            default: try reader.skipValue()
+            }
+        }
+        guard let counter else { throw RequestFailure.missing("counter") }
+        guard let bytes else { throw RequestFailure.missing("value") }
+        self.init(counter: counter, bytes: bytes)
     }
 }
 
@@ -153,7 +180,7 @@ extension ShareKeysRequest {
 }
 
 extension StoreShareKeysRequest {
-    /// Reads the body of `shares/keys/store`: `{zoneID, recordName, shareKeys: {epoch, blob, link, wraps}}`.
+    /// Reads the body of `shares/keys/store`: `{zoneID, recordName, shareKeys: {epoch, begins, blob, link, wraps, statement}}`.
     ///
     /// - Throws: `badRequest`; `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {

@@ -39,6 +39,8 @@ struct StatusReport: Encodable {
     /// The fingerprint by which other users recognise the account's keys.
     var fingerprint: String?
     var recoveryWords: [String]?
+    /// The participants of shares who wait until the user confirms them.
+    var unconfirmedParticipants: [ShareQuestionReport]?
 
     /// The names of `CKAccountStatus`.
     enum State: String, Encodable {
@@ -76,6 +78,8 @@ struct StatusReport: Encodable {
         } catch {
             trouble = "\(error)"
         }
+        let questions = (try? profile.shareQuestions())?.open ?? []
+        if !questions.isEmpty { unconfirmedParticipants = questions.map { ShareQuestionReport($0) } }
     }
 
     func show(json: Bool) throws {
@@ -90,6 +94,12 @@ struct StatusReport: Encodable {
         if signedIn || state == .couldNotDetermine { rows.append(["Status", state.rawValue]) }
         Output.table(rows)
         if let trouble { Output.remark(trouble) }
+        for waiting in unconfirmedParticipants ?? [] {
+            let person = waiting.person ?? "any user who has the link"
+            Output.remark(
+                "\(person) waits for a key of share \(waiting.share) in zone \(waiting.zone): ".onOneLine
+                    + "confirm with welkin share confirm")
+        }
     }
 
     /// Prints the report after a sign-in, with new recovery words.

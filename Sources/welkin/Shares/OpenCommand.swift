@@ -62,10 +62,3 @@ struct OpenCommand: AsyncParsableCommand {
         throw CommandFailure("nothing was \(accept ? "accepted" : "opened")\(hint)")
     }
 }
-
-extension String {
-    /// The text without control characters, so that it cannot move the cursor or begin a line.
-    fileprivate var onOneLine: String {
-        String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
-    }
-}

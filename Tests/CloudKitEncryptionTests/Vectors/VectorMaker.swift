@@ -23,6 +23,7 @@ struct VectorMaker {
             "identity": try identity(), "keys": keys(), "field": try field(), "assetKey": try assetKey(),
             "statement": try statement(),
             "asset": try asset(), "protection": try protection(), "keyring": try keyring(), "link": try link(),
+            "shareStatement": try statements(), "linkProof": try linkProofs(),
         ]
     }
 

@@ -34,8 +34,8 @@ import Testing
         let openers: [String: (Vector) throws -> Bool] = [
             "recovery": recovery, "accountSecret": accountSecret, "identity": identity, "field": field,
             "assetKey": assetKey, "statement": statement, "asset": asset, "protection": protection, "keyring": keyring,
-            "link": link,
-            "invitation": invitation, "ownerWrap": ownerWrap,
+            "link": link, "invitation": invitation, "ownerWrap": ownerWrap, "shareStatement": shareStatement,
+            "linkProof": linkProof,
         ]
         let file = try VectorFile.read()
         for (section, opener) in openers {
@@ -180,6 +180,33 @@ import Testing
         let opened = try ShareLinkSecret(fragment: vector.text("fragment")).open(
             vector.bytes("wrapped"), share: share(vector), participant: slot.isEmpty ? nil : slot)
         return opened.material.bytes == (try vector.bytes("key"))
+    }
+
+    private func shareStatement(_ vector: Vector) throws -> Bool {
+        let sealed = try SealedShareStatement(bytes: vector.bytes("statement"), share: share(vector))
+        let key = ShareKey(
+            place: try share(vector), epoch: try vector.number("epoch"),
+            material: KeyMaterial(try vector.bytes("shareKey")))
+        var pins = IdentityPins()
+        let owner = try PublicIdentity(bytes: vector.bytes("ownerIdentity"))
+        try pins.check(owner, of: IdentityPins.name(of: vector.text("owner"), in: zone(vector)))
+        var epochs = HighestSeenEpochs()
+        let opened = try sealed.open(key, pins: &pins, epochs: &epochs)
+        let (counter, count) = (try vector.number("counter"), try vector.number("participants"))
+        let root = try vector.text("root")
+        return sealed.counter == UInt64(counter) && opened.root ?? "" == root
+            && opened.participants.count == Int(count)
+    }
+
+    private func linkProof(_ vector: Vector) throws -> Bool {
+        let link = ShareLinkSecret(KeyMaterial(try vector.bytes("secret")))
+        let identity = try PublicIdentity(bytes: vector.bytes("identity"))
+        guard
+            link.isValid(
+                try vector.bytes("proof"), of: try vector.text("user"), identity: identity.fingerprint,
+                share: try share(vector))
+        else { throw EncryptionError.doesNotOpen(.link) }
+        return true
     }
 
     private func invitation(_ vector: Vector) throws -> Bool {

@@ -227,6 +227,42 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-TM-06 each statement follows the stored one, and the newest epoch's is shown`(
+        _ engine: Engine
+    ) async throws {
+        try await withKeys(engine) { test, share in
+            func statement(_ counter: Int, _ byte: UInt8) -> ShareKeyChange.Statement {
+                .init(counter: counter, bytes: [byte])
+            }
+            func shown() async throws -> [[UInt8]?] {
+                try await test.share("S")?.keys?.epochs.map(\.statement) ?? []
+            }
+            #expect(try await shown() == [nil])
+            for counter in [0, 2, -1] {
+                await expect(.staleShareKeyEpoch) {
+                    try await store(ShareKeyChange(epoch: 1, statement: statement(counter, 1)), test)
+                }
+            }
+            try await store(ShareKeyChange(epoch: 1, statement: statement(1, 1)), test)
+            await expect(.staleShareKeyEpoch) {
+                try await store(ShareKeyChange(epoch: 1, statement: statement(1, 2)), test)
+            }
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 2)]), test)
+            try await store(ShareKeyChange(epoch: 1, statement: statement(2, 2)), test)
+            #expect(try await shown() == [[2]])
+            try await store(ShareKeyChange(epoch: 2, blob: [8], statement: statement(3, 3)), test)
+            #expect(try await shown() == [[3], nil])
+            // An epoch that begins without a statement has none, and counts again.
+            try await store(ShareKeyChange(epoch: 3, blob: [8]), test)
+            #expect(try await shown() == [nil, nil, nil])
+            try await store(ShareKeyChange(epoch: 3, statement: statement(1, 4)), test)
+            #expect(try await shown() == [[4], nil, nil])
+            let large = ShareKeyChange.Statement(counter: 2, bytes: Array(repeating: 1, count: 16_385))
+            await expect(.sizeLimitExceeded) { try await store(ShareKeyChange(epoch: 3, statement: large), test) }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-PRT-07 the owner learns which administrators were given the right to invite`(_ engine: Engine) async throws
     {
         try await withKeys(engine) { test, share in

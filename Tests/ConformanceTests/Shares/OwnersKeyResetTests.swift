@@ -46,6 +46,8 @@ import Testing
 
             _ = try await home.signedIn.ada.reset(SharingHousehold.password)
             #expect(try await ada.record(for: share.recordID) is CKShare)
+            #expect(try home.confirmParticipants(on: home.signedIn.ada) == 2)
+            #expect(try await ada.record(for: share.recordID) is CKShare)
             for device in [home.signedIn.ben, home.signedIn.cat] {
                 let identity = try await device.signIn.identity(
                     ofAddress: "ada@example.com", container: home.cloud.container)
@@ -95,7 +97,10 @@ import Testing
             }
             #expect(early?.localizedDescription.contains("waiting for key") == true)
 
-            // The owner's next look at the share gives it keys; a device of the member's that knows her by the old identity asks.
+            // The owner confirms the participants, which gives the share keys; a device of the member's that knows her by the old
+            // identity asks.
+            #expect(try await ada.record(for: saved.recordID) is CKShare)
+            #expect(try home.confirmParticipants(on: home.signedIn.ada) == 1)
             #expect(try await ada.record(for: saved.recordID) is CKShare)
             try await ada.save(note("Ada's", in: zone, secret: "secret of Ada's"))
             let refusal = await #expect(throws: CKError.self) { try await secret("Ada's", in: theirs, ben) }

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `B-SHR-01, B-SHR-06 a share that a client without keys began gets keys from the owner's next device with them`(
+    func `B-SHR-01, B-SHR-06 a share that a client without keys began gets keys once a device of its owner confirms it`(
         wholeZone: Bool
     ) async throws {
         try await SharingHousehold.run { home in
@@ -53,8 +53,12 @@ import Testing
             #expect(try await bens.record(for: CKRecord.ID(recordName: "One", zoneID: theirs), plain: "title") == "One")
             let waiting = await #expect(throws: CKError.self) { try await secret("One", in: theirs, bens) }
             #expect(waiting?.localizedDescription.contains("waiting for key") == true)
-            // A device of Ada's follows her zone.
+            // A device of Ada's follows her zone, and hands out nothing before she confirms who takes part.
             let again = try await home.device(of: "ada")
+            _ = try await again.container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
+            let unconfirmed = await #expect(throws: CKError.self) { try await secret("One", in: theirs, bens) }
+            #expect(unconfirmed?.localizedDescription.contains("waiting for key") == true)
+            #expect(try home.confirmParticipants(on: again) == 1)
             _ = try await again.container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
             for name in ["One", "Two"] { #expect(try await secret(name, in: theirs, bens) == "secret of \(name)") }
             #expect(try await secret("Folder", in: theirs, bens) == "folder secret")
@@ -66,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHR-01 a tree without anything sealed gets keys, too, and a save begins them`() async throws {
+    @Test func `B-SHR-01 a tree without anything sealed gets keys, too, once its link is confirmed`() async throws {
         try await SharingHousehold.run { home in
             let ada = home.ada.privateCloudDatabase
             let zone = try await ada.save(CKRecordZone(zoneName: "Plain")).zoneID
@@ -82,6 +86,8 @@ import Testing
                     .init(.create, RecordChange(recordName: "S", recordType: "cloudkit.share", share: change)),
                 ], in: zone, home)
             #expect(outcomes.count == 3)
+            _ = try await ada.record(for: CKRecord.ID(recordName: "S", zoneID: zone))
+            #expect(try home.confirmParticipants(on: home.signedIn.ada) == 1)
             let sealed = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Low", zoneID: zone))
             sealed.encryptedValues["secret"] = "sealed"
             sealed.setParent(CKRecord.ID(recordName: "Middle", zoneID: zone))
@@ -169,7 +175,10 @@ import Testing
                 _ = try await modifyAsWeb(
                     [.init(.create, RecordChange(recordName: "S", recordType: "cloudkit.share", share: change))],
                     in: zone, home)
-                url = try asShare(try await ada.record(for: CKRecord.ID(recordName: "S", zoneID: zone))).url
+                let id = CKRecord.ID(recordName: "S", zoneID: zone)
+                _ = try await ada.record(for: id)
+                #expect(try home.confirmParticipants(on: home.signedIn.ada) == 1)
+                url = try asShare(try await ada.record(for: id)).url
             } else {
                 let root = try await ada.record(for: folder.recordID)
                 url = try await home.share(root, with: [], publicPermission: .readWrite).url

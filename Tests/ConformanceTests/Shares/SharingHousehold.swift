@@ -121,6 +121,17 @@ struct SharingHousehold: Sendable {
         try await database.save(current)
     }
 
+    /// Confirms, on a device, every participant about whom it asks its user.
+    ///
+    /// - Returns: The number of questions.
+    @discardableResult
+    func confirmParticipants(on device: SigningDevice) throws -> Int {
+        let profile = device.configuration.deviceProfile
+        let questions = try profile.shareQuestions().open
+        try profile.confirm(questions)
+        return questions.count
+    }
+
     private func database(of host: CKContainer, for zone: CKRecordZone.ID) -> CKDatabase {
         zone.ownerName == CKCurrentUserDefaultName ? host.privateCloudDatabase : host.sharedCloudDatabase
     }

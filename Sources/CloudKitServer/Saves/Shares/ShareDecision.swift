@@ -210,6 +210,7 @@ package struct ShareDecision: Sendable {
         }
         guard change.epoch <= ShareKeys.epochsMax, change.blob?.count ?? 0 <= ShareKeys.blobBytesMax,
             change.link?.count ?? 0 <= ShareKeys.wrapBytesMax,
+            change.statement?.bytes.count ?? 0 <= ShareKeys.statementBytesMax,
             change.wraps.allSatisfy({
                 $0.bytes.count <= ShareKeys.wrapBytesMax
                     && $0.identity?.utf8.count ?? 0 <= ShareKeys.fingerprintDigits
@@ -218,8 +219,10 @@ package struct ShareDecision: Sendable {
         else {
             throw RequestFailure(
                 .sizeLimitExceeded, "too many or too large keys",
-                remedy: "A wrap has at most \(ShareKeys.wrapBytesMax) bytes, a blob \(ShareKeys.blobBytesMax).")
+                remedy: "A wrap has at most \(ShareKeys.wrapBytesMax) bytes, a blob \(ShareKeys.blobBytesMax), "
+                    + "a statement \(ShareKeys.statementBytesMax).")
         }
+        try apply(change.statement, inNextEpoch: isNext)
         if isNext {
             if isAdministrators { try checkAdministrator(change) }
             beginsZoneEpoch = share.keyEpoch > 0
@@ -235,10 +238,29 @@ package struct ShareDecision: Sendable {
             keys[name(.link)] = link
             share.hasLink = true
         }
+        if let statement = change.statement { keys[name(.statement)] = statement.bytes }
         for wrap in change.wraps {
             try note(wrap)
             keys[name(.wrap(participantID: wrap.participantID))] = wrap.bytes
         }
+    }
+
+    /// Each statement is the next one: of two devices that change the same statement only one succeeds. An epoch that begins
+    /// without a statement has none, and its first one is number 1 again.
+    private mutating func apply(
+        _ statement: ShareKeyChange.Statement?, inNextEpoch isNext: Bool
+    ) throws(RequestFailure) {
+        guard let statement else {
+            if isNext { share.statementCounter = 0 }
+            return
+        }
+        let held = share.keyEpoch == 0 ? 0 : share.statementCounter
+        guard statement.counter > 0, UInt64(statement.counter) == held + 1 else {
+            throw RequestFailure(
+                .staleShareKeyEpoch, "the newest statement of the share has the number \(held)",
+                remedy: "Fetch the share, and make the statement that follows its own.")
+        }
+        share.statementCounter = UInt64(statement.counter)
     }
 
     /// Checks that an administrator may begin an epoch: a participant is gone, and the owner gets its key. Where a link admits
