@@ -120,6 +120,9 @@ final class KeyRing: Sendable {
         state.withLock { $0.notePinned(epoch, of: share) }
     }
 
+    /// Returns the highest epoch of a share that this device has seen; nil: none.
+    func highestEpoch(of share: RecordAddress) -> UInt32? { (try? epochs.change { $0.epoch(ofShare: share) }) ?? nil }
+
     /// Stores an identity that the cloud's directory shows.
     ///
     /// - Parameter user: A name that `IdentityPins.name(of:in:)` made.

@@ -125,11 +125,24 @@ struct SharedKeys: Sendable {
         newest[share] = epoch
     }
 
-    /// The shares of which an earlier statement came than one that was seen: another answer may have overtaken this one.
+    /// The shares of which an earlier statement or epoch came than one that was seen: another answer may have overtaken this one.
     var overtaken: [String] {
         distrusted.compactMap { share, refusal in
-            if case .counterWentBack = refusal { share } else { nil }
+            switch refusal {
+            case .counterWentBack, .epochWentBack: share
+            default: nil
+            }
         }.sorted()
+    }
+
+    /// Distrusts a share that came with keys of an earlier epoch than one that was seen.
+    mutating func noteRollback(of record: Record, seen: UInt32) {
+        guard let epoch = record.sharing?.keys?.epoch else { return }
+        let offered = UInt32(clamping: epoch)
+        if offered < seen {
+            let name = record.id.recordName
+            distrusted[name] = .epochWentBack(.shareKey(share: name), offered: offered, seen: seen)
+        }
     }
 
     /// Takes in a share's verified statement, if there is one, and the reason why the share is not to be trusted.

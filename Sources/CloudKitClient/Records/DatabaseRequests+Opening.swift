@@ -77,6 +77,10 @@ extension DatabaseRequests {
                 keys = try opened(record, with: keys)
             } catch {
                 keys.shared.refusal = error
+                let share = RecordAddress(zone: keys.place, name: record.id.recordName)
+                if let seen = connection.keys.highestEpoch(of: share) {
+                    keys.shared.noteRollback(of: record, seen: seen)
+                }
             }
         }
         keys.learn(records)
