@@ -43,7 +43,11 @@ extension DatabaseRequests {
     // MARK: Heads that others have seen
 
     /// The newest head of the directory that this device has verified, for a statement to others; nil: none yet.
-    package func newestDirectoryHead() throws -> DirectoryHeadReference? { try connection.directory.head?.reference }
+    package func newestDirectoryHead() throws -> DirectoryHeadReference? {
+        guard let reference = try connection.directory.head?.reference else { return nil }
+        connection.directory.noteChecked(reference)
+        return reference
+    }
 
     /// Verifies that a head that another person's device has seen is part of the history that this device is shown.
     ///

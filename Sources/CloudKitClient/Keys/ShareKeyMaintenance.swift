@@ -108,6 +108,8 @@ struct ShareKeyMaker {
     let authority: ShareAuthority?
     /// Former administrators, whose rights end with these invitations.
     var ended: [Fingerprint] = []
+    /// The newest head of the directory of identities that this device has verified, for statements.
+    var directoryHead: ShareStatement.DirectoryHead?
 
     private var isOwner: Bool { access.user == key.place.zone.owner }
     private var link: ShareLinkSecret { access.root.linkSecret(of: key.place) }
@@ -180,6 +182,8 @@ struct ShareKeyMaker {
     func stating(
         _ statement: ShareStatement, after counter: UInt64
     ) throws(EncryptionError) -> ShareKeyChange.Statement {
+        var statement = statement
+        if let directoryHead { statement.directoryHead = directoryHead }
         let sealed = try SealedShareStatement(
             statement, counter: counter + 1, under: key, by: access.user, with: access.secret.identity(),
             authority: isOwner ? nil : authority)

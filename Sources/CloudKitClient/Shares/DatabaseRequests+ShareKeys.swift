@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
+import IdentityDirectory
 
 /// The maintenance of share keys that devices of owners and administrators do whenever they use a share (B-TM-05,
 /// B-TM-06).
@@ -38,6 +39,10 @@ extension DatabaseRequests {
         do {
             let keys = try await zoneKeys(record.id.zoneID)
             try await verifyIdentities(of: sharing, in: keys.place, except: keys.access.user)
+            if let head = keys.shared.statements[record.id.recordName]?.opened.directoryHead {
+                // The device that signed the statement has seen it.
+                try await check(DirectoryHeadReference(number: head.number, hash: head.hash))
+            }
             return nil
         } catch CallFailure.tampered(let reason) {
             return .tampered(reason)
@@ -242,7 +247,8 @@ extension DatabaseRequests {
                     && (try? identities.known.fingerprint(of: name)) == identity.fingerprint
             },
             authority: keys.shared.authorities[key.place.name],
-            ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place))
+            ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place),
+            directoryHead: try newestDirectoryHead().map { .init(number: $0.number, hash: $0.hash) })
     }
 
     /// The keys with those that a share's record holds for this account.
