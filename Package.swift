@@ -308,7 +308,8 @@ let package = Package(
             name: "HostileCloudTests",
             dependencies: [
                 "ScriptedCloud", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice",
-                "CloudKitEncryption", "CloudKitModel", "CloudKitTesting", "JSONBytes",
+                "CloudKitEncryption", "CloudKitModel", "CloudKitTesting", "IdentityDirectory", "JSONBytes",
+                "OrderedStore",
             ], swiftSettings: strict),
         .testTarget(
             name: "WelkinTests",

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Files that are not the saved ones.
 @Suite struct AssetAttackTests {
@@ -26,7 +27,7 @@ extension Stage {
             try Data((0..<Self.fileBytes).map { UInt8(truncatingIfNeeded: $0 &* 7) &+ first }).write(to: url)
             return CKAsset(fileURL: url)
         }
-        let isPlain = attack == .assetAloneInPlain
+        let isPlain = attack == .assetAloneInPlain || attack == .assetAloneInPlainElsewhere
         let pictures = Self.note("Pictures")
         if isPlain { for key in ["text", "extra"] { pictures.encryptedValues[key] = nil } }
         pictures["one"] = try file("one", 1)
@@ -45,7 +46,8 @@ extension Stage {
         try await lie { exchange in
             attack.forge(&exchange, facts)
         } during: {
-            let record = try await laptop.own.record(for: Self.id("Pictures"))
+            let reader = attack == .assetAloneInPlain ? ada : laptop
+            let record = try await reader.own.record(for: Self.id("Pictures"))
             for key in ["one", "two"] {
                 let url = (record[key] as? CKAsset)?.fileURL
                 if isHonest { #expect(try Data(contentsOf: try #require(url)).count == Self.fileBytes) }
@@ -64,6 +66,12 @@ private struct FileFacts: Sendable {
     var older: JSON?
 
     static let forged = Array("a forged file".utf8)
+    /// The checksum by which a device knows a plain file.
+    static var forgedChecksum: String {
+        var checksum = FileChecksum()
+        checksum.update(forged)
+        return checksum.text
+    }
 }
 
 extension Attack {
@@ -89,7 +97,7 @@ extension Attack {
             exchange.body = Array(body[..<5] + body[second] + body[first] + body[second.upperBound...])
         case .assetEmptied: exchange.body = []
         case .assetHeaderChanged: exchange.body[3] ^= 1
-        case .assetInPlain, .assetAloneInPlain:
+        case .assetInPlain, .assetAloneInPlain, .assetAloneInPlainElsewhere:
             exchange.status = 200
             exchange.headers["content-range"] = nil
             exchange.body = FileFacts.forged
@@ -109,12 +117,13 @@ extension Attack {
             record["fields", "two"] = field
         case .assetOlder: record["fields", "one"] = facts.older?["fields", "one"]
         case .assetRemoved: record["fields", "two"] = nil
-        case .assetInPlain, .assetAloneInPlain:
+        case .assetInPlain, .assetAloneInPlain, .assetAloneInPlainElsewhere:
             for key in ["one", "two"] {
                 record["fields", key, "value", "wrappingKey"] = nil
                 record["fields", key, "value", "size"] = JSON(FileFacts.forged.count)
+                record["fields", key, "value", "fileChecksum"] = .string(FileFacts.forgedChecksum)
             }
-            if self == .assetAloneInPlain { record["protection"] = nil }
+            if self != .assetInPlain { record["protection"] = nil }
         default: break
         }
     }

@@ -46,7 +46,11 @@ extension Stage {
             try await lie {
                 $0.hide("One")
             } during: {
-                _ = try await text("One", laptop.own)
+                do {
+                    _ = try await text("One", laptop.own)
+                } catch let error as CKError where error.code == .unknownItem && !isHonest {
+                    // What an app is told of every record that was deleted.
+                }
             }
         case .conflictRolledBack:
             let stale = try await laptop.own.record(for: Self.id("One"))
@@ -78,10 +82,11 @@ extension Stage {
         case .saveDropped:
             let record = try await phone.own.record(for: Self.id("One"))
             record.encryptedValues["text"] = "secret later text"
+            let base = try #require(liar.versions(of: "One").last)
             try await intercept(
                 { request, _ in
                     guard Exchange.place(request.url).endpoint == "records/modify" else { return nil }
-                    return .acknowledgement(of: request)
+                    return .acknowledgement(of: request, base: base)
                 }, unnoticed: { _ = try await phone.own.save(record) },
                 during: {
                     // The cloud does not know of it, here or later.
@@ -123,8 +128,10 @@ extension Stage {
             } during: {
                 try await feed(laptop.own)
             }
-        case .historiesForked, .historiesMerged:
+        case .historiesForked:
             try await playFork(phone, laptop)
+        case .historiesMerged:
+            try await playMerge(phone, laptop)
         case .queryOmitsRecord:
             try await lie { exchange in
                 guard exchange.endpoint == "records/query" else { return }
@@ -197,7 +204,7 @@ extension Stage {
         }
     }
 
-    /// Each device is shown its own writes only.
+    /// Each device is shown its own new records only.
     private func playFork(_ phone: Device, _ laptop: Device) async throws {
         try await lie { exchange in
             let others = exchange.device == phone.name ? "L" : "P"
@@ -207,20 +214,35 @@ extension Stage {
                     zone.mutateItems(of: "records") { $0.removeAll { $0.recordName?.hasPrefix(others) == true } }
                 }
             }
-        } unnoticed: {
+        } during: {
             for number in 1...2 {
                 _ = try await phone.own.save(Self.note("P\(number)"))
                 _ = try await laptop.own.save(Self.note("L\(number)"))
-                if attack == .historiesMerged {
-                    try await feed(phone.own)
-                    try await feed(laptop.own)
-                }
+                try await feed(phone.own)
+                try await feed(laptop.own)
             }
-        } during: {
-            if attack == .historiesMerged { liar.stop() }
-            try await feed(phone.own)
-            try await feed(laptop.own)
         }
+    }
+
+    /// The laptop's version of a record is acknowledged and forgotten; then the phone's is shown.
+    private func playMerge(_ phone: Device, _ laptop: Device) async throws {
+        let record = try await laptop.own.record(for: Self.id("One"))
+        let base = try #require(liar.versions(of: "One").last)
+        try await write("secret text of the phone", to: "One", phone.own)
+        record.encryptedValues["text"] = "secret text of the laptop"
+        try await intercept(
+            { request, device in
+                guard device == laptop.name, Exchange.place(request.url).endpoint == "records/modify" else {
+                    return nil
+                }
+                return .acknowledgement(of: request, base: base)
+            },
+            unnoticed: {
+                if isHonest { return }
+                _ = try await laptop.own.save(record)
+                liar.stop()
+            },
+            during: { try await read("secret text of the phone", of: "One", laptop.own) })
     }
 }
 
@@ -252,17 +274,17 @@ extension Exchange {
 }
 
 extension TransportResponse {
-    /// Says that everything was saved.
-    static func acknowledgement(of request: TransportRequest) -> TransportResponse? {
+    /// Says that a record was saved.
+    ///
+    /// - Parameter base: The record as it was.
+    static func acknowledgement(of request: TransportRequest, base: JSON) -> TransportResponse? {
         guard let body = JSON(request.body), let operations = body["operations"]?.items else { return nil }
-        let stamp: JSON = ["timestamp": 1_750_000_009_000, "userRecordName": "_defaultOwner"]
         let records = operations.compactMap { operation -> JSON? in
-            guard var record = operation["record"] else { return nil }
+            guard let change = operation["record"], change.recordName == base.recordName else { return nil }
+            var record = base
+            for field in change["fields"]?.pairs ?? [] { record["fields", field.key] = field.value }
+            record["protection"] = change["protection"]
             record["recordChangeTag"] = "dropped"
-            record["created"] = stamp
-            record["modified"] = stamp
-            record["deleted"] = false
-            record["zoneID"] = body["zoneID"]
             return record
         }
         return TransportResponse(status: 200, body: JSON.object([.init(key: "records", value: .array(records))]).bytes)

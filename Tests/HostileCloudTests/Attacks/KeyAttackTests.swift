@@ -69,11 +69,13 @@ extension Stage {
                 answer.mutateRecord(share.name) { record in
                     guard let slot = record["currentUserParticipant", "participantId"]?.text,
                         let invitation = try? SealedShareInvitation(
-                            key, to: slot, identity: bens, by: owner, with: try ghost.identity)
+                            key, to: slot, identity: bens, by: owner, with: try ghost.identity),
+                        let statement = try? Self.forgedStatement(key, by: owner, ghost, slot: slot, bens)
                     else { return }
                     Attack.editEpochs(&record) { epoch in
                         epoch["wrap"] = JSON(base64: invitation.bytes)
                         epoch["blob"] = nil
+                        epoch["statement"] = JSON(base64: statement.bytes)
                     }
                 }
             }
@@ -82,6 +84,17 @@ extension Stage {
             let note = Self.note("Ben's", in: try await theirs())
             _ = try await ben.shared.save(note)
         }
+    }
+
+    /// A statement of the ghost's in the owner's name.
+    private static func forgedStatement(
+        _ key: ShareKey, by owner: String, _ ghost: Ghost, slot: String, _ member: PublicIdentity
+    ) throws -> SealedShareStatement {
+        var statement = ShareStatement(of: key.place, root: "Folder")
+        statement.set(
+            ShareStatement.Participant(
+                id: slot, isAdministrator: false, permission: .readWrite, subject: nil, identity: member.fingerprint))
+        return try SealedShareStatement(statement, counter: 1, under: key, by: owner, with: ghost.identity)
     }
 
     private func playExchangedKeys() async throws {

@@ -37,6 +37,8 @@ extension Stage {
         open.publicPermission = .none
         for participant in open.participants where participant.role != .owner { open.removeParticipant(participant) }
         _ = try await ada.own.save(open)
+        // What is sealed before a device knows the zone's epoch is refused by an honest cloud, and kept by this one.
+        _ = try await laptop.own.recordZone(for: Self.zone)
         try await lie { exchange in
             guard exchange.device == laptop.name else { return }
             exchange.change { $0.mutateRecord(name) { $0["publicPermission"] = "READ_WRITE" } }

@@ -38,7 +38,13 @@ extension Stage {
         let laptop = try await device("ada", "laptop")
         let attack = attack
         // A device that has seen the record, and one that has seen nothing.
-        for reader in [ada, laptop] {
+        let readers =
+            switch attack {
+            case .sealedStripped: [ada]
+            case .sealedStrippedElsewhere: [laptop]
+            default: [ada, laptop]
+            }
+        for reader in readers {
             for reading in Reading.allCases {
                 try await lie { exchange in
                     exchange.change { answer in
@@ -90,7 +96,7 @@ extension Attack {
         case .fieldRemoved: record["fields", "text"] = nil
         case .fieldOlder: record["fields", "text"] = facts.older["fields", "text"]
         case .fieldRestored: record["fields", "draft"] = facts.older["fields", "draft"]
-        case .sealedStripped:
+        case .sealedStripped, .sealedStrippedElsewhere:
             for field in ["text", "extra"] { record["fields", field] = ["value": "forged", "type": "STRING"] }
             record["protection"] = nil
         case .parentChanged: record["parent"] = ["recordName": "Two"]

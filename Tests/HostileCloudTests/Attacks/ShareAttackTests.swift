@@ -1,7 +1,10 @@
+import CloudKitEncryption
 import Foundation
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
+@testable import CloudKitEncryption
 
 /// Shares, participants and permissions that no device of their owner made.
 @Suite struct ShareAttackTests {
@@ -23,6 +26,10 @@ extension Stage {
             try await playGhostOfLink(share, ada)
         case .removalHidden:
             try await playHiddenRemoval(ada)
+        case .statementForgedByMember:
+            try await playForgedStatement(ada)
+        case .linkProofCopied:
+            try await playCopiedProof(ada)
         default:
             try await playChangedShare(ada)
         }
@@ -106,6 +113,7 @@ extension Stage {
         try await feed(ben.shared, in: try await theirs())
         let older = try #require(liar.versions(of: share.recordID.recordName).last)
         try await remove("ben", from: share.recordID, by: ada.own)
+        _ = try await laptop.own.recordZone(for: Self.zone)
         try await lie { exchange in
             if exchange.device == laptop.name { exchange.show(older) }
         } during: {
@@ -113,7 +121,70 @@ extension Stage {
             try await write("secret text after the removal", to: "One", laptop.own)
         }
         try await write("secret text after the lie", to: "Two", laptop.own)
-        try await check(ben, opensNothingWith: "after the")
+        if isHonest { try await check(ben, opensNothingWith: "after the") }
+    }
+
+    /// A member, who has the share's key, and the cloud add a ghost to a statement.
+    private func playForgedStatement(_ ada: Device) async throws {
+        let saved = try await share(with: ["ben", "cat"])
+        let (ben, cat, name) = (try await device("ben"), try await device("cat"), saved.recordID.recordName)
+        let theirs = try await theirs()
+        try await feed(ben.shared, in: theirs)
+        try await feed(cat.shared, in: theirs)
+        let key = try #require(try await ben.shared.requests().zoneKeys(theirs.model).shared.newestKey(of: name))
+        let ghost = try await ghost()
+        var statement = ShareStatement(of: key.place, root: "Folder")
+        statement.set(
+            ShareStatement.Participant(
+                id: "ghost", isAdministrator: false, permission: .readWrite,
+                subject: .init(.user, ghost.userName, of: key.place),
+                identity: try ghost.identity.publicIdentity.fingerprint))
+        let forged = try SealedShareStatement(
+            statement, counter: 99, under: key, by: try ada.userName, with: try ben.secret.identity())
+        let participant = try ghost.participant()
+        for (victim, database, zone) in [(ada, ada.own, Self.zone), (cat, cat.shared, theirs)] {
+            try await lie { exchange in
+                guard exchange.device == victim.name else { return }
+                exchange.change { answer in
+                    answer.mutateRecord(name) { share in
+                        share.mutateItems(of: "participants") { $0.append(participant) }
+                        Attack.editEpochs(&share) { $0["statement"] = JSON(base64: forged.bytes) }
+                    }
+                }
+            } during: {
+                _ = try await database.record(for: Self.id(name, zone))
+            }
+        }
+        try await write("secret text after the lie", to: "One", ada.own)
+    }
+
+    private func playCopiedProof(_ ada: Device) async throws {
+        let share = try await share(open: .readWrite)
+        let (ben, name) = (try await device("ben"), share.recordID.recordName)
+        try await accept(share.url, on: ben)
+        let ghost = try await ghost().participant()
+        let bens = try ben.userName
+        try await lie { exchange in
+            guard exchange.person == "ada" else { return }
+            exchange.change { answer in
+                answer.mutateRecord(name) { share in
+                    share.mutateItems(of: "participants") { participants in
+                        guard
+                            var copy = participants.first(where: { $0["userIdentity", "userRecordName"]?.text == bens })
+                        else { return }
+                        copy["participantId"] = "ghost"
+                        copy["userIdentity"] = ghost["userIdentity"]
+                        copy["keyEpoch"] = nil
+                        copy["keyIdentity"] = nil
+                        participants.append(copy)
+                    }
+                }
+            }
+        } during: {
+            _ = try await ada.own.record(for: share.recordID)
+            try await feed(ada.own)
+        }
+        try await write("secret text after the lie", to: "One", ada.own)
     }
 
     private func playChangedShare(_ ada: Device) async throws {

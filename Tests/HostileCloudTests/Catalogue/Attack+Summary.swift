@@ -17,6 +17,7 @@ extension Attack {
         case .fieldOlder: "shows an older value of a field beside newer ones"
         case .fieldRestored: "shows a sealed field that was removed"
         case .sealedStripped: "replaces all sealed fields and the protection by plain fields"
+        case .sealedStrippedElsewhere: "the same, to a device that has not seen the record"
         case .parentChanged: "shows the record below another parent"
         case .parentRemoved: "shows the record without its parent"
         case .creationChanged: "shows another date of creation"
@@ -41,8 +42,9 @@ extension Attack {
         case .feedFrozen: "shows one device no changes any more"
         case .deletionInvented: "shows one device the deletion of a record that exists"
         case .feedRolledBack: "shows the whole feed as it was"
-        case .historiesForked: "shows each of two devices its own writes only, for good"
-        case .historiesMerged: "the same, and later shows both the whole history"
+        case .historiesForked: "shows each of two devices its own new records only, for good"
+        case .historiesMerged:
+            "lets two devices write different versions of a record, and later shows both the same one"
         case .queryOmitsRecord: "leaves a record out of a query's results"
         case .zoneHidden: "leaves a zone out of the list of zones"
         case .zoneDeletionInvented: "reports the deletion of a zone that exists"
@@ -62,6 +64,7 @@ extension Attack {
         case .assetRemoved: "leaves a file out"
         case .assetInPlain: "replaces sealed files by a plain one, beside sealed values"
         case .assetAloneInPlain: "replaces all that is sealed in a record, its files, by a plain file"
+        case .assetAloneInPlainElsewhere: "the same, to a device that has not seen the record"
         // Shares
         case .inventedZoneShare: "adds an invented share of the whole zone, with a ghost, to a feed"
         case .inventedRecordShare: "adds an invented share of a record, with a ghost, to a feed"
@@ -85,6 +88,8 @@ extension Attack {
         case .shareRootChanged: "says that a share shares another record"
         case .statementRemoved: "leaves the statement of a share out"
         case .statementDamaged: "flips a bit of the statement of a share"
+        case .statementForgedByMember: "shows a statement with a ghost that a member signed in the owner's name"
+        case .linkProofCopied: "says that a ghost joined by a link, with the proof of a user who did"
         // Keys
         case .participantSubstituted: "shows the inviting owner the ghost's keys for an address"
         case .ownerSubstituted: "invites a new member in the owner's name, with the ghost's keys as hers"
@@ -118,16 +123,31 @@ extension Attack {
         case .saltOfOtherAccount: "asks for a proof with another account's salt"
         case .userNameSwapped: "signs a new device in under the ghost's user name"
         case .ghostDevice: "signs a device of its own in to the account"
+        // The directory
+        case .directoryKeysReplaced: "shows other keys of the directory"
+        case .directoryOfOtherCloud: "shows the directory of another cloud, with its keys"
+        case .directoryHeadDamaged: "flips a bit of a head"
+        case .directoryHeadOlder: "shows an earlier head with its proofs"
+        case .directoryProofDamaged: "flips a bit of a proof"
+        case .directoryProofOfOther: "shows the proof of another person"
+        case .directoryHistoryRemoved: "does not prove that the head continues the one that the device has seen"
+        case .directoryHistoryDamaged: "flips a bit of that proof"
+        case .directorySilent: "does not answer questions about the directory"
+        case .directoryShowsGhostForOwner: "publishes the ghost's keys as those of a user"
+        case .directoryShowsGhostForMember: "the same, before an owner invites this user for the first time"
+        case .directoryForked:
+            "shows one owner a directory with the ghost's keys for a user, and all others one without"
         }
     }
 
     /// The attack's row in the table.
     var row: String {
+        let leak = opensUntilNoticed ? "; the ghost reads until then" : ""
         let reason =
             switch verdict {
             case .harmless(let reason), .undetected(let reason): ": \(reason)"
             case .detected, .refusedAtSignIn: ""
             }
-        return "| `\(rawValue)` | \(summary) | \(verdict.word)\(reason) | \(family.rawValue) |"
+        return "| `\(rawValue)` | \(summary) | \(verdict.word)\(reason)\(leak) | \(family.rawValue) |"
     }
 }

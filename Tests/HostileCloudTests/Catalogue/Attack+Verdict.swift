@@ -10,6 +10,7 @@ extension Attack {
         case .keys: ofKeys
         case .links: ofLinks
         case .accounts: ofAccounts
+        case .directory: ofDirectory
         }
     }
 
@@ -18,24 +19,46 @@ extension Attack {
 
     private static func tampered(_ texts: String...) -> Verdict { .detected(.atOnce, [.internalError], texts) }
 
+    /// Whether the ghost reads until the attack is noticed.
+    var opensUntilNoticed: Bool { self == .directoryShowsGhostForMember || self == .directoryForked }
+
+    private var ofDirectory: Verdict {
+        switch self {
+        case .directorySilent: .harmless("new participants wait for keys until the directory answers")
+        case .directoryShowsGhostForOwner, .directoryShowsGhostForMember:
+            .detected(.ownDevices, [.internalError], ["shows others keys"])
+        case .directoryForked:
+            .detected(.otherParticipants, [.internalError], ["different directories", "went back to head"])
+        default: Self.tampered("directory")
+        }
+    }
+
     private var ofRecords: Verdict {
         switch self {
         case .plainFieldChanged, .modificationChanged:
             .undetected("plain fields and dates of modification are the cloud's, which sees and sets them")
-        default: Self.tampered("encrypted field", "protection", "key of record", "statement")
+        case .sealedStrippedElsewhere: Self.unseen
+        default:
+            Self.tampered(
+                "encrypted field", "protection", "key of record", "differs from its statement", "went back in time")
         }
     }
+
+    private static let unseen = Verdict.undetected("a device knows what it has seen itself")
 
     private var ofFeeds: Verdict {
         switch self {
         case .zoneEpochLowered: Self.tampered("went back in time")
         case .zoneEpochRaised: .harmless("values are sealed in an epoch that the owner's devices derive as any other")
-        case .queryOmitsRecord:
-            .undetected("a query has no order that a device could follow; the feed shows the record")
+        case .queryOmitsRecord, .recordHidden, .deletionInvented, .zoneDeletionInvented:
+            .undetected("absence is not signed: the cloud can delete what it likes")
         case .zoneHidden: .undetected("the list of zones is not authenticated; reading the zone by its name works")
-        case .historiesForked:
-            .undetected("devices that are never shown each other's writes know nothing of each other")
-        default: Self.tampered("statement", "went back")
+        case .recordRolledBackElsewhere, .feedOmitsRecord, .feedOmitsDeletion, .feedFrozen, .historiesForked:
+            Self.unseen
+        case .saveAnswerSwapped:
+            .undetected("the version before the save is no older one; the next fetch shows the saved one")
+        case .saveDropped: .detected(.nextFetch, [.internalError], ["went back in time"])
+        default: Self.tampered("went back in time")
         }
     }
 
@@ -43,11 +66,29 @@ extension Attack {
         switch self {
         case .assetTruncated, .assetEmptied:
             .detected(.atOnce, [.networkFailure, .internalError], ["connection broke", "file that came"])
+        case .assetAloneInPlainElsewhere: Self.unseen
         default: Self.tampered("asset key", "file that came", "other bytes of the file", "statement")
         }
     }
 
-    private var ofShares: Verdict { Self.tampered("share", "statement") }
+    private var ofShares: Verdict {
+        switch self {
+        case .ghostParticipant, .ghostShownToMember, .ghostShownToAdministrator, .ghostAdministrator, .personSwapped:
+            .harmless("no statement has the ghost, which waits for keys until the owner confirms it")
+        case .ghostInFreeSlot, .ghostJoinsByLink, .linkProofCopied:
+            .harmless("only a proof of the link's secret, for this user, gets a key")
+        case .permissionLowered, .participantHidden, .removalInvented:
+            .harmless("less than was stated; the cloud can refuse access in any case")
+        case .inventedZoneShare, .inventedRecordShare, .shareKeysHidden:
+            .harmless("devices make keys only for shares that they, or the owner by a confirmation, have stated")
+        case .identitySwapped:
+            .harmless("the participant is known by other keys; these get nothing until the owner trusts them")
+        case .removalHidden:
+            .undetected(
+                "a device that is not shown a removal writes for the members that it knows, also the removed one")
+        default: Self.tampered("share", "statement", "public key")
+        }
+    }
 
     private var ofKeys: Verdict {
         switch self {

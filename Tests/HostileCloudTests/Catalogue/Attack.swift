@@ -5,7 +5,8 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     // Records
     case fieldsSwapped, fieldsOfOtherRecord, fieldsOfOtherZone, typeChanged, fieldTypeChanged, fieldTruncated
     case fieldFlipped, fieldRenamed, fieldUnsealed, fieldReplacedByPlain, fieldRemoved, fieldOlder, fieldRestored
-    case sealedStripped, parentChanged, parentRemoved, creationChanged, modificationChanged, plainFieldChanged
+    case sealedStripped, sealedStrippedElsewhere, parentChanged, parentRemoved, creationChanged, modificationChanged,
+        plainFieldChanged
     case protectionRemoved
     case protectionOfOtherRecord, protectionEpochRaised, protectionOlder, wrapsDamaged
 
@@ -18,13 +19,14 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     // Files
     case assetOfOtherField, assetTruncated, assetExtended, assetFlipped, assetChunksSwapped, assetEmptied
     case assetHeaderChanged, assetKeysSwapped, assetFieldsSwapped, assetOlder, assetRemoved, assetInPlain
-    case assetAloneInPlain
+    case assetAloneInPlain, assetAloneInPlainElsewhere
 
     // Shares
     case inventedZoneShare, inventedRecordShare, ghostParticipant, ghostShownToMember, ghostShownToAdministrator
     case ghostAdministrator, ghostInFreeSlot, ghostJoinsByLink, memberPromoted, permissionRaised, permissionLowered
     case publicPermissionRaised, participantHidden, removalInvented, removalHidden, identitySwapped, personSwapped
-    case shareRolledBack, shareKeysHidden, shareRootChanged, statementRemoved, statementDamaged
+    case shareRolledBack, shareKeysHidden, shareRootChanged, statementRemoved, statementDamaged, statementForgedByMember
+    case linkProofCopied
 
     // Keys and identities
     case participantSubstituted, ownerSubstituted, shareEpochLowered, shareEpochRaised, invitationOfOtherParticipant
@@ -39,6 +41,11 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case keychainIdentitySwapped, keychainOfOtherAccount, keychainHidden, roundsLowered, saltOfOtherAccount
     case userNameSwapped, ghostDevice
 
+    // The directory of identities
+    case directoryKeysReplaced, directoryOfOtherCloud, directoryHeadDamaged, directoryHeadOlder
+    case directoryProofDamaged, directoryProofOfOther, directoryHistoryRemoved, directoryHistoryDamaged
+    case directorySilent, directoryShowsGhostForOwner, directoryShowsGhostForMember, directoryForked
+
     var testDescription: String { rawValue }
 
     /// The attacks of one test.
@@ -50,6 +57,7 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case keys = "KeyAttackTests"
         case links = "LinkAttackTests"
         case accounts = "AccountAttackTests"
+        case directory = "DirectoryAttackTests"
     }
 
     static func of(_ family: Family) -> [Attack] { allCases.filter { $0.family == family } }
@@ -62,7 +70,8 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case ..<Self.participantSubstituted.position: .shares
         case ..<Self.linkKeptOpen.position: .keys
         case ..<Self.keychainIdentitySwapped.position: .links
-        default: .accounts
+        case ..<Self.directoryKeysReplaced.position: .accounts
+        default: .directory
         }
     }
 

@@ -15,6 +15,9 @@ enum Verdict: Sendable {
     enum When: String, Sendable {
         case atOnce = "at once"
         case nextFetch = "at the next fetch"
+        /// The person whose keys are exchanged; at their next sync, an hour later at most.
+        case ownDevices = "by the person's own devices"
+        case otherParticipants = "by the next participant of a share"
         case afterAnotherWrites = "after another device of the account has written"
     }
 

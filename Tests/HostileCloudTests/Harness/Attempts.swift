@@ -16,7 +16,7 @@ extension Stage {
             let stage = Stage(attack, cloud, isHonest: false)
             try await play(stage)
             #expect(stage.hasLied, "\(attack): the lie was never told")
-            try await stage.checkSecrecy()
+            if !attack.opensUntilNoticed { try await stage.checkSecrecy() }
             stage.judge()
         }
     }
