@@ -146,7 +146,7 @@ struct ZoneKeys: Sendable {
     ) throws(EncryptionError) {
         if let refusal = shared.distrusted[share] { throw refusal }
         if let root = roots[share], let stated = shared.statements[share]?.opened, stated.root != root {
-            throw .contradicted(.statement(share: share), reason: "the cloud names another root record")
+            throw .contradicted(.shareStatement(share: share), reason: "the cloud names another root record")
         }
         guard let shareKey = shared.newestKey(of: share) else {
             // The owner's devices begin an epoch of their own after one of an administrator's; nothing is sealed before.

@@ -283,7 +283,7 @@ extension DatabaseRequests {
         do {
             guard let bytes = newest.statement else {
                 throw EncryptionError.contradicted(
-                    .statement(share: share.name), reason: "the cloud shows keys of the share without one")
+                    .shareStatement(share: share.name), reason: "the cloud shows keys of the share without one")
             }
             let sealed = try SealedShareStatement(bytes: bytes, share: share)
             guard let key else { return keys.shared.learn(nil, ofShare: share.name) }
@@ -295,7 +295,7 @@ extension DatabaseRequests {
             let found = held?.opened.contradictions(in: sharing, isManager: sharing.isManaged) ?? []
             if sharing.isManaged, !found.isEmpty { connection.keys.ask(found.compactMap(\.question), about: share) }
             let refusal = found.first.map {
-                EncryptionError.contradicted(.statement(share: share.name), reason: $0.reason)
+                EncryptionError.contradicted(.shareStatement(share: share.name), reason: $0.reason)
             }
             keys.shared.learn(held, refusal: refusal, ofShare: share.name)
         } catch let error as EncryptionError {

@@ -15,7 +15,7 @@ package enum EncryptionError: Error, Hashable, Sendable {
         case zoneKey(zone: String)
         case shareKey(share: String)
         case invitation(share: String)
-        case statement(share: String)
+        case shareStatement(share: String)
         case link
     }
 
@@ -101,7 +101,7 @@ extension EncryptionError.Item: CustomStringConvertible {
         case .zoneKey(let zone): "the key of zone '\(zone)'"
         case .shareKey(let share): "the key of share '\(share)'"
         case .invitation(let share): "the invitation to share '\(share)'"
-        case .statement(let share): "the statement of share '\(share)'"
+        case .shareStatement(let share): "the statement of share '\(share)'"
         case .link: "the link"
         }
     }

@@ -115,7 +115,7 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     mutating func see(
         _ statement: SealedShareStatement, digest: Fingerprint, signer: PublicIdentity, authority: ShareAuthority?
     ) throws(EncryptionError) {
-        let item = EncryptionError.Item.statement(share: statement.share.name)
+        let item = EncryptionError.Item.shareStatement(share: statement.share.name)
         var seen = shares[statement.share] ?? ShareEpochs(highest: 0, ofOwner: 0)
         guard statement.epoch >= seen.highest else {
             throw .epochWentBack(item, offered: statement.epoch, seen: seen.highest)

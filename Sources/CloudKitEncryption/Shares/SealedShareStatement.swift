@@ -32,7 +32,7 @@ extension SealedShareStatement {
         _ statement: ShareStatement, counter: UInt64, under key: ShareKey, by signer: String,
         with identity: AccountIdentity, authority: ShareAuthority? = nil, random: Randomness = .system
     ) throws(EncryptionError) {
-        let item = EncryptionError.Item.statement(share: key.place.name)
+        let item = EncryptionError.Item.shareStatement(share: key.place.name)
         guard statement.share == key.place else { throw .malformed(item, reason: "the statement of another share") }
         guard (signer == key.place.zone.owner) == (authority == nil) else {
             throw .malformed(item, reason: "the owner signs, or an administrator whom the owner made one")
@@ -84,7 +84,7 @@ extension SealedShareStatement {
 extension SealedShareStatement {
     /// Reads the form that the cloud carries; nothing is verified before the statement is opened.
     package init(bytes: [UInt8], share: RecordAddress) throws(EncryptionError) {
-        let item = EncryptionError.Item.statement(share: share.name)
+        let item = EncryptionError.Item.shareStatement(share: share.name)
         guard bytes.count <= Self.bytesMax else { throw .tooMany(item, limit: ShareStatement.participantsMax) }
         self.share = share
         var reader = ByteReader(bytes, of: item)
@@ -104,7 +104,7 @@ extension SealedShareStatement {
     package func open(
         _ key: ShareKey, pins: inout IdentityPins, epochs: inout HighestSeenEpochs
     ) throws(EncryptionError) -> ShareStatement {
-        let item = EncryptionError.Item.statement(share: share.name)
+        let item = EncryptionError.Item.shareStatement(share: share.name)
         guard key.place == share else { throw .malformed(item, reason: "the key of another share") }
         guard key.epoch == epoch else { throw .wrongEpoch(item, found: epoch, expected: key.epoch) }
         let place = Self.place(share, epoch, counter)
@@ -202,7 +202,7 @@ extension ShareStatement {
         }
         let count = try reader.takeNumber(UInt8.self)
         for _ in 0..<count { participants.append(try Participant(from: &reader)) }
-        try check(.statement(share: share.name))
+        try check(.shareStatement(share: share.name))
     }
 }
 

@@ -46,7 +46,7 @@ import Testing
             if count == 100 { #expect((10_500..<11_000).contains(sealed.bytes.count)) }
         }
         #expect(pins.fingerprint(of: IdentityPins.name(of: "_ada", in: share.zone)) == owner.publicIdentity.fingerprint)
-        #expect(throws: EncryptionError.tooMany(.statement(share: "share-1"), limit: 100)) {
+        #expect(throws: EncryptionError.tooMany(.shareStatement(share: "share-1"), limit: 100)) {
             try self.sealed(self.statement(participants: 101), 1)
         }
         var double = try statement()
@@ -62,7 +62,7 @@ import Testing
         _ = try second.open(key, pins: &pins, epochs: &epochs)
         _ = try second.open(key, pins: &pins, epochs: &epochs)
         let seen = epochs
-        let item = EncryptionError.Item.statement(share: "share-1")
+        let item = EncryptionError.Item.shareStatement(share: "share-1")
         #expect(throws: EncryptionError.counterWentBack(item, offered: 1, seen: 2)) {
             try first.open(key, pins: &pins, epochs: &epochs)
         }
@@ -84,12 +84,12 @@ import Testing
         let otherKey = ShareKey(madeFor: other, epoch: 3, random: fixtures.random)
         let ofOther = try sealed(statement(of: other), 1, under: otherKey)
         let moved = try SealedShareStatement(bytes: ofOther.bytes, share: share)
-        #expect(throws: EncryptionError.doesNotOpen(.statement(share: "share-1"))) {
+        #expect(throws: EncryptionError.doesNotOpen(.shareStatement(share: "share-1"))) {
             try moved.open(key, pins: &pins, epochs: &epochs)
         }
         #expect(throws: EncryptionError.self) { try self.sealed(self.statement(of: other), 1) }
         let later = ShareKey(madeFor: share, epoch: 4, random: fixtures.random)
-        #expect(throws: EncryptionError.wrongEpoch(.statement(share: "share-1"), found: 3, expected: 4)) {
+        #expect(throws: EncryptionError.wrongEpoch(.shareStatement(share: "share-1"), found: 3, expected: 4)) {
             try self.sealed(self.statement(), 1).open(later, pins: &pins, epochs: &epochs)
         }
         let mallory = try AccountSecret(random: fixtures.random).identity()
@@ -116,7 +116,7 @@ import Testing
         _ = try byBob(1, under: next).open(next, pins: &pins, epochs: &epochs)
         try epochs.began(5, ofShare: share)
         let fifth = ShareKey(madeFor: share, epoch: 5, random: fixtures.random)
-        #expect(throws: EncryptionError.epochWentBack(.statement(share: "share-1"), offered: 3, seen: 5)) {
+        #expect(throws: EncryptionError.epochWentBack(.shareStatement(share: "share-1"), offered: 3, seen: 5)) {
             try byBob(2, under: fifth).open(fifth, pins: &pins, epochs: &epochs)
         }
     }
