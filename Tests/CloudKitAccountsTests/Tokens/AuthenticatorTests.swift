@@ -28,9 +28,11 @@ struct AuthenticatorTests {
         ) { [] }
     }
 
-    private func refuses(_ body: () async throws -> AuthenticatedCaller) async {
+    private func refuses(
+        as code: RequestFailure.Code = .authenticationFailed, _ body: () async throws -> AuthenticatedCaller
+    ) async {
         let failure = await #expect(throws: RequestFailure.self) { try await body() }
-        #expect(failure?.code == .authenticationFailed)
+        #expect(failure?.code == code)
     }
 
     @Test func `an API token alone names no user`() async throws {
@@ -75,19 +77,19 @@ struct AuthenticatorTests {
 
     @Test func `nothing, or a wrong API token, is refused`() async throws {
         let (api, web, _) = try await signedIn()
-        await refuses { try await admit(nil) }
-        await refuses { try await admit(nil, web) }
-        await refuses { try await admit("") }
-        await refuses { try await admit(String(api.dropLast())) }
-        await refuses { try await admit(String(repeating: "0", count: 64), web) }
+        await refuses(as: .unknownAPIToken) { try await admit(nil) }
+        await refuses(as: .unknownAPIToken) { try await admit(nil, web) }
+        await refuses(as: .unknownAPIToken) { try await admit("") }
+        await refuses(as: .unknownAPIToken) { try await admit(String(api.dropLast())) }
+        await refuses(as: .unknownAPIToken) { try await admit(String(repeating: "0", count: 64), web) }
     }
 
     @Test func `tokens are good in their container and environment only`() async throws {
         let (api, web, _) = try await signedIn()
         let (_, other) = try await people.place("iCloud.other")
         let (_, production) = try await people.place("iCloud.com.example.app", .production)
-        await refuses { try await admit(api, web, container: "iCloud.other") }
-        await refuses { try await admit(api, web, environment: .production) }
+        await refuses(as: .unknownAPIToken) { try await admit(api, web, container: "iCloud.other") }
+        await refuses(as: .unknownAPIToken) { try await admit(api, web, environment: .production) }
         await refuses { try await admit(other, web, container: "iCloud.other") }
         await refuses { try await admit(production, web, environment: .production) }
     }
@@ -117,7 +119,7 @@ struct AuthenticatorTests {
         try await people.signIn.end(DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret)))
         #expect(try await admit(api, web).user == nil)
         #expect(try await people.tokens.revoke(api).count == 1)
-        await refuses { try await admit(api) }
+        await refuses(as: .unknownAPIToken) { try await admit(api) }
     }
 
     @Test func `answers of the store are cached for a limited time`() async throws {
@@ -128,7 +130,7 @@ struct AuthenticatorTests {
         people.clock.advance(4999)
         #expect(try await admit(api, web, by: authenticator).user == grant.user)
         people.clock.advance(1)
-        await refuses { try await admit(api, web, by: authenticator) }
+        await refuses(as: .unknownAPIToken) { try await admit(api, web, by: authenticator) }
     }
 
     @Test func `a token with origins serves pages of these, and callers that are no pages`() async throws {

@@ -28,9 +28,10 @@ import Testing
             let share = CKShare(rootRecord: folder)
             let ben = try await ada.container.shareParticipant(forEmailAddress: "ben@example.com")
             share.addParticipant(ben)
-            let results = try await ada.container.privateCloudDatabase.modifyRecords(
-                saving: [folder, share], deleting: [])
-            let error = #expect(throws: CKError.self) { _ = try results.saveResults[share.recordID]?.get() }
+            let failure = await #expect(throws: CKError.self) {
+                try await ada.container.privateCloudDatabase.modifyRecords(saving: [folder, share], deleting: [])
+            }
+            let error = failure?.partialErrorsByItemID?[share.recordID] as? CKError
             #expect(error?.localizedDescription.contains("another identity than its own directory shows") == true)
             // Nothing was sealed to the ghost, in any request.
             for path in ["records/modify", "shares/keys/store"] {
