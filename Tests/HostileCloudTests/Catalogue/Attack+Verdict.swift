@@ -95,7 +95,7 @@ extension Attack {
         case .invitationRemoved, .invitationOlder, .keyringOfOtherShare, .keyringOlder, .keyringRemoved,
             .shareEpochRaised:
             Self.waiting
-        default: Self.tampered("invitation", "public key", "share", "statement")
+        default: Self.tampered("invitation", "public key", "another identity", "share", "statement")
         }
     }
 
