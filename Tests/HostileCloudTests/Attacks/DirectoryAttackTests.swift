@@ -172,13 +172,13 @@ extension Stage {
 
     private static let directory = Partition("directory")
 
-    private func directoryRows() async throws -> [OrderedStore.Entry] {
+    private func directoryRows() async throws -> [Entry] {
         try await cloud.running.storage.store.read(Self.directory) { transaction in
             try await transaction.scan(KeyRange(lower: [], upper: [0xFF]), limit: .max)
         }
     }
 
-    private func restoreDirectory(_ rows: [OrderedStore.Entry]) async throws {
+    private func restoreDirectory(_ rows: [Entry]) async throws {
         try await cloud.running.storage.store.write([Self.directory]) { transaction in
             transaction.clear(KeyRange(lower: [], upper: [0xFF]))
             for row in rows { transaction.set(row.key, row.value) }

@@ -65,7 +65,7 @@ extension Attack {
     private var ofAssets: Verdict {
         switch self {
         case .assetTruncated, .assetEmptied:
-            .detected(.atOnce, [.networkFailure, .internalError], ["connection broke", "file that came"])
+            .detected(.atOnce, [.networkFailure, .internalError], ["broke before an answer came", "file that came"])
         case .assetAloneInPlainElsewhere: Self.unseen
         default: Self.tampered("asset key", "file that came", "other bytes of the file", "statement")
         }
@@ -95,7 +95,7 @@ extension Attack {
         case .invitationRemoved, .invitationOlder, .keyringOfOtherShare, .keyringOlder, .keyringRemoved,
             .shareEpochRaised:
             Self.waiting
-        default: Self.tampered("invitation", "public key", "share", "statement")
+        default: Self.tampered("invitation", "public key", "another identity", "share", "statement")
         }
     }
 

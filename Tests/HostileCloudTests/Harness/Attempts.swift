@@ -21,12 +21,19 @@ extension Stage {
         }
     }
 
+    /// The error of the item that failed, where others failed with it.
+    private static func cause(_ error: any Error) -> CKError? {
+        let error = error as? CKError
+        let items = error?.partialErrorsByItemID?.values.compactMap { $0 as? CKError } ?? []
+        return items.first { $0.code != .batchRequestFailed } ?? error
+    }
+
     private func judge() {
         switch attack.verdict {
         case .detected(_, let codes, let texts):
             #expect(errors.count == occasions, "\(attack): noticed \(errors.count) times of \(occasions)")
             for error in errors {
-                let error = error as? CKError
+                let error = Self.cause(error)
                 #expect(error.map { codes.contains($0.code) } == true, "\(attack): \(String(describing: error))")
                 let text = error?.localizedDescription ?? ""
                 #expect(texts.contains { text.contains($0) }, "\(attack): \(text)")
