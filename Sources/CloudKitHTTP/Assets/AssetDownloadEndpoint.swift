@@ -13,7 +13,6 @@ import NIOCore
 /// `NOT_FOUND` (native code `assetNotAvailable`) when the file is gone.
 struct AssetDownloadEndpoint {
     var cloud: Cloud
-    var minimumRate: MinimumTransferRate
     var files: OpenFileLimiter
     var metrics: RequestMetrics
 
@@ -36,11 +35,11 @@ struct AssetDownloadEndpoint {
         let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
         switch ByteRange(isSame ? request.headers[.range] : nil, size: file.size) {
         case .whole:
-            let body = body(0..<file.size, of: file, on: request.channel, permission)
+            let body = body(0..<file.size, of: file, permission)
             return EndpointResponse(body: .file(body), headers: headers)
         case .part(let range):
             headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"
-            let body = body(range, of: file, on: request.channel, permission)
+            let body = body(range, of: file, permission)
             return EndpointResponse(status: .partialContent, body: .file(body), headers: headers)
         case .unsatisfiable:
             return EndpointResponse(
@@ -50,15 +49,13 @@ struct AssetDownloadEndpoint {
 
     /// Returns a body that reads and writes in turns; the store waits while the client does not keep up.
     private func body(
-        _ range: Range<Int64>, of file: AssetFileReader, on channel: any Channel,
-        _ permission: OpenFileLimiter.Permission
+        _ range: Range<Int64>, of file: AssetFileReader, _ permission: OpenFileLimiter.Permission
     ) -> EndpointResponse.FileBody {
-        EndpointResponse.FileBody(byteCount: range.count) { [minimumRate, metrics] writer, sent in
+        EndpointResponse.FileBody(byteCount: range.count) { [metrics] writer, sent in
             defer {
                 metrics.assetBytesSent(sent.value)
                 withExtendedLifetime(permission) {}
             }
-            async let _: Void = minimumRate.watch(sent, on: channel)
             var offset = range.lowerBound
             while offset < range.upperBound {
                 let count = Int(min(Int64(Self.chunkBytes), range.upperBound - offset))

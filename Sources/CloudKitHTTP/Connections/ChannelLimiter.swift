@@ -127,6 +127,14 @@ struct TrackedConnection: Sendable {
     /// Notes that a part of the body has arrived.
     func bodyReceived(_ bytes: Int) { limiter.note { table, _ in table.bodyReceived(id, bytes: bytes) } }
 
+    /// Notes that an answer is ready: from now on the connection has to take its pieces at the minimum rate.
+    ///
+    /// - Parameter bytesMin: Bytes of it in each interval of that rate.
+    func answerBegan(bytesMin: Int) { limiter.note { $0.answerBegan(id, bytesMin: bytesMin, at: $1) } }
+
+    /// Notes that the connection has taken a piece of the answer.
+    func answerSent(_ bytes: Int) { limiter.note { table, _ in table.answerSent(id, bytes: bytes) } }
+
     /// Notes that the reading of the body has ended.
     func bodyEnded() { limiter.note { table, _ in table.bodyEnded(id) } }
 }

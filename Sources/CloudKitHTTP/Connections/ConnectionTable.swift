@@ -24,7 +24,8 @@ struct ConnectionTable<ID: Hashable> {
 
     /// A connection that has taken too long.
     enum Overdue: Hashable {
-        /// No request has begun in time, or the rest of a body was discarded for long enough: close the connection.
+        /// No request has begun in time, the rest of a body was discarded for long enough, or an answer is read too slowly: close
+        /// the connection.
         case close(ID)
         /// A body arrives too slowly: end its reading.
         case slowBody(ID)
@@ -50,10 +51,18 @@ struct ConnectionTable<ID: Hashable> {
         /// Differs for each phase of each connection.
         var stamp: UInt64
         var body: BodyProgress?
+        var answer: AnswerProgress?
     }
 
     private struct BodyProgress {
         var bytes = 0
+        var since: Instant
+    }
+
+    private struct AnswerProgress {
+        var bytes = 0
+        /// Bytes that the connection has to take in each interval.
+        var bytesMin: Int
         var since: Instant
     }
 
@@ -152,6 +161,7 @@ struct ConnectionTable<ID: Hashable> {
         entries[id]?.since = now
         entries[id]?.stamp = stamp
         entries[id]?.body = nil
+        entries[id]?.answer = nil
         guard phase.canYield else { return }
         if waiting.count > 64 + 2 * entries.count { dropOutdated() }
         waiting.append(Waiting(id: id, stamp: stamp))
@@ -186,6 +196,18 @@ struct ConnectionTable<ID: Hashable> {
     /// Notes that the reading of the body has ended.
     mutating func bodyEnded(_ id: ID) { entries[id]?.body = nil }
 
+    // MARK: Answers in pieces
+
+    /// Notes that an answer is ready, which is sent in pieces until the request ends.
+    ///
+    /// - Parameter bytesMin: Bytes of it that the connection has to take in each interval of the minimum rate.
+    mutating func answerBegan(_ id: ID, bytesMin: Int, at now: Instant) {
+        entries[id]?.answer = AnswerProgress(bytesMin: bytesMin, since: now)
+    }
+
+    /// Notes that the connection has taken a piece of the answer.
+    mutating func answerSent(_ id: ID, bytes: Int) { entries[id]?.answer?.bytes += bytes }
+
     // MARK: Time
 
     /// Returns the connections that have taken too long; those to be closed count as such from now on.
@@ -196,6 +218,10 @@ struct ConnectionTable<ID: Hashable> {
             case .new where now - entry.since >= limits.firstRequestMax: overdue.append(.close(id))
             case .discarding where now - entry.since >= limits.discardMax: overdue.append(.close(id))
             case .answering:
+                if let answer = entry.answer, now - answer.since >= rate.interval {
+                    if answer.bytes < answer.bytesMin { overdue.append(.close(id)) }
+                    entries[id]?.answer = AnswerProgress(bytesMin: answer.bytesMin, since: now)
+                }
                 guard let body = entry.body, now - body.since >= rate.interval else { continue }
                 if body.bytes < rate.bytesMin {
                     overdue.append(.slowBody(id))

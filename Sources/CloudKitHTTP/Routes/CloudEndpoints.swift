@@ -27,7 +27,6 @@ struct CloudEndpoints: Sendable {
         bodyReader: BodyReader, logger: Logger
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
-        let rate = configuration.minimumTransferRate
         self.cloud = cloud
         answers = AnswerBudget(
             bytesMax: configuration.answersBytesMax, sleep: cloud.serverEnvironment.sleep)
@@ -40,7 +39,7 @@ struct CloudEndpoints: Sendable {
         devices = DeviceEndpoints(
             cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
         uploads = AssetUploadEndpoint(cloud: cloud, files: files, metrics: metrics)
-        downloads = AssetDownloadEndpoint(cloud: cloud, minimumRate: rate, files: files, metrics: metrics)
+        downloads = AssetDownloadEndpoint(cloud: cloud, files: files, metrics: metrics)
         pushTokens = PushTokenEndpoints(cloud: cloud, services: pushServices)
         self.courier = CourierEndpoint(courier: courier)
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)

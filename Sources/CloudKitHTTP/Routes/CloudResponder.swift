@@ -53,12 +53,16 @@ extension Response {
         if response.status != .noContent, response.status != .notModified {
             headers[.contentLength] = String(response.body.byteCount)
         }
+        let isSentInPieces = response.isSentInPieces && request.method != .head
         let body =
             request.method == .head
             ? ResponseBody(byteBuffer: ByteBuffer())
-            : ResponseBody(response, to: request, minimumRate: minimumRate)
-        // What is sent in pieces ends the request once it has been sent.
-        if !response.isSentInPieces || request.method == .head {
+            : ResponseBody(response, to: request)
+        // What is sent in pieces ends the request once it has been sent. Its time begins here: already the head waits for a client that
+        // does not read.
+        if isSentInPieces {
+            request.connection.answerBegan(bytesMin: response.bytesMin(at: minimumRate))
+        } else {
             request.connection.requestEnded(leavesBody: request.leavesBody)
         }
         self.init(status: response.status, headers: headers, body: body)
@@ -66,13 +70,12 @@ extension Response {
 }
 
 extension ResponseBody {
-    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate) {
+    fileprivate init(_ response: EndpointResponse, to request: IncomingRequest) {
         let connection = request.connection
         let leavesBody = request.leavesBody
         switch response.body {
         case .bytes(let bytes) where bytes.count > AnswerBody.pieceBytes:
-            let answer = AnswerBody(
-                bytes: bytes, reservation: response.reservation, minimumRate: minimumRate, channel: request.channel)
+            let answer = AnswerBody(bytes: bytes, reservation: response.reservation, connection: connection)
             self.init(contentLength: bytes.count) { writer in
                 defer { connection.requestEnded(leavesBody: leavesBody) }
                 try await answer.write(to: &writer)
@@ -80,7 +83,7 @@ extension ResponseBody {
         case .bytes(let bytes): self.init(byteBuffer: ByteBuffer(bytes: bytes))
         case .file(let file):
             self.init(contentLength: file.byteCount) { [onFileSent = response.onFileSent] writer in
-                let sent = TransferredByteCount()
+                let sent = TransferredByteCount { connection.answerSent($0) }
                 defer {
                     onFileSent?(sent.value)
                     connection.requestEnded(leavesBody: leavesBody)
@@ -97,6 +100,14 @@ extension EndpointResponse {
         switch body {
         case .bytes(let bytes): bytes.count > AnswerBody.pieceBytes
         case .file: true
+        }
+    }
+
+    /// Returns the bytes of the body that its connection has to take in each interval.
+    fileprivate func bytesMin(at rate: MinimumTransferRate) -> Int {
+        switch body {
+        case .bytes(let bytes): AnswerBody.bytesMin(of: bytes.count, at: rate)
+        case .file: rate.bytesMin
         }
     }
 }

@@ -111,6 +111,23 @@ struct ConnectionTableTests {
         #expect(table.overdue(at: start + .seconds(100)) == [])
     }
 
+    @Test func `an answer in pieces has to be taken at its rate, from before its head`() {
+        var table = table(max: 10)
+        for id in 1...3 {
+            #expect(table.admit(id, from: nil, at: start) == .accepted)
+            table.requestBegan(id, at: start)
+        }
+        for id in 1...3 { table.answerBegan(id, bytesMin: 50, at: start) }
+        table.answerSent(2, bytes: 50)
+        table.requestEnded(3, leavesBody: false, at: start)
+        #expect(table.overdue(at: start + .seconds(9)) == [])
+        #expect(table.overdue(at: start + .seconds(10)) == [.close(1)])
+        // The bytes of one interval do not count for the next.
+        table.answerSent(2, bytes: 49)
+        #expect(table.overdue(at: start + .seconds(20)) == [.close(2)])
+        #expect(table.overdue(at: start + .seconds(100)) == [])
+    }
+
     @Test func `a long life of requests does not make the list of those that wait grow`() {
         var table = table(max: 3)
         for id in 1...3 { _ = table.admit(id, from: nil, at: start) }
