@@ -62,6 +62,8 @@ struct Model {
         var items: [String: Content] = [:]
         /// The keys of the records at their last save.
         var protections: [String: Protection] = [:]
+        /// The creation dates of the records, in milliseconds since 1970.
+        var creations: [String: Int64] = [:]
         var trees: [String: Tree] = [:]
         /// The key epochs of the last deletions; new records of the same names have the same keys in that epoch.
         var deletions: [String: UInt32] = [:]
@@ -71,6 +73,7 @@ struct Model {
             self.state = state
             items = [:]
             protections = [:]
+            creations = [:]
             trees = [:]
         }
     }

@@ -97,13 +97,17 @@ extension Simulation {
         let held = zone.protections[edit.name]?.statement ?? []
         guard let sent = edit.secret?.protection else {
             let isMoved = edit.parent(insteadOf: item?.parent) != item?.parent
-            return !held.isEmpty && (edit.file != nil || isMoved) ? .badRequest : nil
+            // The same file in the same field changes nothing.
+            let changesFile = edit.file.map { $0.text != item?.fields["file"] } ?? false
+            return !held.isEmpty && (changesFile || isMoved) ? .badRequest : nil
         }
         if sent.epoch < zone.keyEpoch || overwritesKeys(edit) { return .staleKeyEpoch }
         // The same request again.
         if sent.statement == held { return nil }
         let present = held.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: held)
-        return StatementForm.previousTag(of: sent.statement) == present ? nil : .staleRecordStatement
+        guard StatementForm.previousTag(of: sent.statement) == present else { return .staleRecordStatement }
+        let stated = StatementForm.created(of: sent.statement)
+        return stated == nil || stated == zone.creations[edit.name] ? nil : .staleRecordStatement
     }
 
     /// Returns whether an edit moves records out of a tree whose members have their keys of this epoch.
@@ -274,6 +278,7 @@ extension Simulation {
             let content = edit.applied(to: held)
             model[edit.place].items[edit.name] = content
             model[edit.place].protections[edit.name] = record.protection
+            model[edit.place].creations[edit.name] = record.created.timestamp
             if edit.secret != nil { hasSealed = true }
             try check(
                 plain(record) == plain(content), "the answer to a save shows \(plain(record)), not \(plain(content))")
@@ -487,6 +492,7 @@ extension Simulation {
         if let share = zone.items[name]?.share { end(share, in: &zone) }
         zone.items[name] = nil
         zone.protections[name] = nil
+        zone.creations[name] = nil
         zone.deletions[name] = zone.keyEpoch
         return .done(zone)
     }

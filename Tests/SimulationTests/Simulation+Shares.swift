@@ -189,6 +189,9 @@ extension Simulation {
                 content.share = name
                 model[place].items[edit.name] = content
                 model[place].protections[edit.name] = edit.secret?.protection ?? model[place].protections[edit.name]
+                if case .record(let root)? = outcomes.first {
+                    model[place].creations[edit.name] = root.created.timestamp
+                }
             }
             links[guid] = Link(
                 place: place, incarnation: model[place].incarnation, share: name, root: edit?.name,

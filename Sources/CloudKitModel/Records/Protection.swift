@@ -49,6 +49,12 @@ package enum StatementForm {
 
     /// The tag of the statement before one in valid form.
     package static func previousTag(of bytes: [UInt8]) -> ArraySlice<UInt8> { bytes[9..<9 + tagBytes] }
+
+    /// The record's creation in milliseconds since 1970, as a statement in valid form names it; nil: it does not.
+    package static func created(of bytes: [UInt8]) -> Int64? {
+        let milliseconds = bytes[9 + tagBytes..<17 + tagBytes].reduce(0) { $0 << 8 | UInt64($1) }
+        return milliseconds == 0 ? nil : Int64(bitPattern: milliseconds)
+    }
 }
 
 /// The parts of a sealed value that are visible without opening it: version byte, epoch (4 bytes, big-endian), nonce (12),

@@ -95,7 +95,7 @@ struct ChangePlanner {
             previous: held, recordType: held.recordType, fields: fields, parent: parent,
             shortGUID: held.shortGUID ?? item.shortGUID, share: held.share,
             protection: try protection(
-                item, set, merged: fields, held: held.protection,
+                item, set, merged: fields, held: held,
                 changesStated: try held.states(item, set, parent: parent, replacing: replacing)),
             set: item.references,
             before: try held.backReferences(),
@@ -108,13 +108,13 @@ struct ChangePlanner {
 
     /// Returns the protection of the record's sealed values after the save.
     private func protection(
-        _ item: IncomingChange, _ set: [Field], merged: [Field], held: Protection?, changesStated: Bool
+        _ item: IncomingChange, _ set: [Field], merged: [Field], held: StoredRecord?, changesStated: Bool
     ) throws(RequestFailure) -> Protection? {
         // A value without a tag is known as encrypted only now.
         try IncomingChange.checkEncrypted(set, in: batch.place)
         switch ProtectionDecision(
-            set: set, merged: merged, sent: item.protection, held: held, zoneEpoch: keyEpoch,
-            checksTag: item.kind.checksTag, changesStated: changesStated)
+            set: set, merged: merged, sent: item.protection, held: held?.protection, zoneEpoch: keyEpoch,
+            checksTag: item.kind.checksTag, changesStated: changesStated, created: held?.created.timestamp)
         {
         case .store(let protection): return protection
         case .refuse(let failure): throw failure

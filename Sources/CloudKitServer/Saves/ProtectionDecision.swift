@@ -20,14 +20,15 @@ package enum ProtectionDecision: Hashable, Sendable {
     ///   - zoneEpoch: The epoch under which values have to be sealed now.
     ///   - checksTag: Whether the save is of the version that the cloud holds.
     ///   - changesStated: Whether the save changes anything that a statement is about.
+    ///   - created: The record's creation in milliseconds since 1970; nil: the save creates it.
     package init(
         set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool,
-        changesStated: Bool
+        changesStated: Bool, created: Int64?
     ) {
         do throws(RequestFailure) {
             let protection = try Self.evaluate(
                 set, merged: merged, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
-            try Self.checkStatement(sent, held: held, isDue: changesStated)
+            try Self.checkStatement(sent, held: held, isDue: changesStated, created: created)
             self = .store(protection)
         } catch {
             self = .refuse(error)
@@ -63,9 +64,11 @@ package enum ProtectionDecision: Hashable, Sendable {
     /// Checks that a record with a statement gets a new one with each change of what it states, and keeps one otherwise:
     /// devices refuse a record that differs from its statement.
     ///
-    /// - Parameter isDue: Whether the save changes something that statements are about.
+    /// - Parameters:
+    ///   - isDue: Whether the save changes something that statements are about.
+    ///   - created: The record's creation; nil: the save creates it.
     private static func checkStatement(
-        _ sent: Protection?, held: Protection?, isDue: Bool
+        _ sent: Protection?, held: Protection?, isDue: Bool, created: Int64?
     ) throws(RequestFailure) {
         let (old, new) = (held?.statement ?? [], sent?.statement ?? [])
         guard !new.isEmpty else {
@@ -78,6 +81,8 @@ package enum ProtectionDecision: Hashable, Sendable {
         if new == old { if isDue { throw .unstated } else { return } }
         let present = old.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: old)
         guard StatementForm.previousTag(of: new) == present else { throw .staleRecordStatement }
+        // A record that was deleted, and perhaps created again, is not the one that the device knew.
+        if let stated = StatementForm.created(of: new), stated != created { throw .staleRecordStatement }
     }
 
     /// Returns whether this save brings every sealed value and every key of a file that the record will have.

@@ -11,13 +11,18 @@ func sealedField(_ name: String, _ type: FieldType = .string, epoch: UInt32 = 0,
 extension Protection {
     /// The protection with a statement in the form of one that no key opens.
     ///
-    /// - Parameter held: The protection of the version that it is made from; nil: of none.
-    func stated(_ number: UInt8 = 1, after held: Protection? = nil) -> Protection {
+    /// - Parameters:
+    ///   - held: The protection of the version that it is made from; nil: of none.
+    ///   - created: The creation that the statement names; nil: none.
+    func stated(_ number: UInt8 = 1, after held: Protection? = nil, created: Int64? = nil) -> Protection {
         let previous = held.map { StatementForm.tag(of: $0.statement) } ?? StatementForm.noTag[...]
+        var statement: [UInt8] = [1, 0, 0, 0, 0, 0, 0, 0, number]
+        statement += previous
+        withUnsafeBytes(of: (created ?? 0).bigEndian) { statement.append(contentsOf: $0) }
+        statement += [0, 0]
+        statement += Array(repeating: number, count: 28)
         var protection = self
-        protection.statement =
-            [1] + Array(repeating: 0, count: 7) + [number] + previous + Array(repeating: 0, count: 10)
-            + Array(repeating: number, count: 28)
+        protection.statement = statement
         return protection
     }
 }

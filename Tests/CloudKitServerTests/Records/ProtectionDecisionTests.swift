@@ -7,11 +7,11 @@ import Testing
 
     private func decide(
         _ set: [Field], keeping: [Field] = [], sent: Protection?, held: Protection? = nil, zoneEpoch: UInt32 = 0,
-        checksTag: Bool = true, changesStated: Bool? = nil
+        checksTag: Bool = true, changesStated: Bool? = nil, created: Int64? = nil
     ) -> ProtectionDecision {
         ProtectionDecision(
             set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag,
-            changesStated: changesStated ?? !set.isEmpty)
+            changesStated: changesStated ?? !set.isEmpty, created: created)
     }
 
     @Test func `B-ENC-07 every change of a sealed value brings the statement that follows the record's`() {
@@ -28,6 +28,17 @@ import Testing
         #expect(decide([value("s")], sent: held, held: next) == .refuse(.staleRecordStatement))
         #expect(decide([value("s")], sent: next) == .refuse(.staleRecordStatement))
         #expect(decide([value("s")], sent: next, held: Protection(epoch: 0)) == .refuse(.staleRecordStatement))
+    }
+
+    @Test func `B-ENC-07 a statement of a record that was deleted is not that of its successor`() {
+        // A device that knew the deleted record without a statement names its creation.
+        let first = Protection(epoch: 0).stated(1, created: 17)
+        let unstated = Protection(epoch: 0)
+        #expect(decide([value("s")], sent: first, held: unstated, checksTag: false, created: 17) == .store(first))
+        #expect(
+            decide([value("s")], sent: first, held: unstated, checksTag: false, created: 18)
+                == .refuse(.staleRecordStatement))
+        #expect(decide([value("s")], sent: first, checksTag: false) == .refuse(.staleRecordStatement))
     }
 
     @Test func `B-ENC-07 a protected record is neither stripped nor moved without a statement`() {
