@@ -40,15 +40,7 @@ struct FieldElement: Sendable {
         carry = (reduced.l3 &+ carry) >> 51
         carry = (reduced.l4 &+ carry) >> 51
         reduced.l0 &+= 19 &* carry
-        reduced.l1 &+= reduced.l0 >> 51
-        reduced.l0 &= Self.mask
-        reduced.l2 &+= reduced.l1 >> 51
-        reduced.l1 &= Self.mask
-        reduced.l3 &+= reduced.l2 >> 51
-        reduced.l2 &= Self.mask
-        reduced.l4 &+= reduced.l3 >> 51
-        reduced.l3 &= Self.mask
-        reduced.l4 &= Self.mask
+        reduced.passCarries()
         let words = [
             reduced.l0 | reduced.l1 << 51, reduced.l1 >> 13 | reduced.l2 << 38, reduced.l2 >> 26 | reduced.l3 << 25,
             reduced.l3 >> 39 | reduced.l4 << 12,
@@ -66,19 +58,28 @@ struct FieldElement: Sendable {
     /// Returns the element with limbs below 2⁵¹, but for a few bits of the first two.
     private func carried() -> Self {
         var result = self
-        result.l1 &+= result.l0 >> 51
-        result.l0 &= Self.mask
-        result.l2 &+= result.l1 >> 51
-        result.l1 &= Self.mask
-        result.l3 &+= result.l2 >> 51
-        result.l2 &= Self.mask
-        result.l4 &+= result.l3 >> 51
-        result.l3 &= Self.mask
-        result.l0 &+= 19 &* (result.l4 >> 51)
-        result.l4 &= Self.mask
+        let carry = result.passCarries()
+        result.l0 &+= 19 &* carry
         result.l1 &+= result.l0 >> 51
         result.l0 &= Self.mask
         return result
+    }
+
+    /// Passes what exceeds 51 bits of each limb to the next one.
+    ///
+    /// - Returns: The carry out of the last limb, which is no longer in it.
+    @discardableResult private mutating func passCarries() -> UInt64 {
+        l1 &+= l0 >> 51
+        l0 &= Self.mask
+        l2 &+= l1 >> 51
+        l1 &= Self.mask
+        l3 &+= l2 >> 51
+        l2 &= Self.mask
+        l4 &+= l3 >> 51
+        l3 &= Self.mask
+        let carry = l4 >> 51
+        l4 &= Self.mask
+        return carry
     }
 
     static func + (left: Self, right: Self) -> Self {

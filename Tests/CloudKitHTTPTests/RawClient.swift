@@ -83,12 +83,16 @@ enum ClientError: Error {
 }
 
 /// One connection, with the bytes that were read but not used.
-private struct RawConnection {
+struct RawConnection {
     private let descriptor: Int32
     private var unread: [UInt8] = []
 
-    init(port: Int) throws {
+    /// - Parameter receiveBufferBytes: The size of the system's buffer for what was not read yet; nil: the system chooses.
+    init(port: Int, receiveBufferBytes: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var size = receiveBufferBytes {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
         var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -144,8 +148,11 @@ private struct RawConnection {
         return RawClient.Answer(status: status, headers: headers, body: body)
     }
 
-    private mutating func readMore() throws {
-        var chunk = [UInt8](repeating: 0, count: 65_536)
+    /// Waits for further bytes and reads them.
+    ///
+    /// - Parameter bytesMax: At most so many.
+    mutating func readMore(bytesMax: Int = 65_536) throws {
+        var chunk = [UInt8](repeating: 0, count: bytesMax)
         let count = recv(descriptor, &chunk, chunk.count, 0)
         guard count > 0 else { throw count == 0 ? ClientError.noAnswer : ClientError.system("recv", errno) }
         unread += chunk[..<count]
