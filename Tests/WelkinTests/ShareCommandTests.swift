@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudUnderTest
 import Foundation
 import Testing
 
@@ -60,6 +61,58 @@ import Testing
             _ = try await adas.privateCloudDatabase.record(for: share.recordID)
             #expect(try await text(of: metadata, bens) == "text of First")
             #expect(try await ada.welkin("keychain", "trust", "nobody@example.com").status == 1)
+        }
+    }
+
+    /// Adds Cat to a share of Ada's as a client of hers without keys does.
+    private func addCat(to share: CKShare, _ setup: CloudAndMachines, _ ada: Machine) async throws {
+        let credentials = try #require(try ada.configuration().deviceProfile.credentials())
+        let held = try #require(credentials[CloudAndMachines.container, "development"])
+        let user = SignedInUser(
+            container: CloudAndMachines.container, userRecordName: held.userRecordName, apiToken: setup.apiToken,
+            webAuthToken: held.webAuthToken)
+        let kept = share.participants.filter { $0.role != .owner }.map { participant in
+            #"{"participantId":"\#(participant.participantID)","type":"USER","permission":"READ_ONLY"}"#
+        }
+        let cat =
+            #"{"type":"USER","permission":"READ_ONLY","userIdentity":{"lookupInfo":{"emailAddress":"cat@example.com"}}}"#
+        let participants = (kept + [cat]).joined(separator: ",")
+        let operation =
+            #"{"operationType":"update","record":{"recordName":"\#(share.recordID.recordName)","#
+            + #""recordChangeTag":"\#(share.recordChangeTag ?? "")","participants":[\#(participants)]}}"#
+        let request = user.modify([operation], zone: share.recordID.zoneID.zoneName)
+        let answer = try RawExchange(port: setup.cloud.port, connections: 1).ask(request)
+        #expect(String(decoding: answer.body, as: UTF8.self).contains("cat@example.com"))
+    }
+
+    @Test func `B-TM-06 a participant whom a web client added gets keys once the owner confirms them`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            _ = try await setup.signedInMachine("ben")
+            let cat = try await setup.signedInMachine("cat")
+            let (adas, cats) = (try ada.app(), try cat.app())
+            let first = try await share("First", adas)
+            let nothing = try await ada.welkin("share", "confirm")
+            #expect(nothing.status == 0)
+            #expect(nothing.remarks.contains("Nothing waits for confirmation"))
+
+            let saved = try #require(try await adas.privateCloudDatabase.record(for: first.recordID) as? CKShare)
+            try await addCat(to: saved, setup, ada)
+            let metadata = try await cats.shareMetadata(for: try #require(first.url))
+            try await cats.accept(metadata)
+            _ = try await adas.privateCloudDatabase.record(for: first.recordID)
+            await #expect(throws: CKError.self) { try await text(of: metadata, cats) }
+
+            #expect(try await ada.welkin("status").remarks.contains("cat@example.com"))
+            let listed = try await ada.welkin("share", "confirm", "--json")
+            #expect(listed.output.contains("cat@example.com"))
+            #expect(try await ada.welkin("share", "confirm").remarks.contains("pass --yes"))
+            #expect(
+                try await ada.welkin("share", "confirm", "ben@example.com", "--yes").remarks.contains("Nothing waits"))
+            let confirmed = try await ada.welkin("share", "confirm", "cat@example.com", "--yes")
+            #expect(confirmed.status == 0, "\(confirmed.remarks)")
+            _ = try await adas.privateCloudDatabase.record(for: first.recordID)
+            #expect(try await text(of: metadata, cats) == "text of First")
         }
     }
 
