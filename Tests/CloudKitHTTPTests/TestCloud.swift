@@ -7,6 +7,7 @@ import FileStore
 import Hummingbird
 import Logging
 import OrderedStore
+import ServiceLifecycle
 import Synchronization
 
 /// A whole cloud in memory, listening on a port that the system chose.
@@ -44,17 +45,30 @@ struct TestCloud: Sendable {
             pushServices: pushServices, metricsBackend: metricsBackend)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await service.run() }
-            for await port in ports {
-                let cloud = TestCloud(
-                    client: RawClient(port: port), accountStore: AccountStore(store, serverEnvironment), files: files,
-                    clock: clock, log: log)
-                defer { group.cancelAll() }
-                try await body(cloud)
-                break
-            }
+        var services = ServiceGroupConfiguration(
+            services: [.init(service: service)], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        // Connections that a test leaves in the middle of a request are cut then.
+        services.maximumGracefulShutdownDuration = .seconds(5)
+        let group = ServiceGroup(configuration: services)
+        // Not a child task: one that is cancelled, as by a time limit, would drop connections that the server has accepted
+        // and not begun to handle, which ends the process.
+        let serving = Task {
+            defer { port.finish() }
+            try await group.run()
         }
+        let outcome: Result<Void, any Error>
+        if let number = await ports.first(where: { _ in true }) {
+            let cloud = TestCloud(
+                client: RawClient(port: number), accountStore: AccountStore(store, serverEnvironment), files: files,
+                clock: clock, log: log)
+            do { outcome = .success(try await body(cloud)) } catch { outcome = .failure(error) }
+            await group.triggerGracefulShutdown()
+        } else {
+            outcome = .success(())
+        }
+        let ending = await serving.result
+        try outcome.get()
+        try ending.get()
     }
 
     /// The request target of an endpoint.

@@ -28,6 +28,13 @@ import Testing
         #expect(plan.batches.allSatisfy { $0.request.atomic == true })
     }
 
+    @Test func `a record that a batch deletes is not one that the batch seals again`() throws {
+        let plan = try ModifyPlan(
+            saves: [save("a", in: zone)], deletes: [RecordID(recordName: "b", zoneID: zone)], isAtomic: true,
+            scope: .private)
+        #expect(plan.batches.map(\.savedNames) == [["a"]])
+    }
+
     @Test func `B-LIM-01 more than 400 items are refused before sending`() {
         let saves = (0..<300).map { save("s\($0)", in: zone) }
         let deletes = (0..<101).map { RecordID(recordName: "d\($0)", zoneID: zone) }

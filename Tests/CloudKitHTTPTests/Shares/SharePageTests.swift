@@ -25,7 +25,7 @@ import Testing
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
     @Test
-    func `B-SHR-07, B-SHR-08 the page of a public share shows title, thumbnail and how to open it, without scripts`()
+    func `B-SHR-07 the page of a public share shows title, thumbnail and how to open it, without scripts`()
         async throws
     {
         try await TestCloud.run { cloud in

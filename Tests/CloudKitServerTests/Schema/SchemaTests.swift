@@ -44,6 +44,20 @@ import Testing
         }
     }
 
+    @Test func `B-LIM-06 the cloud's own limit is 256 fields of a type`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            func record(_ name: String, _ fields: Range<Int>) -> RecordOperation {
+                RecordOperation(
+                    .create,
+                    RecordChange(recordName: name, recordType: "Wide", fields: fields.map { number("f\($0)", 1) }))
+            }
+            #expect(try await test.modify([record("R0", 0..<256)])[0].record != nil)
+            #expect(try await test.modify([record("R1", 1..<257)])[0].code == .schemaMismatch)
+            #expect(try await test.modify([record("R2", 0..<256)])[0].record != nil)
+        }
+    }
+
     @Test func `B-SCH-01 a batch that fails as a whole makes no field`() async throws {
         try await withCloud { test in
             try await test.makeZone()

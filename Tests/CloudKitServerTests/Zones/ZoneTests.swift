@@ -185,8 +185,23 @@ extension ZoneDecision {
         }
     }
 
+    @Test func `B-LIM-06 a user has 1,000 zones in a container, and another user's do not count`() async throws {
+        try await withCloud { test in
+            let names = (0..<1001).map { ZoneID(zoneName: "Z\($0)") }
+            for start in stride(from: 0, to: 1000, by: 200) {
+                let outcomes = try await modify(test, names[start..<start + 200].map { .create($0) })
+                #expect(outcomes.allSatisfy { $0.zone != nil })
+            }
+            let refused = try await modify(test, [.create(names[1000])])[0].failure
+            #expect(refused?.code == .itemLimitExceeded)
+            try await test.makeZone("Z1000", of: TestCloud.bob)
+            let next = try await modify(test, [.delete(names[0]), .create(names[1000])])
+            #expect(next[1].zone != nil)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
-    func `B-LIM-06 zones are counted, and deleting frees a place`(_ engine: Engine) async throws {
+    func `zones are counted, and deleting frees a place`(_ engine: Engine) async throws {
         var limits = Limits()
         limits.zonesMax = 2
         try await withCloud(engine, limits: limits) { test in

@@ -1,4 +1,5 @@
 import CloudKitModel
+import Dispatch
 import Foundation
 import ScriptedCloud
 import Synchronization
@@ -17,7 +18,37 @@ import Testing
         names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
     }
 
-    @Test func `B-OPS-01 the blocks of single items come before the completion, on one queue`() async throws {
+    @Test func `B-OPS-01 the blocks of an operation run one at a time, on a queue of its own`() async throws {
+        let database = CKContainer.scripted(ScriptedTransport(ScriptedTransport.savesAll)).privateCloudDatabase
+        let running = Mutex<(now: Int, most: Int)>((0, 0))
+        @Sendable func block(_ body: () -> Void = {}) {
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            body()
+            running.withLock { $0.now -= 1 }
+        }
+        // A block of one operation waits for one of the other: on a common queue it would wait in vain.
+        let other = DispatchSemaphore(value: 0)
+        let first = CKModifyRecordsOperation(recordsToSave: [record("a"), record("b")], recordIDsToDelete: ids("c"))
+        first.perRecordProgressBlock = { _, _ in block() }
+        first.perRecordSaveBlock = { id, _ in
+            guard id.recordName == "a" else { return block() }
+            block { #expect(other.wait(timeout: .now() + 60) == .success) }
+        }
+        first.perRecordDeleteBlock = { _, _ in block() }
+        let second = CKModifyRecordsOperation(recordsToSave: [record("d")], recordIDsToDelete: [])
+        second.perRecordSaveBlock = { _, _ in other.signal() }
+        await withCheckedContinuation { continuation in
+            first.modifyRecordsResultBlock = { _ in
+                block()
+                continuation.resume()
+            }
+            database.add(first)
+            database.add(second)
+        }
+        #expect(running.withLock(\.most) == 1)
+    }
+
+    @Test func `B-OPS-01 the blocks of single items come before the completion`() async throws {
         let database = CKContainer.scripted(ScriptedTransport(ScriptedTransport.savesAll)).privateCloudDatabase
         let log = Mutex<[String]>([])
         await withCheckedContinuation { continuation in

@@ -43,6 +43,24 @@ import Testing
         }
     }
 
+    @Test func `B-SHR-08 a link leads to its share by its token, whatever title follows the number sign`() async throws
+    {
+        try await SharingHousehold.run { home in
+            let (_, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben"])
+            let link = try #require(share.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: false) })
+            #expect(link.path.hasPrefix("/share/") && !link.path.dropFirst("/share/".count).contains("/"))
+            for title in [nil, "Our_recipes", "k=title", ""] {
+                var titled = link
+                titled.fragment = title
+                let metadata = try await home.ben.shareMetadata(for: try #require(titled.url))
+                #expect(metadata.share.recordID.recordName == share.recordID.recordName)
+            }
+            let accepted = try await home.accept(share.url.flatMap { URL(string: "\($0)#Our_recipes") }, on: home.ben)
+            #expect(accepted.currentUserParticipant?.acceptanceStatus == .accepted)
+        }
+    }
+
     @Test func `B-SHR-03 a share alone, without its root, is refused`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
