@@ -29,6 +29,7 @@ struct TestCloud: Sendable {
         random: @escaping @Sendable (Int) -> [UInt8] = ServerEnvironment.systemRandom,
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
+        connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -42,7 +43,7 @@ struct TestCloud: Sendable {
             cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
-            pushServices: pushServices, metricsBackend: metricsBackend)
+            pushServices: pushServices, metricsBackend: metricsBackend, connectionTime: connectionTime)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         var services = ServiceGroupConfiguration(

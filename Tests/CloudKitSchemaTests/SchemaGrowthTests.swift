@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitSchema
 import Testing
 
-@Suite struct SchemaGrowthTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaGrowthTests {
     private func growth(
         _ types: [RecordTypeDefinition] = [], in environment: Environment = .development, fieldsMax: Int = 256
     ) -> SchemaGrowth {

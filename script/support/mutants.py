@@ -72,8 +72,13 @@ class Mutant:
 
 
 def tracked():
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return [name for name in names.split("\0") if name and (ROOT / name).is_file()]
+    found = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if found.returncode == 0:
+        return [name for name in found.stdout.split("\0") if name and (ROOT / name).is_file()]
+    # A copy of the sources without git.
+    paths = [path for place in ("Sources", "Tests", "Examples") for path in (ROOT / place).rglob("*")]
+    paths += [*ROOT.glob("Package.*"), *(ROOT / "docs").glob("**/*.md")]
+    return sorted(str(path.relative_to(ROOT)) for path in paths if path.is_file() and ".build" not in path.parts)
 
 
 def planted():
@@ -198,12 +203,17 @@ def build(folder, prefix, mutants, names):
 # MARK: Running
 
 
+def filter_of(target):
+    """The filter of a target, or of one suite of it."""
+    return f"^{re.escape(target)}[./]"
+
+
 def run(folder, prefix, target, number, seconds):
     """Runs the tests of a target with a fault: `passed`, `failed`, `crashed` or `hung`."""
     environment = dict(os.environ, WELKIN_MUTANT=str(number), SIMULATION_SEEDS=os.environ.get("SIMULATION_SEEDS", "40"))
     environment.setdefault("SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH", str(8 * (os.cpu_count() or 1)))
     process = subprocess.Popen(
-        [*prefix, BUNDLE, "--testing-library", "swift-testing", "--parallel", "--filter", f"^{target}\\."],
+        [*prefix, BUNDLE, "--testing-library", "swift-testing", "--parallel", "--filter", filter_of(target)],
         cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         code = process.wait(timeout=seconds)
@@ -285,10 +295,10 @@ def report(mutants, command, total):
 
 def main():
     parser = argparse.ArgumentParser(prog="script/mutants", description=__doc__)
-    parser.add_argument("--sites", type=int, default=200, help="number of random faults (default 200)")
+    parser.add_argument("--sites", type=int, help="number of random faults (default 200, with --planted 0)")
     parser.add_argument("--seed", type=int, default=1, help="chooses the faults (default 1)")
     parser.add_argument("--modules", default=",".join(TARGETS), help="modules, separated by commas")
-    parser.add_argument("--planted", action="store_true", help="the faults of planted_faults.txt instead of random ones")
+    parser.add_argument("--planted", action="store_true", help="the faults of planted_faults.txt too")
     parser.add_argument("--folder", help="a folder for the copy and its build, kept for the next run")
     parser.add_argument("--timeout", type=float, default=120, help="the least number of seconds that a target gets (default 120)")
     parser.add_argument("--prefix", default="", help="a command before builds and tests, such as 'nice'")
@@ -296,11 +306,13 @@ def main():
     parser.add_argument("--report", action="store_true", help="writes the table of docs/mutation.md")
     options = parser.parse_args()
     names = tracked()
+    sites = options.sites if options.sites is not None else 0 if options.planted else 200
+    mutants, total = drawn(names, set(options.modules.split(",")), sites, options.seed) if sites else ([], 0)
     if options.planted:
-        mutants = planted()
-        total = len(mutants)
-    else:
-        mutants, total = drawn(names, set(options.modules.split(",")), options.sites, options.seed)
+        chosen = planted()
+        taken = {(mutant.site.path, mutant.site.line) for mutant in chosen}
+        mutants = chosen + [mutant for mutant in mutants if (mutant.site.path, mutant.site.line) not in taken]
+        total += len(chosen)
     mutants.sort(key=lambda mutant: (mutant.site.path, mutant.site.line))
     for number, mutant in enumerate(mutants, 1):
         mutant.number = number
@@ -319,10 +331,10 @@ def main():
     noticed = sum(mutant.outcome != "unnoticed" for mutant in mutants)
     print(f"{noticed} of {len(mutants)} noticed ({100 * noticed / max(1, len(mutants)):.0f} %)")
     if options.report:
-        arguments = [argument for argument in sys.argv[1:] if argument != "--report"]
-        shown = " ".join(["script/mutants", *(["--planted"] if options.planted else
-                                              ["--sites", str(options.sites), "--seed", str(options.seed)])])
-        report(mutants, shown if arguments else "script/mutants", total)
+        shown = ["script/mutants"] + ["--planted"] * options.planted
+        if sites:
+            shown += ["--sites", str(sites), "--seed", str(options.seed)]
+        report(mutants, " ".join(shown), total)
 
 
 main()

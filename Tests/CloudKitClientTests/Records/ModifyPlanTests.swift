@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitClient
 
-@Suite struct ModifyPlanTests {
+@Suite(.timeLimit(.minutes(20))) struct ModifyPlanTests {
     private let zone = ZoneID(zoneName: "Z")
 
     private func save(_ name: String, in zone: ZoneID, owners: [String] = []) -> ModifyPlan.Item {

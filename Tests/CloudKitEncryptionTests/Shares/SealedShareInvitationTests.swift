@@ -2,7 +2,7 @@ import CloudKitEncryption
 import Foundation
 import Testing
 
-@Suite struct SealedShareInvitationTests {
+@Suite(.timeLimit(.minutes(20))) struct SealedShareInvitationTests {
     private let fixtures = Fixtures()
     private let owner: AccountIdentity
     private let bob: AccountIdentity

@@ -1,7 +1,7 @@
 import Testing
 
 /// The page that a user with a link sees in a browser.
-@Suite struct SharePageTests {
+@Suite(.timeLimit(.minutes(20))) struct SharePageTests {
     /// Shares a zone of Ada's and gives the link's GUID.
     private func share(_ cloud: TestCloud, permission: String, title: String, thumbnail: String = "AAAA") async throws
         -> String

@@ -7,7 +7,7 @@ import Synchronization
 import TestEnvironment
 import Testing
 
-@Suite struct AssetSweepTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetSweepTests {
     @Test(arguments: Engine.allCases)
     func `B-AST-02 unreferenced files are deleted after their grace period, and none before`(
         _ engine: Engine

@@ -6,7 +6,7 @@ import OrderedStore
 import TestEnvironment
 import Testing
 
-@Suite struct AssetUploadTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetUploadTests {
     @Test func `a ticket is weighed as a save is`() async throws {
         try await withCloud { test in
             await expect(.zoneNotFound) { _ = try await test.ticket() }

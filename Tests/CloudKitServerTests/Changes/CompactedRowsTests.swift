@@ -5,7 +5,7 @@ import OrderedStore
 import Testing
 
 /// The rows of the store after compaction: nothing of what was forgotten stays.
-@Suite struct CompactedRowsTests {
+@Suite(.timeLimit(.minutes(20))) struct CompactedRowsTests {
     private static func partition(of user: UserID) -> Partition {
         .privateDatabase(TestCloud.container, .development, of: user)
     }

@@ -3,7 +3,7 @@ import CloudKitServer
 import OrderedStore
 import Testing
 
-@Suite struct ZoneChangesTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneChangesTests {
     /// Follows a zone to its end.
     private func all(
         _ test: TestCloud, since token: String? = nil, limit: Int? = nil, reverse: Bool = false
@@ -269,7 +269,7 @@ import Testing
     }
 }
 
-@Suite struct DatabaseChangesTests {
+@Suite(.timeLimit(.minutes(20))) struct DatabaseChangesTests {
     @Test(arguments: Engine.allCases)
     func `B-CHG-03 zones that came, changed or went, each once`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in

@@ -4,7 +4,7 @@ import CloudKitServer
 import Testing
 
 /// Operations of a process that has an older schema than the database's indexes (B-SCH-07).
-@Suite struct SchemaRaceTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaRaceTests {
     private static func setIndex(
         _ indexes: FieldIndexes, on key: QueryKey, of type: String, _ test: TestCloud
     ) async throws {

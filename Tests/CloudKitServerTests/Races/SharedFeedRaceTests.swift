@@ -3,7 +3,7 @@ import CloudKitServer
 import Testing
 
 /// A shared database that is read while a share of it is accepted.
-@Suite struct SharedFeedRaceTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedFeedRaceTests {
     private static func readFeed(since token: String?, _ cloud: Cloud) async throws -> DatabaseChangesPage {
         try await FetchDatabaseChanges(cloud).run(
             DatabaseChangesRequest(syncToken: token), in: TestCloud.address(.shared), by: Caller(user: TestCloud.bob))

@@ -3,7 +3,7 @@ import CloudKitServer
 import Testing
 
 /// A user's record that two processes create at once.
-@Suite struct UserRecordRaceTests {
+@Suite(.timeLimit(.minutes(20))) struct UserRecordRaceTests {
     @Test(arguments: Engine.allCases)
     func `B-USR-02 a user's record is made once, and what the user saves in it meanwhile stays`(_ engine: Engine)
         async throws

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ReferenceTests {
+@Suite(.timeLimit(.minutes(20))) struct ReferenceTests {
     @Test(arguments: Engine.allCases)
     func `B-REF-02 plain references may dangle`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in

@@ -5,7 +5,7 @@ import CloudKitServer
 import OrderedStore
 import Testing
 
-@Suite struct SchemaTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaTests {
     private func type(_ test: TestCloud, _ name: String = "Note") async throws -> RecordTypeDefinition? {
         try await test.cloud.schema(TestCloud.container, .development)[name]
     }

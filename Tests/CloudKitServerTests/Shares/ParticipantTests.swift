@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ParticipantTests {
+@Suite(.timeLimit(.minutes(20))) struct ParticipantTests {
     private func withShare(
         _ engine: Engine = .memory, permission: ParticipantPermission = .none,
         with participants: [ParticipantChange] = [],

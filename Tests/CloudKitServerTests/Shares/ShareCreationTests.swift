@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ShareCreationTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareCreationTests {
     @Test(arguments: Engine.allCases)
     func `B-SHR-03, B-SHR-04 a share begins together with its root`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in

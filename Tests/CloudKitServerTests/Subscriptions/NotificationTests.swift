@@ -5,7 +5,7 @@ import CloudKitServer
 import Foundation
 import Testing
 
-struct NotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct NotificationTests {
     @Test(arguments: Engine.allCases)
     func `B-SUB-02 B-PSH-01 all devices hear of a change but the one that made it`(engine: Engine) async throws {
         try await withCloud(engine) { cloud in

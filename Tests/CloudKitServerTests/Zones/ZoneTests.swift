@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import CloudKitServer
 import Testing
 
-@Suite struct ZoneDecisionTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneDecisionTests {
     private let id = ZoneID(zoneName: "Z")
 
     private func held(_ state: ZoneHeader.State) -> ZoneHeader {
@@ -54,7 +54,7 @@ extension ZoneDecision {
     fileprivate var code: RequestFailure.Code? { if case .refuse(let failure) = self { failure.code } else { nil } }
 }
 
-@Suite struct ZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneTests {
     private func modify(_ test: TestCloud, _ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
         try await ModifyZones(test.cloud).run(
             operations, in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))

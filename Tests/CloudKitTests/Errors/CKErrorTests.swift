@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct CKErrorTests {
+@Suite(.timeLimit(.minutes(20))) struct CKErrorTests {
     private func throwing(_ error: any Error) throws { throw error }
 
     @Test func `a thrown CKError is caught in every spelling`() {

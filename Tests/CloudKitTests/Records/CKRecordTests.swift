@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-@Suite struct CKRecordTests {
+@Suite(.timeLimit(.minutes(20))) struct CKRecordTests {
     @Test func `B-REC-09 a record without a name gets a UUID in the default zone`() {
         let record = CKRecord(recordType: "Note")
         #expect(UUID(uuidString: record.recordID.recordName) != nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// The participants that a share hands out.
-@Suite struct ShareParticipantsTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareParticipantsTests {
     private func share() -> CKShare {
         CKShare(recordZoneID: CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName))
     }

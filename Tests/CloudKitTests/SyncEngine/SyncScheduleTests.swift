@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct SyncScheduleTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncScheduleTests {
     private func schedule(_ change: (inout SyncSchedule) -> Void) -> SyncSchedule {
         var schedule = SyncSchedule()
         change(&schedule)

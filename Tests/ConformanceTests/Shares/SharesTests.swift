@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// Sharing as apps use it: three users against a running cloud.
-@Suite struct SharesTests {
+@Suite(.timeLimit(.minutes(20))) struct SharesTests {
     @Test func `B-SHR-03, B-ACP-01, B-ACP-05 a folder is shared, opened by its link, accepted, read and written`()
         async throws
     {

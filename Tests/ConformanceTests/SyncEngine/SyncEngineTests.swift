@@ -5,7 +5,7 @@ import FaultyNetwork
 import Testing
 
 /// Devices that sync with an engine each, on request, against a running cloud.
-@Suite struct SyncEngineTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncEngineTests {
     @Test func `B-SYN-03 B-SYN-04 B-SYN-12 a first send reports the account, saves zones, then records`() async throws {
         try await ThrowawayCloud.run { cloud in
             let device = try await cloud.device(of: cloud.addUser("ada"))
