@@ -6,7 +6,7 @@ import Testing
 @testable import OrderedStoreSQLite
 
 @Suite("Damaged files", .serialized, .timeLimit(.minutes(3)))
-@Suite(.timeLimit(.minutes(20))) struct DamagedFileTests {
+struct DamagedFileTests {
     @Test func `a flipped bit never changes a value that is read`() async throws {
         try await withFolder { folder in
             let path = folder + "/store.db"

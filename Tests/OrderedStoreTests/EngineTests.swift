@@ -2,7 +2,7 @@ import OrderedStore
 import Testing
 
 @Suite("Every engine", .serialized, .timeLimit(.minutes(2)))
-@Suite(.timeLimit(.minutes(20))) struct EngineTests {
+struct EngineTests {
     @Test(arguments: Engine.allCases)
     func `keys compare as unsigned bytes, shorter before longer`(_ engine: Engine) async throws {
         let ordered: [Bytes] = [

@@ -7,7 +7,7 @@ import Testing
 @testable import OrderedStoreSQLite
 
 @Suite("SQLite engine", .serialized, .timeLimit(.minutes(2)))
-@Suite(.timeLimit(.minutes(20))) struct SQLiteStoreTests {
+struct SQLiteStoreTests {
     @Test func `commits are durable: the log is written ahead and synced in full`() async throws {
         try await withStore { store, _ in
             let settings = try store.writer.connection.use { (handle) throws(StoreError) in

@@ -7,7 +7,7 @@ import Testing
 @testable import OrderedStoreSQLite
 
 @Suite("Checksums of values", .serialized, .timeLimit(.minutes(2)))
-@Suite(.timeLimit(.minutes(20))) struct ValueChecksumTests {
+struct ValueChecksumTests {
     @Test(
         arguments: [
             ("", 0xEF46_DB37_51D8_E999), ("a", 0xD24E_C4F1_A98C_6E5B), ("abc", 0x44BC_2CF5_AD77_0999),
