@@ -27,10 +27,12 @@ package struct CloudApplication: Sendable {
     ///   - rounds: Rounds of a password's derivation, given to clients without an account; the fewest for a new password.
     ///   - pushServices: Push services of others; each has a name of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
+    ///   - connectionTime: The clock by which connections are too slow.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
-        metricsBackend: any MetricsFactory = MetricsSystem.factory
+        metricsBackend: any MetricsFactory = MetricsSystem.factory,
+        connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -39,7 +41,7 @@ package struct CloudApplication: Sendable {
         let refused = RefusedConnections(metrics: metrics, logger: logger)
         limiter = ChannelLimiter(
             limits: configuration.connections, rate: configuration.minimumTransferRate,
-            isBehindProxy: configuration.isBehindProxy
+            isBehindProxy: configuration.isBehindProxy, now: connectionTime
         ) { refused.record($0) }
         let bodyReader = BodyReader(
             limits: configuration.bodies,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncLocks
 
-@Suite("Locks that tasks wait for")
+@Suite("Locks that tasks wait for", .timeLimit(.minutes(20)))
 struct AsyncMutexTests {
     @Test func `one task at a time holds the lock`() async {
         let mutex = AsyncMutex()

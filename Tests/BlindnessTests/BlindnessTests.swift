@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKitEncryption
 
 /// Searches the disk of a cloud process and its recorded traffic for encrypted values and keys.
-@Suite struct BlindnessTests {
+@Suite(.timeLimit(.minutes(20))) struct BlindnessTests {
     private static let container = "iCloud.com.example.blindness"
     private static let password = "correct horse 4711 battery"
     private static let laterPassword = "incorrect zebra 1174 staple"

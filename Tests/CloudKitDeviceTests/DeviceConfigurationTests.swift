@@ -1,7 +1,7 @@
 import CloudKitDevice
 import Testing
 
-struct DeviceConfigurationTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceConfigurationTests {
     let folder: TestFolder
 
     init() throws { folder = try TestFolder() }

@@ -2,7 +2,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import Testing
 
-struct DeviceProfileTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceProfileTests {
     let folder: TestFolder
 
     init() throws { folder = try TestFolder() }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The keychain in a profile's folder.
-struct KeychainFileTests {
+@Suite(.timeLimit(.minutes(20))) struct KeychainFileTests {
     let folder: TestFolder
     private let secret = AccountSecret()
 

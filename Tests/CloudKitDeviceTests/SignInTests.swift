@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-struct SignInTests {
+@Suite(.timeLimit(.minutes(20))) struct SignInTests {
     let folder: TestFolder
     let configuration: DeviceConfiguration
 

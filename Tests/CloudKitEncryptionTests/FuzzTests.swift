@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKitEncryption
 
 /// No parser traps on any bytes of the cloud or of a file, and accepted bytes are written again unchanged.
-@Suite struct FuzzTests {
+@Suite(.timeLimit(.minutes(20))) struct FuzzTests {
     private let fixtures = Fixtures()
     private let place: RecordAddress
     private let share: RecordAddress

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Accounts, keychains and devices over HTTP.
-struct AccountEndpointTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountEndpointTests {
     private static let salt = Data(repeating: 9, count: 16).base64EncodedString()
     private static let otherProof = Data(repeating: 2, count: 32).base64EncodedString()
 

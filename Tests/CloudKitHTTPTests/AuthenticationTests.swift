@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Admission of requests over HTTP (docs/web-services.md §2).
-struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(20))) struct AuthenticationTests {
     private static let caller = "users/caller"
 
     @Test func `without tokens no request is admitted`() async throws {

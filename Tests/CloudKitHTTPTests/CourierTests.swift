@@ -4,7 +4,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-struct CourierTests {
+@Suite(.timeLimit(.minutes(20))) struct CourierTests {
     private static let created = #"{"apnsEnvironment":"development","clientId":"c"}"#
 
     private static func tokens(_ action: String, _ tokens: TestCloud.Tokens) -> String {

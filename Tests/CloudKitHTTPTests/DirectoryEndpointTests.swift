@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitHTTP
 
 /// The directory of identities over HTTP.
-struct DirectoryEndpointTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectoryEndpointTests {
     private static func lookup(_ tokens: TestCloud.Tokens) -> String {
         "/device/1/\(TestCloud.container)/development/directory/lookup\(tokens.query)"
     }

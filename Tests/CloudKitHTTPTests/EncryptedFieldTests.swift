@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Encrypted fields as clients send them that hold no keys, or pretend to.
-@Suite struct EncryptedFieldTests {
+@Suite(.timeLimit(.minutes(20))) struct EncryptedFieldTests {
     private static let sealed = "AQAAAAAHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
 
     /// With the form of a statement that no key opens.

@@ -4,7 +4,7 @@ import MetricsTestKit
 import Testing
 
 /// Metrics, for `/metrics` and for a backend of the process.
-struct MetricsTests {
+@Suite(.timeLimit(.minutes(20))) struct MetricsTests {
     @Test func `a backend of the process gets the metrics as well`() async throws {
         let backend = TestMetrics()
         try await TestCloud.run(metricsBackend: backend) { cloud in

@@ -4,7 +4,7 @@ import OrderedStore
 import Testing
 
 /// The operator's view.
-struct OperationTests {
+@Suite(.timeLimit(.minutes(20))) struct OperationTests {
     @Test func `a request leaves one line with its operation, and no secrets`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()

@@ -7,7 +7,7 @@ import OrderedStore
 import Testing
 
 /// Paths, verbs and bodies (docs/web-services.md §1).
-struct RouteTests {
+@Suite(.timeLimit(.minutes(20))) struct RouteTests {
     @Test(arguments: [
         "/nowhere", "/database/2/iCloud.a/development/public/records/query",
         "/database/1/iCloud.a/development/public/records/nothing", "/database/1/iCloud.a/development/public",

@@ -7,6 +7,7 @@ import FileStore
 import Hummingbird
 import Logging
 import OrderedStore
+import ServiceLifecycle
 import Synchronization
 
 /// A whole cloud in memory, listening on a port that the system chose.
@@ -28,6 +29,7 @@ struct TestCloud: Sendable {
         random: @escaping @Sendable (Int) -> [UInt8] = ServerEnvironment.systemRandom,
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
+        connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -41,20 +43,30 @@ struct TestCloud: Sendable {
             cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
-            pushServices: pushServices, metricsBackend: metricsBackend)
+            pushServices: pushServices, metricsBackend: metricsBackend, connectionTime: connectionTime)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await service.run() }
-            for await port in ports {
-                let cloud = TestCloud(
-                    client: RawClient(port: port), accountStore: AccountStore(store, serverEnvironment), files: files,
-                    clock: clock, log: log)
-                defer { group.cancelAll() }
-                try await body(cloud)
-                break
-            }
+        var services = ServiceGroupConfiguration(
+            services: [.init(service: service)], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        // Connections that a test leaves in the middle of a request are cut then.
+        services.maximumGracefulShutdownDuration = .seconds(5)
+        let group = ServiceGroup(configuration: services)
+        // Not a child task: one that is cancelled, as by a time limit, would drop connections that the server has accepted
+        // and not begun to handle, which ends the process.
+        let serving = Task {
+            defer { port.finish() }
+            try await group.run()
         }
+        guard let number = await ports.first(where: { _ in true }) else { return try await serving.value }
+        let cloud = TestCloud(
+            client: RawClient(port: number), accountStore: AccountStore(store, serverEnvironment), files: files,
+            clock: clock, log: log)
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(cloud)) } catch { outcome = .failure(error) }
+        await group.triggerGracefulShutdown()
+        // An error tells of connections that were cut.
+        _ = await serving.result
+        try outcome.get()
     }
 
     /// The request target of an endpoint.

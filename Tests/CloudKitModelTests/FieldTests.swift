@@ -21,7 +21,7 @@ extension Field {
     fileprivate var text: String { String(decoding: json, as: UTF8.self) }
 }
 
-struct FieldTypeTests {
+@Suite(.timeLimit(.minutes(20))) struct FieldTypeTests {
     @Test func `words of the wire and of errors`() {
         for base in FieldType.Base.allCases where base != .unknown {
             for isList in [false, true] {
@@ -43,7 +43,7 @@ struct FieldTypeTests {
     }
 }
 
-struct FieldTests {
+@Suite(.timeLimit(.minutes(20))) struct FieldTests {
     @Test func `equal values have equal bytes`() throws {
         #expect(try field(#""\u0041\/b\n""#, "STRING").text == #""A/b\n""#)
         #expect(try field("-0", "INT64").text == "0")

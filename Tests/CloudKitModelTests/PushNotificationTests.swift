@@ -2,7 +2,7 @@ import CloudKitModel
 import JSONBytes
 import Testing
 
-struct PushNotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct PushNotificationTests {
     private static let user = UserID("_ada")
     private static let zone = ZoneID(zoneName: "Z", owner: UserID("_ada"))
 

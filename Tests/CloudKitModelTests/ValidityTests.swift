@@ -1,7 +1,7 @@
 import CloudKitModel
 import Testing
 
-struct ValidityTests {
+@Suite(.timeLimit(.minutes(20))) struct ValidityTests {
     private func code(_ check: () throws(RequestFailure) -> Void) -> RequestFailure.Code? {
         do {
             try check()

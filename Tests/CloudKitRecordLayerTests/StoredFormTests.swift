@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import OrderedStore
 import Testing
 
-@Suite struct StoredFormTests {
+@Suite(.timeLimit(.minutes(20))) struct StoredFormTests {
     private let fields = [
         Field(name: "a", type: .string, json: Array("\"x\"".utf8)),
         Field(name: "b", type: FieldType(.int64, isList: true), json: Array("[1,2]".utf8)),

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitSchema
 import Testing
 
-@Suite struct SchemaGrowthTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaGrowthTests {
     private func growth(
         _ types: [RecordTypeDefinition] = [], in environment: Environment = .development, fieldsMax: Int = 256
     ) -> SchemaGrowth {
@@ -94,7 +94,19 @@ import Testing
         #expect(growth.schema["Note"]?.fields["n"]?.type == .int64)
     }
 
-    @Test func `B-LIM-06 a type has 256 fields at most`() {
+    @Test func `B-LIM-06 a type has 256 fields at most`() throws {
+        let fields = (0..<257).map { field("f\($0)", .int64) }
+        #expect(refusal(Array(fields.prefix(256)), to: growth()) == nil)
+        #expect(refusal(fields, to: growth())?.code == .schemaMismatch)
+        // In two saves, as in one; a field that is there does not count again.
+        var grown = growth()
+        _ = try grown.admit(Array(fields.prefix(200)), of: "Note")
+        #expect(refusal(Array(fields.prefix(256)), to: grown) == nil)
+        #expect(refusal(Array(fields.suffix(57)), to: grown)?.code == .schemaMismatch)
+        #expect(refusal(fields, of: "Other", to: grown)?.code == .schemaMismatch)
+    }
+
+    @Test func `a type has no more fields than its cloud's limit`() {
         let growth = growth([note], fieldsMax: 3)
         #expect(refusal([field("a", .int64)], to: growth) == nil)
         #expect(refusal([field("a", .int64), field("b", .int64)], to: growth)?.code == .schemaMismatch)

@@ -3,7 +3,7 @@ import CloudKitTesting
 import Testing
 
 /// The deprecated names that tests of apps may call. Tests cannot be deprecated themselves; they call these through a protocol.
-@Suite struct DeprecatedFormsTests {
+@Suite(.timeLimit(.minutes(20))) struct DeprecatedFormsTests {
     private static let forms: any OlderForms = OlderCode()
 
     @Test(arguments: [true, false])

@@ -4,7 +4,7 @@ import CloudUnderTest
 import Testing
 
 /// Tests of long-lived operations in an app process that is killed.
-@Suite struct LongLivedProcessTests {
+@Suite(.timeLimit(.minutes(20))) struct LongLivedProcessTests {
     private static let container = "iCloud.com.example.longlived"
 
     /// Runs the app once on a device.

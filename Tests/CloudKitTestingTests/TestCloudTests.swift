@@ -24,7 +24,7 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
     }
 }
 
-@Suite struct TestCloudTests {
+@Suite(.timeLimit(.minutes(20))) struct TestCloudTests {
     @Test func `two devices of one user share records that another user does not see`() async throws {
         try await TestCloud.run { cloud in
             let ada = try await cloud.user("ada")

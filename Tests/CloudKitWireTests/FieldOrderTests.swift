@@ -3,7 +3,7 @@ import CloudKitWire
 import Testing
 
 /// The order of a request's fields when they are sent, in whichever order they were received.
-@Suite struct FieldOrderTests {
+@Suite(.timeLimit(.minutes(20))) struct FieldOrderTests {
     private func fields(_ json: String) throws -> [FieldChange] {
         let body =
             #"{"operations":[{"operationType":"create","record":{"recordType":"T","recordName":"r","fields":{\#(json)}}}]}"#

@@ -10,7 +10,7 @@ private func failure(of text: String, limits: WireLimits = .web) -> RequestFailu
     failure { _ = try request(text, limits: limits) }
 }
 
-struct ModifyRecordsTests {
+@Suite(.timeLimit(.minutes(20))) struct ModifyRecordsTests {
     @Test func `B-BAT-12 the documented body`() throws {
         let read = try request(
             """

@@ -4,7 +4,7 @@ import SeededChance
 import Testing
 
 /// Damages valid bodies in thousands of ways: every reader gives a value or a `RequestFailure`, and never traps.
-struct MutationTests {
+@Suite(.timeLimit(.minutes(20))) struct MutationTests {
     private static let seeds: [UInt64] = [1, 2, 3, 4]
 
     @Test(arguments: seeds)

@@ -10,7 +10,7 @@ private func filter(_ json: String) throws -> QueryFilter {
     try #require(try request(#"{"query":{"recordType":"T","filterBy":[\#(json)]}}"#).query.filters.first)
 }
 
-struct QueryTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryTests {
     @Test func `B-QRY-01 the documented body`() throws {
         let read = try request(
             """

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitWire
 import Testing
 
-struct RecordAnswerTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordAnswerTests {
     @Test func `a record as web services print it`() throws {
         let record = try sampleRecord(fields: [
             Field(name: "plays", value: .int64(7)), Field(name: "secret", type: .string, sealed: [0, 1, 2]),
@@ -129,7 +129,7 @@ struct RecordAnswerTests {
     }
 }
 
-struct WireErrorTests {
+@Suite(.timeLimit(.minutes(20))) struct WireErrorTests {
     @Test func `B-ERR-20 codes and HTTP status`() {
         let table = [
             "ACCESS_DENIED": 403, "ATOMIC_ERROR": 400, "AUTHENTICATION_FAILED": 401, "AUTHENTICATION_REQUIRED": 421,

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitWire
 import Testing
 
-struct SubscriptionTests {
+@Suite(.timeLimit(.minutes(20))) struct SubscriptionTests {
     private static var info: NotificationInfo {
         var info = NotificationInfo()
         info.alertBody = "b"

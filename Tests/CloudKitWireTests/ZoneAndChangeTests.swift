@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitWire
 import Testing
 
-struct ZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneTests {
     @Test func `zones/lookup takes bare and wrapped zone IDs`() throws {
         let body = #"{"zones":[{"zoneName":"A"},{"zoneID":{"zoneName":"B","ownerRecordName":"\#(other)"}},{}]}"#
         let zones = try [ZoneID](wire: bytes(body), limits: .web)
@@ -68,7 +68,7 @@ struct ZoneTests {
     }
 }
 
-struct ChangesTests {
+@Suite(.timeLimit(.minutes(20))) struct ChangesTests {
     @Test func `changes/zone takes defaults from the top level`() throws {
         let body =
             #"{"zones":[{"zoneID":{"zoneName":"A"},"syncToken":"","resultsLimit":5,"reverse":true},"#

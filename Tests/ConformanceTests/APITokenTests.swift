@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Devices that are signed in, and configured with another API token, container or environment than their own.
-@Suite struct APITokenTests {
+@Suite(.timeLimit(.minutes(20))) struct APITokenTests {
     private func save(_ device: CKContainer) async -> CKError? {
         do {
             try await device.privateCloudDatabase.save(CKRecord(recordType: "Note"))

@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Accounts, devices and their keys: real devices against a running cloud.
-@Suite struct AccountsTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountsTests {
     private static let password = "correct horse"
     private static let other = "battery staple"
 

@@ -9,7 +9,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Files of records, from one device to another through a running cloud.
-@Suite struct AssetsTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetsTests {
     private func allContents(_ record: CKRecord?) throws -> [[UInt8]] {
         let record = try #require(record)
         return try [contents(record["photo"])] + (record["pages"] as? [CKAsset] ?? []).map(contents)

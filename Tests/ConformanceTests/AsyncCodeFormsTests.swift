@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// The code forms of Apple's introduction to async CloudKit, against a running cloud.
-@Suite struct AsyncCodeFormsTests {
+@Suite(.timeLimit(.minutes(20))) struct AsyncCodeFormsTests {
     /// Three records of a zone that exist, and one that does not.
     private func prepare(_ database: CKDatabase) async throws -> (existing: [CKRecord.ID], missing: CKRecord.ID) {
         let zone = try await database.save(CKRecordZone(zoneName: "Forms"))

@@ -3,7 +3,7 @@ import Testing
 
 /// The deprecated forms that older code calls. Tests cannot be deprecated themselves; they call these through a
 /// protocol.
-@Suite struct DeprecatedFormsTests {
+@Suite(.timeLimit(.minutes(20))) struct DeprecatedFormsTests {
     private static let forms: any OlderForms = OlderCode()
 
     @Test func `B-ACC-05 no user is found, since none can agree to be`() async throws {

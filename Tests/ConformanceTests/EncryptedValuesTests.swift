@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Set a value on one device, read it on another, and the server never could.
-@Suite struct EncryptedValuesTests {
+@Suite(.timeLimit(.minutes(20))) struct EncryptedValuesTests {
     /// Between two milliseconds, as a clock's time is.
     private static let date = Date(timeIntervalSinceReferenceDate: 721_692_800.123_456_7)
 

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// Zones with one key for all of their records, from the app's side.
-@Suite struct EncryptionScopeTests {
+@Suite(.timeLimit(.minutes(20))) struct EncryptionScopeTests {
     @Test func `B-ZN-16 a zone's encryption scope is the same on every device, and never changes`() async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitClient
 
 /// The errors that apps meet, as an app meets them: code, the code beneath it, and what it says.
-@Suite struct ErrorTableTests {
+@Suite(.timeLimit(.minutes(20))) struct ErrorTableTests {
     private static let older: any OlderForms = OlderCode()
 
     /// A device with a zone `Z` in its private database.

@@ -2,7 +2,7 @@ import CloudKit
 import Testing
 
 /// The first calls of an app in a container that has nothing yet.
-@Suite struct FirstRunTests {
+@Suite(.timeLimit(.minutes(20))) struct FirstRunTests {
     @Test func `B-ZN-07 deleting a zone that was never made succeeds in every form`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Answers that have no space for everything that was asked for.
-@Suite struct LargeAnswerTests {
+@Suite(.timeLimit(.minutes(20))) struct LargeAnswerTests {
     @Test func `B-LIM-17 all of many large records are fetched by name and found by a query`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase

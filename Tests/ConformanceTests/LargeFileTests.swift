@@ -7,7 +7,7 @@ import Testing
 
 /// The cost of a large file. Takes a minute and some GiB of disk, so it runs only when `WELKIN_LARGE_FILE_MEGABYTES` is
 /// set; `script/test` does not set it.
-@Suite struct LargeFileTests {
+@Suite(.timeLimit(.minutes(20))) struct LargeFileTests {
     private static let megabytes =
         ProcessInfo.processInfo.environment["WELKIN_LARGE_FILE_MEGABYTES"].flatMap(Int.init) ?? 0
 

@@ -5,7 +5,7 @@ import FaultyNetwork
 import Testing
 
 /// Plain calls over a network that does each of the things networks do.
-@Suite struct NetworkFaultTests {
+@Suite(.timeLimit(.minutes(20))) struct NetworkFaultTests {
     static let faults: [NetworkFault] = [
         .unreachable, .requestLost, .requestCut(after: 0), .requestCut(after: 30), .answerLost, .doubled,
         .cut(after: 0), .cut(after: 30), .cut(after: 300),

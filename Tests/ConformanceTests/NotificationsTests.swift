@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Subscriptions and what comes of them, from one device to another.
-@Suite struct NotificationsTests {
+@Suite(.timeLimit(.minutes(20))) struct NotificationsTests {
     /// Notifications of one device, in short.
     private struct Inbox {
         var iterator: RemoteNotifications.Iterator

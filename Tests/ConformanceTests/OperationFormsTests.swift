@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Operations as apps queue them, against a running cloud.
-@Suite struct OperationFormsTests {
+@Suite(.timeLimit(.minutes(20))) struct OperationFormsTests {
     @Test func `Operations on a queue of the app wait for their dependencies`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase

@@ -3,7 +3,7 @@ import Testing
 
 /// An app's test that injects faults into a running cloud over HTTP (docs/admin-api.md), and the errors that the app
 /// sees.
-@Suite struct OrderedFaultsTests {
+@Suite(.timeLimit(.minutes(20))) struct OrderedFaultsTests {
     private static let zone = CKRecordZone.ID(zoneName: "Z")
 
     private func withApp(

@@ -2,7 +2,7 @@ import CloudKit
 import Testing
 
 /// Queries as apps write them, against a running cloud.
-@Suite struct QueriesTests {
+@Suite(.timeLimit(.minutes(20))) struct QueriesTests {
     private func people(_ database: CKDatabase) async throws -> CKRecordZone.ID {
         let zone = try await database.save(CKRecordZone(zoneName: "People"))
         let families = ["Lovelace", "Hopper", "Lamarr", "Noether", "Lem"]

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Files in shares: they open for participants, on each of their devices, and for no one else.
-@Suite struct SharedAssetsTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedAssetsTests {
     private let files: TestFiles
 
     init() throws { files = try TestFiles() }

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Notifications of participants' devices about shared records.
-@Suite struct SharedNotificationsTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedNotificationsTests {
     /// Waits until the device has a place at the courier: what happens before is not for it.
     private func registered(_ container: CKContainer) async throws {
         while container.connection.notifications.registrations.load() == nil {

@@ -2,7 +2,7 @@ import CloudKit
 import Testing
 
 /// Two devices of one user, and other users.
-@Suite struct TwoDevicesTests {
+@Suite(.timeLimit(.minutes(20))) struct TwoDevicesTests {
     @Test func `B-SAV-02 B-SAV-07 a conflict brings the three records, and the merged one is saved`() async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")

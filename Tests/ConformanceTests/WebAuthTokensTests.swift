@@ -3,7 +3,7 @@ import Testing
 @testable import CloudKit
 
 /// Tokens that devices fetch for web pages and servers.
-@Suite struct WebAuthTokensTests {
+@Suite(.timeLimit(.minutes(20))) struct WebAuthTokensTests {
     private static let password = "correct horse"
 
     private static func token(_ container: CKContainer, beside apiToken: String?) async throws -> String {

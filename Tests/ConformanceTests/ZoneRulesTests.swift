@@ -2,7 +2,7 @@ import CloudKit
 import Testing
 
 /// The properties of zones as apps see them.
-@Suite struct ZoneRulesTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneRulesTests {
     private func note(_ name: String, in zone: CKRecordZone.ID, _ text: String = "") -> CKRecord {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         record["text"] = text

@@ -2,7 +2,7 @@ import Testing
 
 @testable import contacts_demo
 
-@Suite struct ContactMergeTests {
+@Suite(.timeLimit(.minutes(20))) struct ContactMergeTests {
     private let before = Contact(
         recordName: "r",
         values: [

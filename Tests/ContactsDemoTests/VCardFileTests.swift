@@ -3,7 +3,7 @@ import Testing
 
 @testable import contacts_demo
 
-@Suite struct VCardFileTests {
+@Suite(.timeLimit(.minutes(20))) struct VCardFileTests {
     private func file(_ lines: String..., end: String = "\r\n") -> VCardFile {
         VCardFile(Data((lines.joined(separator: end) + end).utf8))
     }

@@ -2,7 +2,7 @@ import CoreLocation
 import Foundation
 import Testing
 
-@Suite struct CLLocationTests {
+@Suite(.timeLimit(.minutes(20))) struct CLLocationTests {
     @Test func `a location of two angles knows nothing else`() {
         let place = CLLocation(latitude: 52.5, longitude: 13.4)
         #expect(place.coordinate.latitude == 52.5)

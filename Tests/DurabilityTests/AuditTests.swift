@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Tests of the audit itself: the violations that it has to find.
-@Suite struct AuditTests {
+@Suite(.timeLimit(.minutes(60))) struct AuditTests {
     private typealias Held = Ledger.Held
 
     private func records(_ text: String) throws -> [AnsweredRecord] {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Promise 4: acknowledged changes survive and partial changes are not visible, also after `kill -9` at any instruction.
-@Suite(.serialized) struct KillTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct KillTests {
     @Test(.timeLimit(.minutes(5)))
     func `B-BAT-02 B-CHG-02 acknowledged changes survive kill -9, batches are whole, feeds have no gaps`() throws {
         let seed =

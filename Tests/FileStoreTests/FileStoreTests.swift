@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite struct FileStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct FileStoreTests {
     @Test(arguments: Engine.allCases)
     func `a file grows as a draft and is there once sealed`(_ engine: Engine) async throws {
         try await engine.withStore { store, _ in
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-@Suite struct FolderFileStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct FolderFileStoreTests {
     @Test func `only the owner can read files and folders`() async throws {
         try await withFolder { folder in
             let store = try FolderFileStore(folder + "/assets", now: { 0 })

@@ -2,7 +2,7 @@ import FaultyNetwork
 import HTTPTransfer
 import Testing
 
-@Suite struct AnswerTests {
+@Suite(.timeLimit(.minutes(20))) struct AnswerTests {
     @Test(arguments: [200, 204, 301, 404, 429, 503])
     func `An answer of any status comes back with its header and body`(status: Int) async throws {
         let answer = try await exchange { stream, _ in

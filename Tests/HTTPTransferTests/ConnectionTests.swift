@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite struct ConnectionTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionTests {
     @Test func `A connection is used again`() async throws {
         let log = Log()
         try await RawServer.run { stream, connection in

@@ -3,7 +3,7 @@ import HTTPTransfer
 import Testing
 
 /// Closes the connection at each position of a response. Every request has to fail with an error that names the reason.
-@Suite struct HangUpTests {
+@Suite(.timeLimit(.minutes(20))) struct HangUpTests {
     static let cuts: [String] = [
         "", "H", "HTTP/1.1 2", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",

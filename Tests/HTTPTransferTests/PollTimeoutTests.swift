@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite struct PollTimeoutTests {
+@Suite(.timeLimit(.minutes(20))) struct PollTimeoutTests {
     @Test func `A loop with nothing to do looks up now and then, sooner while an answer is awaited`() {
         #expect(PollTimeout(look: nil, canBeWoken: true, awaitsAnswer: false).milliseconds == 10_000)
         #expect(PollTimeout(look: nil, canBeWoken: true, awaitsAnswer: true).milliseconds == 500)

@@ -4,7 +4,7 @@ import HTTPTransfer
 import Testing
 
 /// Proxies are configured in the environment of the whole process, so each test runs in a separate process.
-@Suite struct ProxyTests {
+@Suite(.timeLimit(.minutes(20))) struct ProxyTests {
     @Test func `A proxy of the environment is used for hosts other than this machine`() async {
         await #expect(processExitsWith: .success) {
             let log = Log()

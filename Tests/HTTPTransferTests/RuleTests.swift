@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite struct RuleTests {
+@Suite(.timeLimit(.minutes(20))) struct RuleTests {
     @Test func `Requests beyond the limit wait in order`() {
         var limiter = ConnectionLimiter<Int>(max: 2)
         let goes = (1...5).map { limiter.enter($0, to: "a") }

@@ -2,7 +2,7 @@ import FaultyNetwork
 import HTTPTransfer
 import Testing
 
-@Suite struct ShareAccessScopeTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareAccessScopeTests {
     @Test(arguments: [
         "0.0.0.0", "10.1.2.3", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.0.1", "169.254.169.254",
         "172.16.0.1",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import IdentityDirectory
 
-@Suite struct DirectoryAuditTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectoryAuditTests {
     /// A directory with its heads and the changes of each.
     struct History {
         var log: GrownLog
@@ -101,7 +101,7 @@ import Testing
 }
 
 /// An auditor that asks a cloud in several turns.
-@Suite struct DirectoryHistoryTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectoryHistoryTests {
     private func history(_ count: Int, salt: UInt64 = 21) throws -> DirectoryAuditTests.History {
         var chance = SplitMix64(seed: salt)
         var history = DirectoryAuditTests.History()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import IdentityDirectory
 
-@Suite struct DirectoryProofTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectoryProofTests {
     let function = VerifiableRandomFunction(seed: [UInt8](repeating: 7, count: 32))
     let opening = [UInt8](repeating: 9, count: 32)
 

@@ -7,7 +7,7 @@ import Testing
 /// The vectors of docs/directory.md, which `script/check-vectors` verifies with another program.
 ///
 /// `WELKIN_RECORD=1` writes them again.
-@Suite struct DirectoryVectorTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectoryVectorTests {
     struct Vectors: Codable, Hashable {
         struct Function: Codable, Hashable {
             var seed: String

@@ -35,7 +35,7 @@ struct GrownLog {
     }
 }
 
-@Suite struct HeadLogTests {
+@Suite(.timeLimit(.minutes(20))) struct HeadLogTests {
     private func log(_ count: Int, salt: UInt8 = 0, from start: Int = 0) throws -> GrownLog {
         let key = [UInt8](repeating: 3, count: 32)
         let signing = VerifiableRandomFunction(seed: key).publicKey

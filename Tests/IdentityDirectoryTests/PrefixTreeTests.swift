@@ -3,7 +3,7 @@ import Testing
 
 @testable import IdentityDirectory
 
-@Suite struct PrefixTreeTests {
+@Suite(.timeLimit(.minutes(20))) struct PrefixTreeTests {
     /// A tree and its leaves.
     struct Grown {
         var tree = PrefixTree()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IdentityDirectory
 
-@Suite struct VerifiableRandomFunctionTests {
+@Suite(.timeLimit(.minutes(20))) struct VerifiableRandomFunctionTests {
     struct Vector: Sendable {
         var seed: String
         var publicKey: String

@@ -12,7 +12,7 @@ private func canonical(_ text: String) -> String? {
     return isGood == true ? String(decoding: output, as: UTF8.self) : nil
 }
 
-struct JSONNumberTests {
+@Suite(.timeLimit(.minutes(20))) struct JSONNumberTests {
     @Test(arguments: [
         "0", "-0", "-0.0", "12.340000000000002", "0.1", "0.30000000000000004", "1e22", "1e23", "123456789012345678",
         "9007199254740993", "9007199254740992", "5e-324", "2.2250738585072011e-308", "1.7976931348623157e308",

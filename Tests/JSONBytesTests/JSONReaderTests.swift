@@ -14,7 +14,7 @@ private func error(_ bytes: [UInt8]) -> JSONError? {
 
 private func error(_ text: String) -> JSONError? { error(Array(text.utf8)) }
 
-struct JSONReaderTests {
+@Suite(.timeLimit(.minutes(20))) struct JSONReaderTests {
     @Test func `an object is read key by key`() throws {
         let text = #" { "name" : "x" , "skip": [1, {"a": null}], "n": -12 , "yes":true,"d":1.5e3 , "no": false} "#
         var (name, number, yes, double, no) = ("", Int64(0), false, 0.0, true)

@@ -2,7 +2,7 @@ import JSONBytes
 import SeededChance
 import Testing
 
-struct JSONWriterTests {
+@Suite(.timeLimit(.minutes(20))) struct JSONWriterTests {
     @Test func `commas come by themselves`() {
         var writer = JSONWriter()
         writer.object { writer in

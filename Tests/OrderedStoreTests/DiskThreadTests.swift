@@ -3,7 +3,7 @@ import Testing
 
 @testable import OrderedStoreSQLite
 
-@Suite("The thread that waits for the disk")
+@Suite("The thread that waits for the disk", .timeLimit(.minutes(20)))
 struct DiskThreadTests {
     @Test func `prioritized jobs go before those that wait`() async throws {
         let thread = try DiskThread.start()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OrderedStoreSQLite
 
-@Suite("When a batch is committed")
+@Suite("When a batch is committed", .timeLimit(.minutes(20)))
 struct GroupCommitPolicyTests {
     @Test func `a single writer never waits`() {
         var policy = GroupCommitPolicy()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OrderedStoreSQLite
 
-@Suite("The states of group commit")
+@Suite("The states of group commit", .timeLimit(.minutes(20)))
 struct GroupCommitStateMachineTests {
     private let ms: UInt64 = 1_000_000
     private let partition = Partition("a")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OrderedStoreSQLite
 
-@Suite("The jobs of the disk's thread")
+@Suite("The jobs of the disk's thread", .timeLimit(.minutes(20)))
 struct JobQueueTests {
     @Test func `jobs are taken together, in the order in which they came`() {
         var queue = JobQueue<String, Int>()

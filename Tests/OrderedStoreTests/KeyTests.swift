@@ -2,7 +2,7 @@ import OrderedStore
 import SeededChance
 import Testing
 
-@Suite("Keys")
+@Suite("Keys", .timeLimit(.minutes(20)))
 struct KeyTests {
     /// One element, to be put into keys and taken out again.
     enum Element: Hashable {

@@ -2,7 +2,7 @@ import OrderedStore
 import SeededChance
 import Testing
 
-@Suite("Sorted map")
+@Suite("Sorted map", .timeLimit(.minutes(20)))
 struct SortedMapTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `random operations agree with a dictionary`(seed: UInt64) {

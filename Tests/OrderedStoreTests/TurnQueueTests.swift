@@ -5,7 +5,7 @@ import Testing
 
 @testable import OrderedStoreSQLite
 
-struct TurnQueueTests {
+@Suite(.timeLimit(.minutes(20))) struct TurnQueueTests {
     @Test func `users get turns one after the other, each in the order of its writes`() {
         var queue = TurnQueue<String>()
         #expect(queue.add("a1", of: "a") == true)

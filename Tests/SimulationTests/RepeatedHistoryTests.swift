@@ -1,7 +1,7 @@
 import Testing
 
 /// Checks that a seed determines a history completely.
-@Suite struct RepeatedHistoryTests {
+@Suite(.timeLimit(.minutes(120))) struct RepeatedHistoryTests {
     /// Every fortieth seed.
     static var seeds: [UInt64] {
         guard let first = SimulationTests.batches.first?.lowerBound, let end = SimulationTests.batches.last?.upperBound

@@ -4,7 +4,7 @@ import Testing
 /// Simulates many devices of several users against the real server and record layer, checked by a simple model.
 ///
 /// `docs/simulation.md` describes the checks and how to repeat a history.
-@Suite struct SimulationTests {
+@Suite(.timeLimit(.minutes(120))) struct SimulationTests {
     /// The number of seeds of `SIMULATION_SEEDS` from `SIMULATION_FIRST_SEED` on, or the seed of `SIMULATION_SEED`. Continuous integration runs 1,000.
     static var batches: [Range<UInt64>] {
         let environment = ProcessInfo.processInfo.environment

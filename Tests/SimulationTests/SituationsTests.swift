@@ -1,7 +1,7 @@
 import Testing
 
 /// Checks that the histories cover the situations that they are meant to test.
-@Suite struct SituationsTests {
+@Suite(.timeLimit(.minutes(120))) struct SituationsTests {
     /// The log lines that have to occur in some of the histories.
     private static let situations = [
         // Records

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Runs trials of the store's engine, each in a process whose files or memory fail; `script/store-trials` runs more of them.
-@Suite struct StoreTrialsTests {
+@Suite(.timeLimit(.minutes(60))) struct StoreTrialsTests {
     @Test(arguments: [
         "unreadable", "unwritable", "full", "short-then-full", "short", "interrupted", "too-many-files", "unsynced",
         "unlockable", "any", "memory",

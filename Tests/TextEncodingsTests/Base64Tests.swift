@@ -2,7 +2,7 @@ import SeededChance
 import Testing
 import TextEncodings
 
-struct Base64Tests {
+@Suite(.timeLimit(.minutes(20))) struct Base64Tests {
     @Test func `the examples of RFC 4648`() {
         let examples = [
             "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=",
@@ -38,7 +38,7 @@ struct Base64Tests {
     }
 }
 
-struct Base64URLTests {
+@Suite(.timeLimit(.minutes(20))) struct Base64URLTests {
     @Test func `every form of a text decodes`() {
         let bytes: [UInt8] = [0xFB, 0xFF, 0xFE, 0x01]
         #expect(Base64URL.encode(bytes) == "-__-AQ")

@@ -1,7 +1,7 @@
 import Testing
 import TextEncodings
 
-struct PercentEncodingTests {
+@Suite(.timeLimit(.minutes(20))) struct PercentEncodingTests {
     @Test func `all but letters, digits and four signs are escaped`() {
         #expect("azAZ09.-_~".percentEncoded == "azAZ09.-_~")
         #expect("a b/?&=+%é\n".percentEncoded == "a%20b%2F%3F%26%3D%2B%25%C3%A9%0A")

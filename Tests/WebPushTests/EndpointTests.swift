@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebPush
 
-@Suite struct EndpointTests {
+@Suite(.timeLimit(.minutes(20))) struct EndpointTests {
     @Test(arguments: [
         "https://fcm.googleapis.com/fcm/send/dyGq:APA91bE_-x",
         "https://updates.push.services.mozilla.com/wpush/v2/gAAAA",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebPush
 
-@Suite struct MessageEncryptionTests {
+@Suite(.timeLimit(.minutes(20))) struct MessageEncryptionTests {
     /// RFC 8291, section 5 and appendix A.
     private enum Example {
         static let message = Array("When I grow up, I want to be a watermelon".utf8)

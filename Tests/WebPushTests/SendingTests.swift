@@ -9,7 +9,7 @@ import Testing
 
 @testable import WebPush
 
-@Suite struct SendingTests {
+@Suite(.timeLimit(.minutes(20))) struct SendingTests {
     /// A clock that does not advance, so that no message times out on a busy machine.
     private static let serverEnvironment = ServerEnvironment(
         secret: [UInt8](repeating: 7, count: 32), now: { 1_700_000_000_000 }, sleep: { _ in try await untilCancelled() }

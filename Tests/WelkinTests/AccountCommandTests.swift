@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKit
 
 /// Tests of the commands for accounts and devices, with the built program and a cloud process.
-@Suite struct AccountCommandTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountCommandTests {
     @Test func `a user signs up, sees the status, and signs in a second device with the password`() async throws {
         try await CloudAndMachines.run { setup in
             let phone = try setup.machine("phone")

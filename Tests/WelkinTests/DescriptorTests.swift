@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A cloud with few descriptors, and strangers who keep every connection that they get.
-@Suite struct DescriptorTests {
+@Suite(.timeLimit(.minutes(20))) struct DescriptorTests {
     private static let container = "iCloud.com.example.descriptors"
 
     /// Sends one request on a connection of its own.

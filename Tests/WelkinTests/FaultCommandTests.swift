@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// Tests of faults that an operator injects for apps in development.
-@Suite struct FaultCommandTests {
+@Suite(.timeLimit(.minutes(20))) struct FaultCommandTests {
     private struct Ordered: Decodable, Sendable {
         var id: String
         var kind: String

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKit
 
 /// Tests of opening share links with the built program.
-@Suite struct ShareCommandTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareCommandTests {
     /// Creates a zone of Ada's with a note and shares it with Ben.
     private func share(_ name: String, _ ada: CKContainer) async throws -> CKShare {
         let database = ada.privateCloudDatabase

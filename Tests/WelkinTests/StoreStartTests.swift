@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// What a cloud's start refuses, and what it does with an older copy of its folder.
-@Suite struct StoreStartTests {
+@Suite(.timeLimit(.minutes(20))) struct StoreStartTests {
     @Test func `a store without its secret and a secret without its store are refused`() async throws {
         try await CloudAndMachines.run { setup in
             _ = try await setup.signedInMachine("ada")

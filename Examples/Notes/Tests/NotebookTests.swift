@@ -3,7 +3,7 @@ import CloudKitTesting
 import Notes
 import Testing
 
-@Suite struct NotebookTests {
+@Suite(.timeLimit(.minutes(20))) struct NotebookTests {
     private let container = "iCloud.com.example.notes"
 
     /// Runs the body with a cloud, a user and the notebooks of two devices.

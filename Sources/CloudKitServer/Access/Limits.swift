@@ -15,6 +15,8 @@ package struct Limits: Hashable, Sendable {
     package var owningReferencesMax = 750
     /// Records that one deletion may take with it at once; a deletion that needs more is refused.
     package var cascadeMax = 5000
+    /// Records that one batch may move into or out of the tree of a share; a batch that moves more is refused.
+    package var treeMovesMax = 100_000
     /// Stored bytes of one user's private database; nil: no limit (B-THR-01).
     package var quotaBytes: UInt64?
     /// Bytes of records in one page of one zone's feed; a page holds at least one record.

@@ -1,7 +1,7 @@
 import CloudKitAccounts
 import Testing
 
-struct AccountTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountTests {
     let people = TestAccounts()
 
     @Test func `an account is found by its address however that is written`() async throws {

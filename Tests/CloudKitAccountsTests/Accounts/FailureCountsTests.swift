@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudKitAccounts
 
-struct FailureCountsTests {
+@Suite(.timeLimit(.minutes(20))) struct FailureCountsTests {
     @Test func `a flood of keys is bounded, and forgets those with the fewest failures first`() {
         var counts = FailureCounts(failuresMax: 100, keysMax: 32, window: 1000)
         for _ in 0..<10 { counts.fail("ada", now: 0) }

@@ -1,7 +1,7 @@
 import CloudKitAccounts
 import Testing
 
-struct SignInThrottleTests {
+@Suite(.timeLimit(.minutes(20))) struct SignInThrottleTests {
     var throttle = SignInThrottle()
 
     @Test mutating func `five failures of one address at one account close it for a while`() {

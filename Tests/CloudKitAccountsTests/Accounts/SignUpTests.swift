@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import Testing
 
-struct SignUpTests {
+@Suite(.timeLimit(.minutes(20))) struct SignUpTests {
     let people = TestAccounts()
     private static let derivation = PasswordDerivation(salt: [UInt8](repeating: 9, count: 16), rounds: 10)
 

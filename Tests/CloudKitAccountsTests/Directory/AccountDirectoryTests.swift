@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitAccounts
 
 /// The directory as accounts, keychains and devices change it.
-struct AccountDirectoryTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountDirectoryTests {
     let people = TestAccounts()
     private var directory: AccountDirectory { people.store.directory }
     private let address = DirectoryLabel.address("ada@example.com")

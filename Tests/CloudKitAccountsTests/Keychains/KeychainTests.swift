@@ -3,7 +3,7 @@ import CloudKitModel
 import Testing
 
 /// The operations of devices on the keychain of their account; every part of it is opaque here.
-struct KeychainTests {
+@Suite(.timeLimit(.minutes(20))) struct KeychainTests {
     let people = TestAccounts()
 
     /// A device that Ada signed in.

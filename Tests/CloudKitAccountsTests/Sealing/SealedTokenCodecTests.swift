@@ -1,7 +1,7 @@
 import CloudKitAccounts
 import Testing
 
-struct SealedTokenCodecTests {
+@Suite(.timeLimit(.minutes(20))) struct SealedTokenCodecTests {
     private let payload: [UInt8] = [1, 2, 3]
 
     private func codec(

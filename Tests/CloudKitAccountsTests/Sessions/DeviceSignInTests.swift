@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import Testing
 
-struct DeviceSignInTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceSignInTests {
     let people = TestAccounts()
 
     private func create(

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Pins the keys and values of stored rows: stores of every earlier version hold them.
-struct StoredFormTests {
+@Suite(.timeLimit(.minutes(20))) struct StoredFormTests {
     private let people = TestAccounts()
 
     /// Expects exactly these rows under keys that begin with a text; JSON objects are equal if their properties are, in

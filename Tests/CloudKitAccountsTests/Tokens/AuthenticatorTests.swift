@@ -3,7 +3,7 @@ import CloudKitModel
 import Testing
 
 /// Admission of requests, and the user as whom they run (docs/web-services.md §2.1, §2.2).
-struct AuthenticatorTests {
+@Suite(.timeLimit(.minutes(20))) struct AuthenticatorTests {
     let people = TestAccounts()
 
     /// Ada's tokens for the test container in development.

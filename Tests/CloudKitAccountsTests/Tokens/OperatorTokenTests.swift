@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import Testing
 
-@Suite struct OperatorTokenTests {
+@Suite(.timeLimit(.minutes(20))) struct OperatorTokenTests {
     @Test func `a token is good until it is revoked, and only its hash is kept`() async throws {
         let people = TestAccounts()
         let tokens = people.store.operatorTokens

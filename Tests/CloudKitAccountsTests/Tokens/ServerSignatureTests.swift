@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Signed requests (docs/web-services.md §2.4).
-struct ServerSignatureTests {
+@Suite(.timeLimit(.minutes(20))) struct ServerSignatureTests {
     static let publicKey = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEjIDUKWz5bI2Rq7a3IgN3p9eiHTKk

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitAccounts
 
-struct WebAuthTokenTests {
+@Suite(.timeLimit(.minutes(20))) struct WebAuthTokenTests {
     private let serverEnvironment = ServerEnvironment(
         secret: Array(0..<32), now: { 0 }, random: { count in (0..<count).map { UInt8(100 + $0) } })
     private let container = ContainerID("iCloud.com.example.app")

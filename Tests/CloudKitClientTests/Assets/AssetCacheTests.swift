@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKitClient
 
-@Suite struct AssetCacheTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetCacheTests {
     private func folder() -> String {
         FileManager.default.temporaryDirectory.path + "/cache-" + UUID().uuidString
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Creates requests without the CloudKit framework: Model values in and out, no class of Apple's.
-@Suite struct DatabaseRequestsTests {
+@Suite(.timeLimit(.minutes(20))) struct DatabaseRequestsTests {
     private func requests(_ transport: ScriptedTransport, secret: AccountSecret? = nil) -> DatabaseRequests {
         let place = ContainerEndpoint(
             endpoint: "https://cloud.test", container: ContainerID("iCloud.a"), environment: .development)

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitClient
 @testable import ScriptedCloud
 
-struct EpochStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct EpochStoreTests {
     private let zone = SampleKeys.zone().place
 
     private func withFolder(_ body: (String) throws -> Void) throws {

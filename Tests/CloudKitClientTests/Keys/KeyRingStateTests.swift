@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKitClient
 
-@Suite struct KeyRingStateTests {
+@Suite(.timeLimit(.minutes(20))) struct KeyRingStateTests {
     private let zone = ZoneAddress(container: "c", environment: "development", owner: "_me", zone: "Z")
     private var share: RecordAddress { RecordAddress(zone: zone, name: "S") }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitClient
 @testable import ScriptedCloud
 
-struct RecordVersionsTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordVersionsTests {
     private let zone = SampleKeys.zone().salt
     private let other = SampleKeys.zone("Y").salt
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitClient
 
 /// The share keys that a device accepts from a cloud, and its own maintenance of them.
-struct ShareTrustTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareTrustTests {
     private let owner = AccountSecret()
     private let bob = AccountSecret()
     private let mallory = AccountSecret()

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitClient
 @testable import ScriptedCloud
 
-struct ZoneKeysTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneKeysTests {
     private func opened(_ record: Record, _ keys: ZoneKeys = SampleKeys.zone()) throws -> [FieldValue] {
         var keys = keys
         let cipher = try keys.cipher(opening: record)

@@ -6,7 +6,7 @@ import Testing
 @testable import ScriptedCloud
 
 /// The requests that are sent, and sent again, when keys change during a batch.
-struct BatchSealerTests {
+@Suite(.timeLimit(.minutes(20))) struct BatchSealerTests {
     private let zoneID = ZoneID(zoneName: "Z")
 
     private func secrets(_ values: [String: FieldValue], held: Protection? = nil) throws -> RecordSecrets {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitClient
 
-@Suite struct ModifyPlanTests {
+@Suite(.timeLimit(.minutes(20))) struct ModifyPlanTests {
     private let zone = ZoneID(zoneName: "Z")
 
     private func save(_ name: String, in zone: ZoneID, owners: [String] = []) -> ModifyPlan.Item {
@@ -26,6 +26,13 @@ import Testing
         #expect(plan.batches[1].items.map(\.position) == [1, 0] && plan.batches[1].items[1].isDeletion)
         #expect(plan.batches[1].request.operations.map(\.kind) == [.create, .forceDelete])
         #expect(plan.batches.allSatisfy { $0.request.atomic == true })
+    }
+
+    @Test func `a record that a batch deletes is not one that the batch seals again`() throws {
+        let plan = try ModifyPlan(
+            saves: [save("a", in: zone)], deletes: [RecordID(recordName: "b", zoneID: zone)], isAtomic: true,
+            scope: .private)
+        #expect(plan.batches.map(\.savedNames) == [["a"]])
     }
 
     @Test func `B-LIM-01 more than 400 items are refused before sending`() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitClient
 
-@Suite struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(20))) struct RetryPolicyTests {
     private let busy = CallFailure.refused(RequestFailure(.zoneBusy, "busy"))
 
     @Test func `B-OPS-04 user-initiated work fails fast`() {

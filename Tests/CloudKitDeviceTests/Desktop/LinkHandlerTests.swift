@@ -3,7 +3,7 @@ import Testing
 @testable import CloudKitDevice
 
 /// The files by which a desktop knows who opens links to shares.
-struct LinkHandlerTests {
+@Suite(.timeLimit(.minutes(20))) struct LinkHandlerTests {
     let folder: TestFolder
 
     init() throws { folder = try TestFolder() }

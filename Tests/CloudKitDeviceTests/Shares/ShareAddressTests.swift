@@ -3,7 +3,7 @@ import Testing
 @testable import CloudKitDevice
 
 /// The addresses of links, and the credentials with which they are opened.
-struct ShareAddressTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareAddressTests {
     let folder: TestFolder
 
     init() throws { folder = try TestFolder() }

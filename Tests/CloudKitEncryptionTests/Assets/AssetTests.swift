@@ -2,7 +2,7 @@ import CloudKitEncryption
 import SeededChance
 import Testing
 
-@Suite struct AssetTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetTests {
     private let fixtures = Fixtures()
     private static let sizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]
 

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import Testing
 
-@Suite struct RecordProtectionTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordProtectionTests {
     private let fixtures = Fixtures()
     private var zoneKey: ZoneKey { fixtures.zoneKey() }
 

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import Testing
 
-@Suite struct RecordSealerTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordSealerTests {
     private let fixtures = Fixtures()
     private let plain = Array(#""seven""#.utf8)
 

@@ -2,7 +2,7 @@ import CloudKitEncryption
 import Foundation
 import Testing
 
-@Suite struct HighestSeenEpochsTests {
+@Suite(.timeLimit(.minutes(20))) struct HighestSeenEpochsTests {
     @Test func `B-TM-05 a zone's epoch never goes back`() throws {
         let notes = Fixtures().zoneKey().place
         var pins = HighestSeenEpochs()

@@ -2,7 +2,7 @@ import CloudKitEncryption
 import Foundation
 import Testing
 
-@Suite struct SealedShareInvitationTests {
+@Suite(.timeLimit(.minutes(20))) struct SealedShareInvitationTests {
     private let fixtures = Fixtures()
     private let owner: AccountIdentity
     private let bob: AccountIdentity
@@ -125,6 +125,26 @@ import Testing
         }
         epochs.forget(share: share)
         #expect(try byBob.open(as: "p-eve", with: eve, pins: &pins, epochs: &epochs) == later)
+    }
+
+    @Test(arguments: [0, 1, SealedShareInvitation.endedMax, SealedShareInvitation.endedMax + 1])
+    func `B-TM-05 an invitation that ends rights ends one to twelve`(count: Int) throws {
+        let right = try #require(try invite(administrator: true).authority(for: bob.publicIdentity))
+        let identity = eve.publicIdentity.fingerprint
+        let bytes = try SealedShareInvitation(
+            key, to: "p-eve", identity: eve.publicIdentity, by: "_bob", with: bob, authority: right, ended: [identity]
+        ).bytes
+        // The number and the identities stand before a flag and the sealed key with its signature.
+        let end = bytes.count - (1 + 32 + 48 + 64)
+        let start = end - 32
+        #expect(bytes[start - 1] == 1)
+        var other = Array(bytes[..<(start - 1)])
+        other.append(UInt8(count))
+        for _ in 0..<count { other += bytes[start..<end] }
+        other += bytes[end...]
+        let read = try? SealedShareInvitation(bytes: other, share: share)
+        #expect((read != nil) == (1...12).contains(count))
+        if let read { #expect(read.ended == Array(repeating: identity, count: count)) }
     }
 
     @Test func `B-TM-05 a right that another administrator has ended is invalid until the owner gives it again`()

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import Testing
 
-@Suite struct ShareKeyringTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareKeyringTests {
     private let fixtures = Fixtures()
     private let share: RecordAddress
 

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import Testing
 
-@Suite struct ShareLinkTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareLinkTests {
     private let fixtures = Fixtures()
     private let share: RecordAddress
     private let key: ShareKey

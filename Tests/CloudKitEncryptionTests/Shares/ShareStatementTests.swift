@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudKitEncryption
 
-@Suite struct ShareStatementTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareStatementTests {
     private let fixtures = Fixtures()
     private let share: RecordAddress
     private let key: ShareKey

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import Testing
 
-@Suite struct TreeKeysTests {
+@Suite(.timeLimit(.minutes(20))) struct TreeKeysTests {
     private let fixtures = Fixtures()
     private var zone: ZoneAddress { fixtures.zoneKey().place }
 

@@ -1,7 +1,7 @@
 import CloudKitEncryption
 import Testing
 
-@Suite struct AccountSecretTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountSecretTests {
     private let fixtures = Fixtures()
 
     @Test func `B-E2E-06 the password and the recovery key both open the account secret`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import SeededChance
 import Testing
 
-@Suite struct IdentityTests {
+@Suite(.timeLimit(.minutes(20))) struct IdentityTests {
     private let fixtures = Fixtures()
 
     @Test func `every device of an account has the same identity`() throws {

@@ -2,7 +2,7 @@ import CloudKitEncryption
 import SeededChance
 import Testing
 
-@Suite struct RecoveryKeyTests {
+@Suite(.timeLimit(.minutes(20))) struct RecoveryKeyTests {
     @Test func `words give the key back, however they are typed`() throws {
         for seed in 0..<200 as Range<UInt64> {
             let key = RecoveryKey(random: Randomness(SplitMix64(seed: seed)))

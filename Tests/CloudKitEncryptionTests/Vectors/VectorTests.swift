@@ -7,7 +7,7 @@ import Testing
 ///
 /// `WELKIN_WRITE_VECTORS=1 swift test --filter "makes the vectors"` writes the file again, after an intended change of
 /// a format.
-@Suite struct VectorTests {
+@Suite(.timeLimit(.minutes(20))) struct VectorTests {
     @Test func `the code makes the vectors of the file`() throws {
         var book = try VectorMaker().book()
         if ProcessInfo.processInfo.environment["WELKIN_WRITE_VECTORS"] != nil {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitHTTP
 
-struct AnswerBudgetTests {
+@Suite(.timeLimit(.minutes(20))) struct AnswerBudgetTests {
     private static func budget(_ bytes: Int) -> AnswerBudget {
         AnswerBudget(bytesMax: bytes) { _ in try await Task.sleep(for: .seconds(3600)) }
     }

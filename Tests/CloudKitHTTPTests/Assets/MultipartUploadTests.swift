@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitHTTP
 
 /// Files that arrive as a part of `multipart/form-data`, as browsers and some clients of the web services send them.
-@Suite struct MultipartUploadTests {
+@Suite(.timeLimit(.minutes(20))) struct MultipartUploadTests {
     private static func body(_ content: String, boundary: String = "b0undary") -> String {
         """
         --\(boundary)\r

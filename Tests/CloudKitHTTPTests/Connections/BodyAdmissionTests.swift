@@ -2,7 +2,7 @@ import CloudKitHTTP
 import Testing
 
 /// The order of checks: route, method and credentials come before any byte of a body is read.
-struct BodyAdmissionTests {
+@Suite(.timeLimit(.minutes(20))) struct BodyAdmissionTests {
     /// The head of a request that announces a body, without the body.
     private func head(_ target: String, announcing bytes: Int) -> [UInt8] {
         Array("POST \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(bytes)\r\n\r\n".utf8)

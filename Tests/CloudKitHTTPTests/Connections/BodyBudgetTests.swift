@@ -3,7 +3,7 @@ import Testing
 @testable import CloudKitHTTP
 
 /// The bytes that bodies under way may hold.
-struct BodyBudgetTests {
+@Suite(.timeLimit(.minutes(20))) struct BodyBudgetTests {
     private let limits = BodyLimits(bytesMax: 10, strangerBytesMax: 5, heldBytesMax: 100, strangerHeldBytesMax: 20)
 
     @Test func `strangers have a part of their own`() {

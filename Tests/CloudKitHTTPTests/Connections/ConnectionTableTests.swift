@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKitHTTP
 
 /// The rules for connections, without sockets.
-struct ConnectionTableTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionTableTests {
     private typealias Table = ConnectionTable<Int>
 
     private let start = ContinuousClock.now

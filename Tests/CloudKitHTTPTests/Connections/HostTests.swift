@@ -2,7 +2,7 @@ import CloudKitHTTP
 import Testing
 
 /// The hosts and origins to which the operator's endpoints answer.
-struct HostTests {
+@Suite(.timeLimit(.minutes(20))) struct HostTests {
     private func get(_ cloud: TestCloud, _ target: String, _ lines: String...) async throws -> RawClient.Answer {
         let head = (["GET \(target) HTTP/1.1"] + lines).joined(separator: "\r\n") + "\r\n\r\n"
         return try #require(try await cloud.client.exchange([Array(head.utf8)]).first)

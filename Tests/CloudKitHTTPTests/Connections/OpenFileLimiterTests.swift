@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKitHTTP
 
 /// The files that transfers have open.
-struct OpenFileLimiterTests {
+@Suite(.timeLimit(.minutes(20))) struct OpenFileLimiterTests {
     @Test func `a transfer beyond the limit is asked to come back, until another one ends`() throws {
         let files = OpenFileLimiter(filesMax: 2)
         let first = try files.permission()

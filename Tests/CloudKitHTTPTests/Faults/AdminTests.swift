@@ -5,7 +5,7 @@ import CloudKitServer
 import Testing
 
 /// The operator's endpoints, from outside.
-@Suite struct AdminTests {
+@Suite(.timeLimit(.minutes(20))) struct AdminTests {
     private static func target(_ action: String, environment: String = "development") -> String {
         "/admin/1/\(TestCloud.container)/\(environment)/\(action)"
     }

@@ -5,7 +5,7 @@ import CloudKitServer
 import Testing
 
 /// Requests that an injected fault applies to: every request of an app.
-@Suite struct InjectedFaultTests {
+@Suite(.timeLimit(.minutes(20))) struct InjectedFaultTests {
     private func order(
         _ kind: Fault.Kind, _ cloud: TestCloud, email: String? = nil, environment: String = "development"
     ) async throws {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Every cell of `docs/access.md`, tried over HTTP.
-@Suite struct AccessMatrixTests {
+@Suite(.timeLimit(.minutes(20))) struct AccessMatrixTests {
     @Test func `B-PRT-01, B-PRT-07, B-PRT-10, B-ACP-06, B-DB-12 access is as the table says`() async throws {
         let table = try AccessTable()
         #expect(table.cells.count >= 400)

@@ -6,7 +6,7 @@ import Testing
 /// `scenario.http` holds the requests, `answers.txt` their answers, and `store.txt` every key and value that is stored at the
 /// end. A byte that changes here is one that clouds in use would not understand, or that clients would see: such a
 /// change is made on purpose or not at all. `WELKIN_RECORD=1` writes the two files again.
-struct StoredBytesTests {
+@Suite(.timeLimit(.minutes(20))) struct StoredBytesTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
 
     /// True if files are written instead of compared.

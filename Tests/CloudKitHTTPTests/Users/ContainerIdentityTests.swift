@@ -4,7 +4,7 @@ import CloudKitModel
 import Testing
 
 /// The names of one account in two containers, as apps see them over HTTP.
-struct ContainerIdentityTests {
+@Suite(.timeLimit(.minutes(20))) struct ContainerIdentityTests {
     private static let containers = ["iCloud.com.example.notes", "iCloud.com.example.chess"]
 
     /// Signs Ada in to a container.

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKitHTTP
 
 /// Compares the answers of `docs/web-services.md` with those of a cloud. `script/web-services` writes the page again.
-struct WebServicesPageTests {
+@Suite(.timeLimit(.minutes(20))) struct WebServicesPageTests {
     @Test func `every answer of the page is that of a cloud, and every endpoint has an example`() async throws {
         try await ScriptedCloud.run { cloud in
             let page = try WebServicesPage()

@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import OrderedStore
 import Testing
 
-struct CrossPartitionNotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct CrossPartitionNotificationTests {
     private static func member(_ slots: [(share: UInt64, joined: UInt64)]) -> ShareMember {
         var member = ShareMember(user: UserID("_bob"), since: 1)
         member.slots = slots.map {

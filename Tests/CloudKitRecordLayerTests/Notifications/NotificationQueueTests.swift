@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import OrderedStore
 import Testing
 
-struct NotificationQueueTests {
+@Suite(.timeLimit(.minutes(20))) struct NotificationQueueTests {
     private static let partition = Partition("user")
 
     private static func draft(_ key: String, from device: String?) -> NotificationDraft {

@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import OrderedStore
 import Testing
 
-struct StoredSubscriptionTests {
+@Suite(.timeLimit(.minutes(20))) struct StoredSubscriptionTests {
     private static let partition = Partition("p")
     private static let user = UserID("_ada")
 

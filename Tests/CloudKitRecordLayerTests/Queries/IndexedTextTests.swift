@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitRecordLayer
 
-@Suite struct IndexedTextTests {
+@Suite(.timeLimit(.minutes(20))) struct IndexedTextTests {
     @Test func `B-QRY-07 folding ignores case and spelling, not accents`() {
         #expect(FoldedText.fold("Blue") == FoldedText.fold("bLUE"))
         #expect(FoldedText.fold("CAF\u{C9}") == FoldedText.fold("cafe\u{301}"))

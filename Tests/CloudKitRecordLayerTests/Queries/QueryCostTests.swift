@@ -37,7 +37,7 @@ final class ReadCounter: Snapshot {
 }
 
 /// The costs of queries, measured by counting reads, not by time.
-@Suite struct QueryCostTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryCostTests {
     private static let count = 3000
 
     private func library() async throws -> Library {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitRecordLayer
 
-@Suite struct QueryPlanTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryPlanTests {
     private func refusal(
         _ filters: [QueryFilter], sorts: [QuerySort] = [], indexes: RecordIndexes? = Library.indexes
     ) -> RequestFailure? {

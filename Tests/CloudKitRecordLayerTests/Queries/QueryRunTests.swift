@@ -4,7 +4,7 @@ import OrderedStore
 import Synchronization
 import Testing
 
-@Suite struct QueryRunTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryRunTests {
     private func library(_ songs: [Song]) async throws -> Library {
         let library = Library(store: MemoryStore(epoch: 1))
         try await library.save(songs)

@@ -7,7 +7,7 @@ import SeededChance
 import Testing
 
 /// Random songs, random queries, random pages, held against the naive reading of the query.
-@Suite struct QuerySimulationTests {
+@Suite(.timeLimit(.minutes(20))) struct QuerySimulationTests {
     @Test(arguments: 0..<8)
     func `B-QRY-02 results are those of the filters with every index`(seed: UInt64) async throws {
         try await simulate(MemoryStore(epoch: 1), seed: seed, songs: 100, queries: 40)

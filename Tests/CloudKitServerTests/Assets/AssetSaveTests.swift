@@ -3,7 +3,7 @@ import CloudKitSchema
 import CloudKitServer
 import Testing
 
-@Suite struct AssetSaveTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetSaveTests {
     @Test func `B-AST-01 the checksum is that of web services`() {
         func checksum(_ bytes: [UInt8]) -> String {
             var checksum = AssetFileChecksum()

@@ -7,7 +7,7 @@ import Synchronization
 import TestEnvironment
 import Testing
 
-@Suite struct AssetSweepTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetSweepTests {
     @Test(arguments: Engine.allCases)
     func `B-AST-02 unreferenced files are deleted after their grace period, and none before`(
         _ engine: Engine
@@ -117,6 +117,26 @@ import Testing
             _ = try await test.modify([delete("S")], zone: "Y")
             test.time.advance(longEnough)
             #expect(try await test.sweep() == 1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-AST-02 the files of a database that is newer than the first sweep stay`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            func saveFile(by user: UserID) async throws {
+                let caller = Caller(user: user)
+                try await test.makeZone(of: user)
+                let value = try await test.upload([1, 2, 3], by: caller)
+                #expect(
+                    try await test.modify([create("R", "Note", try asset("photo", value))], by: caller)[0].record != nil
+                )
+            }
+            try await saveFile(by: TestCloud.ada)
+            #expect(try await test.sweep() == 0)
+            try await saveFile(by: TestCloud.bob)
+            test.time.advance(365 * longEnough)
+            #expect(try await test.sweep() == 0)
+            #expect(try await test.fileIDs().count == 2)
         }
     }
 

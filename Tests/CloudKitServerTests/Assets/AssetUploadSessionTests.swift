@@ -6,7 +6,7 @@ import OrderedStore
 import TestEnvironment
 import Testing
 
-@Suite struct AssetUploadTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetUploadTests {
     @Test func `a ticket is weighed as a save is`() async throws {
         try await withCloud { test in
             await expect(.zoneNotFound) { _ = try await test.ticket() }
@@ -183,7 +183,30 @@ import Testing
         }
     }
 
-    @Test func `B-LIM-10 a file is as large as its client may send`() async throws {
+    @Test func `B-LIM-10 a client of web services uploads 50 MB, the framework 4 GB`() async throws {
+        let megabyte: Int64 = 1_048_576
+        try await withCloud { test in
+            try await test.makeZone()
+            for (surface, most) in [(Caller.ClientKind.web, 50 * megabyte), (.native, 4096 * megabyte)] {
+                let caller = Caller(user: TestCloud.ada, surface: surface)
+                func upload() async throws -> AssetUploadSession {
+                    try OpenAssetUpload(test.cloud).run(try await test.ticket(by: caller).url)
+                }
+                _ = try await upload().receiveWhole(announced: most)
+                _ = try await upload().receivePiece(at: 0, of: most)
+                await expect(.sizeLimitExceeded) { _ = try await upload().receiveWhole(announced: most + 1) }
+                await expect(.sizeLimitExceeded) { _ = try await upload().receivePiece(at: 0, of: most + 1) }
+            }
+            // One that does not say its size is stopped at the same byte.
+            let upload = try OpenAssetUpload(test.cloud).run(try await test.ticket().url)
+            var reception = try await upload.receiveWhole(announced: nil)
+            let piece = [UInt8](repeating: 0, count: Int(megabyte))
+            for _ in 0..<50 { try await reception.receive(piece) }
+            await expect(.sizeLimitExceeded) { try await reception.receive([0]) }
+        }
+    }
+
+    @Test func `a file is as large as its client may send`() async throws {
         var limits = Limits()
         limits.webAssetBytesMax = 10
         limits.nativeAssetBytesMax = 20

@@ -26,7 +26,7 @@ extension TestCloud {
     }
 }
 
-struct FeedCompactionTests {
+@Suite(.timeLimit(.minutes(20))) struct FeedCompactionTests {
     @Test(arguments: Engine.allCases)
     func `B-BKD-12 compaction continues where it ended, also after deletions`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in

@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import CloudKitServer
 import Testing
 
-@Suite struct SyncTokenTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncTokenTests {
     private let partition = StoragePartition.privateDatabase(TestCloud.container, .development, of: TestCloud.ada)
     private let seal = SyncTokenSeal(secret: [1, 2, 3], epoch: 9)
     private let kinds: [SyncToken.Kind] = [.zone, .zoneReversed]

@@ -3,7 +3,7 @@ import CloudKitServer
 import OrderedStore
 import Testing
 
-@Suite struct ZoneChangesTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneChangesTests {
     /// Follows a zone to its end.
     private func all(
         _ test: TestCloud, since token: String? = nil, limit: Int? = nil, reverse: Bool = false
@@ -120,7 +120,37 @@ import Testing
         }
     }
 
-    @Test func `B-CHG-14 tokens are not used up, and an old one works again`() async throws {
+    @Test(arguments: Engine.allCases)
+    func `B-CHG-14 older changes come first, so that a child may come before its parent`(_ engine: Engine) async throws
+    {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            try await test.modify([create("Parent"), create("Other")])
+            try await test.modify([create("Child", parent: .set(recordName: "Parent"))])
+            #expect(try await test.changes().events.map(\.mark) == ["Parent", "Other", "Child"])
+            try await test.modify([save(.forceUpdate, "Parent", text("a", "1"))])
+            #expect(try await test.changes().events.map(\.mark) == ["Other", "Child", "Parent"])
+            #expect(try await test.changes(limit: 2).events.map(\.mark) == ["Other", "Child"])
+        }
+    }
+
+    @Test func `an empty token of a database reports nothing, only what follows`() async throws {
+        try await withCloud { test in
+            try await test.makeZone("Old")
+            let start = try await test.databaseChanges(since: "")
+            #expect(start.events.isEmpty && !start.moreComing)
+            try await test.makeZone("New")
+            #expect(try await test.databaseChanges(since: start.syncToken).events.map(\.mark) == ["New"])
+            let share = try await test.sharedZone(of: TestCloud.ada, with: TestCloud.bob)
+            let joined = try await test.sharedDatabaseChanges(since: "", by: TestCloud.bob)
+            #expect(joined.events.isEmpty && !joined.moreComing)
+            try await test.modify([create("A")], zone: share)
+            let next = try await test.sharedDatabaseChanges(since: joined.syncToken, by: TestCloud.bob)
+            #expect(next.events.map(\.mark) == [share])
+        }
+    }
+
+    @Test func `B-CHG-02 tokens are not used up, and an old one works again`() async throws {
         try await withCloud { test in
             try await test.makeZone()
             let start = try await test.changes().syncToken
@@ -239,7 +269,7 @@ import Testing
     }
 }
 
-@Suite struct DatabaseChangesTests {
+@Suite(.timeLimit(.minutes(20))) struct DatabaseChangesTests {
     @Test(arguments: Engine.allCases)
     func `B-CHG-03 zones that came, changed or went, each once`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
@@ -323,5 +353,15 @@ import Testing
                     DatabaseChangesRequest(syncToken: own), in: address, by: caller)
             }
         }
+    }
+}
+
+extension TestCloud {
+    /// Shares a new zone as a whole with a user, who accepts, and returns its name.
+    fileprivate func sharedZone(of owner: UserID, with user: UserID) async throws -> String {
+        try await makeZone("Shared", of: owner)
+        let share = try await shareZone("Shared", with: [invite(user)])
+        try await accept(share.shortGUID, by: user)
+        return "Shared"
     }
 }

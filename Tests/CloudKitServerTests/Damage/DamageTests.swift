@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Damaged stores, and stores that went back to an earlier state.
-@Suite struct DamageTests {
+@Suite(.timeLimit(.minutes(20))) struct DamageTests {
     private static let partition = Partition.privateDatabase(TestCloud.container, .development, of: TestCloud.ada)
 
     @Test func `a damaged record is an error of its own: the others are returned`() async throws {

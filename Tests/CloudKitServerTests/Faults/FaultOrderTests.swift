@@ -4,7 +4,7 @@ import CloudKitServer
 import Testing
 
 /// Returns a user and account for tests of the code that the command line and the admin API share.
-@Suite struct FaultOrderTests {
+@Suite(.timeLimit(.minutes(20))) struct FaultOrderTests {
     private func ada(_ test: TestCloud) async throws -> (user: UserID, account: Account) {
         let accounts = test.cloud.accountStore.accounts
         let account = try await accounts.add(

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct FaultTests {
+@Suite(.timeLimit(.minutes(20))) struct FaultTests {
     @Test(arguments: Engine.allCases)
     func `B-THR-02 a throttled user waits, others and production go on`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in

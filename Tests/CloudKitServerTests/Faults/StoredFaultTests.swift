@@ -5,7 +5,7 @@ import OrderedStore
 import Testing
 
 /// Pins the key and value of a stored fault.
-struct StoredFaultTests {
+@Suite(.timeLimit(.minutes(20))) struct StoredFaultTests {
     @Test func `a fault is stored as JSON under its id`() async throws {
         try await withCloud { test in
             let fault = try await test.cloud.faults.order(

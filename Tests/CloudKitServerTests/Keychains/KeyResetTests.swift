@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The effect of a keychain reset on zones (B-ZN-12, B-TM-12).
-struct KeyResetTests {
+@Suite(.timeLimit(.minutes(20))) struct KeyResetTests {
     /// Ada with a device in the container of the test cloud, where her zones have her user name as their owner.
     private struct Ada {
         var device: DeviceKey

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKitServer
 
-@Suite struct QueryRecordsTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryRecordsTests {
     private let address = TestCloud.address(.private)
     private let ada = Caller(user: TestCloud.ada)
 

@@ -3,7 +3,7 @@ import CloudKitServer
 import Testing
 
 /// The bytes of records in one answer, and those that one batch of saves may concern.
-@Suite struct AnswerAllowanceTests {
+@Suite(.timeLimit(.minutes(20))) struct AnswerAllowanceTests {
     private static let ada = Caller(user: TestCloud.ada, surface: .native)
     /// Of the JSON of each record's field.
     private static let recordBytes = 500_000

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct BatchTests {
+@Suite(.timeLimit(.minutes(20))) struct BatchTests {
     @Test(arguments: Engine.allCases)
     func `B-BAT-02 one failure keeps the whole batch of a custom zone from happening`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in

@@ -27,7 +27,7 @@ extension Protection {
     }
 }
 
-@Suite struct EncryptedFieldTests {
+@Suite(.timeLimit(.minutes(20))) struct EncryptedFieldTests {
     private let device = Caller(user: TestCloud.ada, deviceID: "d", surface: .native)
 
     private func secret(

@@ -3,7 +3,7 @@ import CloudKitServer
 import Testing
 
 /// The index entries that one batch may change.
-@Suite struct IndexEntryLimitTests {
+@Suite(.timeLimit(.minutes(20))) struct IndexEntryLimitTests {
     /// A text of so many different words.
     private func words(_ range: Range<Int>) -> String {
         range.map { "w" + String($0, radix: 36) }.joined(separator: " ")

@@ -3,7 +3,7 @@ import CloudKitSchema
 import CloudKitServer
 import Testing
 
-@Suite struct ModifyRecordsTests {
+@Suite(.timeLimit(.minutes(20))) struct ModifyRecordsTests {
     @Test(arguments: Engine.allCases)
     func `B-SAV-05 a saved record can be read back`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
@@ -253,7 +253,7 @@ import Testing
     }
 }
 
-@Suite struct DatabaseAccessTests {
+@Suite(.timeLimit(.minutes(20))) struct DatabaseAccessTests {
     @Test(arguments: Engine.allCases)
     func `B-DB-01 environments, containers and users hold separate data`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ProtectionDecisionTests {
+@Suite(.timeLimit(.minutes(20))) struct ProtectionDecisionTests {
     private func value(_ name: String, epoch: UInt32 = 0) -> Field { sealedField(name, epoch: epoch) }
 
     private func decide(

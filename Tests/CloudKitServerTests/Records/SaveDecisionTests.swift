@@ -3,7 +3,7 @@ import CloudKitSchema
 import CloudKitServer
 import Testing
 
-@Suite struct SaveDecisionTests {
+@Suite(.timeLimit(.minutes(20))) struct SaveDecisionTests {
     private let tag = ChangeTag("a")
     private let other = ChangeTag("b")
     private var held: SaveDecision.Held { .init(tag: tag, recordType: "Note") }

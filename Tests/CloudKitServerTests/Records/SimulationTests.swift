@@ -9,7 +9,7 @@ import Testing
 ///
 /// After every step the records agree; now and then every feed, replayed from any earlier token onto the state known
 /// then, gives the current state; and the counters match.
-@Suite struct SimulationTests {
+@Suite(.timeLimit(.minutes(20))) struct SimulationTests {
     @Test(arguments: Engine.allCases, [UInt64(1), 2, 3, 4, 5, 6])
     func `B-CHG-05 the feed replayed from any token gives the records`(_ engine: Engine, seed: UInt64) async throws {
         try await withCloud(engine) { test in

@@ -4,7 +4,7 @@ import CloudKitServer
 import Testing
 
 /// The weighing of references alone, on batches written down as small tables.
-@Suite struct ReferenceCheckTests {
+@Suite(.timeLimit(.minutes(20))) struct ReferenceCheckTests {
     private func reference(
         _ holder: String, _ kind: BackReference.Kind, _ target: String, field: String? = "f"
     ) -> BackReference {

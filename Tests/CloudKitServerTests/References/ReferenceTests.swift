@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ReferenceTests {
+@Suite(.timeLimit(.minutes(20))) struct ReferenceTests {
     @Test(arguments: Engine.allCases)
     func `B-REF-02 plain references may dangle`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
@@ -131,7 +131,26 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-LIM-07 so many records may own one, and the one too many is refused`(_ engine: Engine) async throws {
+    func `B-LIM-07 a record has 750 owners at most, and any number of other references`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            try await test.modify([create("T")])
+            func add(_ names: Range<Int>, _ action: ReferenceValue.Action) async throws -> [RequestFailure.Code?] {
+                try await test.modify(
+                    names.map { create("\(action.rawValue)\($0)", "Note", reference("to", to: "T", action)) },
+                    atomic: false, by: Caller(user: TestCloud.ada, surface: .native)
+                ).map(\.code)
+            }
+            #expect(try await add(0..<400, .deleteSelf).allSatisfy { $0 == nil })
+            let rest = try await add(400..<752, .deleteSelf)
+            #expect(rest.prefix(350).allSatisfy { $0 == nil })
+            #expect(rest.suffix(2) == [.sizeLimitExceeded, .sizeLimitExceeded])
+            for start in [0, 400] { #expect(try await add(start..<start + 400, .none).allSatisfy { $0 == nil }) }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an owner that goes frees a place for another`(_ engine: Engine) async throws {
         var limits = Limits()
         limits.owningReferencesMax = 3
         try await withCloud(engine, limits: limits) { test in

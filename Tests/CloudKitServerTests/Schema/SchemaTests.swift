@@ -5,7 +5,7 @@ import CloudKitServer
 import OrderedStore
 import Testing
 
-@Suite struct SchemaTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaTests {
     private func type(_ test: TestCloud, _ name: String = "Note") async throws -> RecordTypeDefinition? {
         try await test.cloud.schema(TestCloud.container, .development)[name]
     }
@@ -41,6 +41,20 @@ import Testing
                     operations: [create("R3", "Note", number("a", 1))], zoneID: ZoneID(zoneName: "Z")),
                 in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
             #expect(refused.code == .schemaMismatch)
+        }
+    }
+
+    @Test func `B-LIM-06 the cloud's own limit is 256 fields of a type`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            func record(_ name: String, _ fields: Range<Int>) -> RecordOperation {
+                RecordOperation(
+                    .create,
+                    RecordChange(recordName: name, recordType: "Wide", fields: fields.map { number("f\($0)", 1) }))
+            }
+            #expect(try await test.modify([record("R0", 0..<256)])[0].record != nil)
+            #expect(try await test.modify([record("R1", 1..<257)])[0].code == .schemaMismatch)
+            #expect(try await test.modify([record("R2", 0..<256)])[0].record != nil)
         }
     }
 

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ParticipantTests {
+@Suite(.timeLimit(.minutes(20))) struct ParticipantTests {
     private func withShare(
         _ engine: Engine = .memory, permission: ParticipantPermission = .none,
         with participants: [ParticipantChange] = [],
@@ -223,6 +223,50 @@ import Testing
             let again = try await test.changeShare(
                 "Share-Root", ShareChange(participants: Array(people.dropFirst())))
             #expect(again.record?.sharing?.participants.count == 3)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-PRT-06 an administrator invited by address stays one who opens a one-time link`(_ engine: Engine)
+        async throws
+    {
+        let people = [
+            ParticipantChange(permission: .readOnly, isOneTime: true),
+            ParticipantChange(role: .administrator, lookup: LookupInfo(emailAddress: "bea@example.com")),
+        ]
+        try await withShare(engine, with: people) { test, share in
+            let slot = try #require(share.sharing?.participants.first { $0.oneTimeGUID != nil })
+            let bea = try await account("bea@example.com", "Bea", test)
+            let accepted = try await test.accept(slot.oneTimeGUID, by: bea).invitation
+            #expect(accepted?.role == .administrator && accepted?.permission == .readWrite)
+            let participants = try await test.share("Share-Root")?.participants ?? []
+            #expect(participants.map(\.role) == [.owner, .administrator])
+        }
+    }
+
+    @Test func `B-DB-01, B-ACP-02 a link of one environment leads nowhere in the other`() async throws {
+        try await withShare(permission: .readWrite) { test, share in
+            try await test.changeShare("Share-Root", ShareChange(allowsAccessRequests: true))
+            let request = ShareInvitationRequest(shortGUID: try #require(share.shortGUID))
+            let address = TestCloud.address(.public, .production)
+            let caller = Caller(user: TestCloud.bob)
+            #expect(
+                try await ResolveShares(test.cloud).run([request], in: address, by: caller)[0].code == .itemNotFound)
+            #expect(try await AcceptShares(test.cloud).run([request], in: address, by: caller)[0].code == .itemNotFound)
+            _ = try await RequestShareAccess(test.cloud).run([request], in: address, by: Caller(user: TestCloud.cyd))
+            #expect(try await test.share("Share-Root")?.participants.count == 1)
+            #expect(try await test.share("Share-Root")?.requesters.isEmpty == true)
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.bob).invitation?.environment == .development)
+        }
+    }
+
+    @Test func `a participant without an identity is refused`() async throws {
+        try await withShare { test, _ in
+            for nobody in [ParticipantChange(permission: .readWrite), ParticipantChange(lookup: LookupInfo())] {
+                let refused = try await test.changeShare("Share-Root", ShareChange(participants: [nobody]))
+                #expect(refused.failure?.reason == "a participant needs an identity")
+            }
+            #expect(try await test.share("Share-Root")?.participants.count == 1)
         }
     }
 

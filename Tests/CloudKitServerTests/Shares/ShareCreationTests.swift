@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ShareCreationTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareCreationTests {
     @Test(arguments: Engine.allCases)
     func `B-SHR-03, B-SHR-04 a share begins together with its root`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
@@ -22,6 +22,24 @@ import Testing
             let held = try await test.lookup(["Root", "S"])
             #expect(held[0].record?.share == "S")
             #expect(held[1].record?.sharing == share.sharing)
+        }
+    }
+
+    @Test func `so many records enter and leave a tree with one batch, and one more is refused`() async throws {
+        #expect(Limits().treeMovesMax == 100_000)
+        var limits = Limits()
+        limits.treeMovesMax = 4
+        try await withCloud(limits: limits) { test in
+            try await test.makeZone()
+            try await test.modify([create("Root"), create("In", parent: .set(recordName: "Root"))])
+            try await test.modify((0..<3).map { create("C\($0)", parent: .set(recordName: "In")) })
+            try await test.shareTree("Root")
+            try await test.modify([create("C3", parent: .set(recordName: "In"))])
+            await expect(.sizeLimitExceeded) { try await test.modify([delete("Share-Root")]) }
+            try await test.modify([delete("C3")])
+            #expect(try await test.modify([delete("Share-Root")])[0].isDeleted)
+            try await test.modify([create("C3", parent: .set(recordName: "Root"))])
+            await expect(.sizeLimitExceeded) { try await test.shareTree("Root") }
         }
     }
 

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct ShareKeyTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareKeyTests {
     private let id = "11111111-2222-3333-4444-555555555555"
 
     private func wrap(_ id: String, _ byte: UInt8) -> ShareKeyChange.Wrap {

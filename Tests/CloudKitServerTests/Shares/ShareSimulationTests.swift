@@ -7,7 +7,7 @@ import Testing
 ///
 /// After every few steps each participant sees exactly the records of the model, and each participant's feed, followed
 /// from any earlier token onto the state known then, gives the visible records.
-@Suite struct ShareSimulationTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareSimulationTests {
     @Test(arguments: Engine.allCases, [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func `B-SHF-06, B-SHR-05, B-PRT-12 participants see exactly the shared records, and their feeds miss nothing`(
         _ engine: Engine, seed: UInt64

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct SharedFeedTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedFeedTests {
     private func withTree(_ engine: Engine = .memory, _ body: (TestCloud, Record) async throws -> Void) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()

@@ -4,7 +4,7 @@ import CloudKitServer
 import Testing
 
 /// Notifications of participants about changes of shared records.
-struct SharedNotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedNotificationTests {
     /// Ada's tree with Root, A and B, shared with Bob, Cyd and Dan; Bob and Cyd have accepted and have subscriptions.
     private struct Stage {
         let test: TestCloud

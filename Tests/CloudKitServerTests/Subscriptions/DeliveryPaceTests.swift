@@ -4,7 +4,7 @@ import OrderedStore
 import Testing
 
 /// The frequency of deliveries from a partition with many writes.
-struct DeliveryPaceTests {
+@Suite(.timeLimit(.minutes(20))) struct DeliveryPaceTests {
     /// A pause of the cloud, which lasts until its test ends it.
     private struct Rest: Sendable {
         var duration: Duration

@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import CloudKitServer
 import Testing
 
-struct LongPollServiceTests {
+@Suite(.timeLimit(.minutes(20))) struct LongPollServiceTests {
     private static func ready(_ cloud: TestCloud) async throws {
         try await cloud.makeZone()
         try await cloud.subscribe(Subscription(id: "D", interest: .database(recordType: nil)))

@@ -1,8 +1,11 @@
 import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
 import CloudKitServer
+import Foundation
 import Testing
 
-struct NotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct NotificationTests {
     @Test(arguments: Engine.allCases)
     func `B-SUB-02 B-PSH-01 all devices hear of a change but the one that made it`(engine: Engine) async throws {
         try await withCloud(engine) { cloud in
@@ -145,7 +148,42 @@ struct NotificationTests {
         }
     }
 
-    @Test func `B-PSH-08 notifications with one collapse identifier replace one another`() async throws {
+    @Test func `B-PSH-08 a push service gets the collapse identifier, category, mutable content, title and subtitle`()
+        async throws
+    {
+        try await withCloud { cloud in
+            try await cloud.makeZone()
+            try await cloud.modify([create("R0")])
+            var info = NotificationInfo()
+            info.alertBody = "body"
+            info.title = "title"
+            info.subtitle = "subtitle"
+            info.category = "category"
+            info.shouldSendMutableContent = true
+            info.collapseIDKey = "c"
+            try await cloud.subscribe(TestCloud.query("Q", info: info))
+            try await cloud.subscribe(TestCloud.shown("other"))
+            let service = TestPushService()
+            try await cloud.pushTo("a")
+            try await cloud.modify([create("R1")])
+            try await PushDeliveryService(cloud: cloud.cloud, services: [service]).deliverOnce(
+                in: .privateDatabase(TestCloud.container, .development, of: TestCloud.ada))
+            let sent = service.takenMessages()
+            #expect(Set(sent.map(\.mark)) == ["Q +R1", "other +R1"])
+            let message = try #require(sent.first { $0.mark == "Q +R1" }).message
+            #expect(message.collapseKey == "collapse/c")
+            #expect(!sent.allSatisfy { $0.message.collapseKey == message.collapseKey })
+            let root = try #require(
+                try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
+            let aps = try #require(root["aps"] as? [String: Any])
+            let alert = try #require(aps["alert"] as? [String: Any])
+            #expect(alert["title"] as? String == "title" && alert["subtitle"] as? String == "subtitle")
+            #expect(aps["category"] as? String == "category" && aps["mutable-content"] as? Int == 1)
+        }
+    }
+
+    @Test func `B-PSH-02 notifications with one collapse identifier replace one another while they wait`() async throws
+    {
         try await withCloud { cloud in
             try await cloud.makeZone()
             try await cloud.modify([create("R0")])
@@ -177,6 +215,27 @@ struct NotificationTests {
             try await cloud.modify([delete("R2")], zone: "_defaultZone", in: .public, by: ada.caller)
             while try await RunOutbox(cloud.cloud).run() {}
             #expect(try await bob.received() == ["B -R2"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-DB-06 public subscribers are not notified of records that only their creator may read`(engine: Engine)
+        async throws
+    {
+        try await withCloud(engine) { cloud in
+            try await cloud.modify([create("R0")], zone: "_defaultZone", in: .public)
+            try await SetGrants(cloud.cloud).run(
+                [Grant(.create, to: Grant.signedIn), Grant(.read, to: Grant.creator)], ofType: "Note",
+                in: TestCloud.container, .development)
+            var ada = try await TestDevice(cloud, "ada", of: TestCloud.ada)
+            var bob = try await TestDevice(cloud, "bob", of: TestCloud.bob)
+            try await cloud.subscribe(TestCloud.query("A"), in: .public)
+            try await cloud.subscribe(TestCloud.query("B"), in: .public, by: TestCloud.bob)
+            try await cloud.modify([create("R1")], zone: "_defaultZone", in: .public)
+            while try await RunOutbox(cloud.cloud).run() {}
+            #expect(try await bob.received() == [])
+            #expect(try await ada.received() == ["A +R1"])
+            #expect(cloud.cloud.notificationMetrics.counts.dropped[.accessDenied] == 1)
         }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKitServer
 
-struct PushScheduleTests {
+@Suite(.timeLimit(.minutes(20))) struct PushScheduleTests {
     private let a = StoragePartition("a")
     private let b = StoragePartition("b")
 
@@ -73,7 +73,7 @@ struct PushScheduleTests {
     }
 }
 
-struct PushBackoffTests {
+@Suite(.timeLimit(.minutes(20))) struct PushBackoffTests {
     @Test func `pauses grow to an hour and vary by a fifth`() throws {
         var failures: PushFailures?
         var now: Int64 = 0

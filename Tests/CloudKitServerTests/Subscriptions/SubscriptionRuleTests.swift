@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-struct SubscriptionRuleTests {
+@Suite(.timeLimit(.minutes(20))) struct SubscriptionRuleTests {
     private static func code(
         _ subscription: Subscription, in scope: DatabaseScope, _ cloud: TestCloud
     ) async throws -> RequestFailure.Code? {

@@ -8,7 +8,7 @@ import Testing
 
 /// Pins the bytes of everything sealed that clients and the store hold: with one secret and one sequence of random bytes they
 /// stay the same.
-struct SealedFormTests {
+@Suite(.timeLimit(.minutes(20))) struct SealedFormTests {
     private let serverEnvironment = ServerEnvironment(
         secret: Array(0..<32), now: { 0 }, random: { count in (0..<count).map { UInt8(100 + $0) } })
     private let container = ContainerID("iCloud.com.example.app")

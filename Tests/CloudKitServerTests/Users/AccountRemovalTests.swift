@@ -3,7 +3,7 @@ import CloudKitModel
 import CloudKitServer
 import Testing
 
-@Suite struct AccountRemovalTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountRemovalTests {
     private func person(_ name: String, _ test: TestCloud) async throws -> (user: UserID, account: Account) {
         let accounts = test.cloud.accountStore.accounts
         let account = try await accounts.add(

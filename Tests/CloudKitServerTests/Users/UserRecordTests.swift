@@ -5,7 +5,7 @@ import OrderedStore
 import TestEnvironment
 import Testing
 
-struct UserRecordTests {
+@Suite(.timeLimit(.minutes(20))) struct UserRecordTests {
     private let time = TestServerEnvironment()
     private let user = UserID("_0123456789abcdef0123456789abcdef")
 

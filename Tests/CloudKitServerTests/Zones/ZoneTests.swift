@@ -3,7 +3,7 @@ import CloudKitRecordLayer
 import CloudKitServer
 import Testing
 
-@Suite struct ZoneDecisionTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneDecisionTests {
     private let id = ZoneID(zoneName: "Z")
 
     private func held(_ state: ZoneHeader.State) -> ZoneHeader {
@@ -54,7 +54,7 @@ extension ZoneDecision {
     fileprivate var code: RequestFailure.Code? { if case .refuse(let failure) = self { failure.code } else { nil } }
 }
 
-@Suite struct ZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneTests {
     private func modify(_ test: TestCloud, _ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
         try await ModifyZones(test.cloud).run(
             operations, in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
@@ -185,8 +185,23 @@ extension ZoneDecision {
         }
     }
 
+    @Test func `B-LIM-06 a user has 1,000 zones in a container, and another user's do not count`() async throws {
+        try await withCloud { test in
+            let names = (0..<1001).map { ZoneID(zoneName: "Z\($0)") }
+            for start in stride(from: 0, to: 1000, by: 200) {
+                let outcomes = try await modify(test, names[start..<start + 200].map { .create($0) })
+                #expect(outcomes.allSatisfy { $0.zone != nil })
+            }
+            let refused = try await modify(test, [.create(names[1000])])[0].failure
+            #expect(refused?.code == .itemLimitExceeded)
+            try await test.makeZone("Z1000", of: TestCloud.bob)
+            let next = try await modify(test, [.delete(names[0]), .create(names[1000])])
+            #expect(next[1].zone != nil)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
-    func `B-LIM-06 zones are counted, and deleting frees a place`(_ engine: Engine) async throws {
+    func `zones are counted, and deleting frees a place`(_ engine: Engine) async throws {
         var limits = Limits()
         limits.zonesMax = 2
         try await withCloud(engine, limits: limits) { test in

@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct AssetTransferTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetTransferTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName)
 
     private func record(_ name: String, in zoneID: CKRecordZone.ID? = nil) -> CKRecord {

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct ContainerTests {
+@Suite(.timeLimit(.minutes(20))) struct ContainerTests {
     private func container(_ configuration: DeviceConfiguration, identifier: String? = nil) -> CKContainer {
         CKContainer(
             identifier: identifier, configuration: configuration,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct RecordFunctionTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordFunctionTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName)
 
     private func record(_ name: String, in zoneID: CKRecordZone.ID? = nil) -> CKRecord {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct ZoneQueryAndChangeTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneQueryAndChangeTests {
     private let zone = ZoneID(zoneName: "Z")
     private var zoneID: CKRecordZone.ID { CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName) }
 

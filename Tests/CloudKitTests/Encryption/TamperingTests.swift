@@ -9,7 +9,7 @@ import Testing
 @testable import ScriptedCloud
 
 /// A cloud that returns other data than was saved: any change within a record is detected and reported.
-struct TamperingTests {
+@Suite(.timeLimit(.minutes(20))) struct TamperingTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Z")
 
     private static func container(_ transport: ScriptedTransport) -> CKContainer {

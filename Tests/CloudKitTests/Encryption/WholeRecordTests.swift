@@ -9,7 +9,7 @@ import Testing
 @testable import ScriptedCloud
 
 /// A cloud that returns a record whose parts are honest, each by itself, but were never a version of it together.
-struct WholeRecordTests {
+@Suite(.timeLimit(.minutes(20))) struct WholeRecordTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Z")
 
     private static func container(_ transport: ScriptedTransport) -> CKContainer {

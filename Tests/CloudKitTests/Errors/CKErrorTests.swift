@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct CKErrorTests {
+@Suite(.timeLimit(.minutes(20))) struct CKErrorTests {
     private func throwing(_ error: any Error) throws { throw error }
 
     @Test func `a thrown CKError is caught in every spelling`() {
@@ -157,11 +157,16 @@ import Testing
         #expect(error.clientRecord?["a"] as? String == "mine")
     }
 
-    @Test func `B-ERR-11, B-ERR-14 a failing server, and a zone that is busy`() {
+    @Test func `B-ERR-14 a busy zone is error 23, with the pause that the server asks for`() {
+        let busy = CKError(RequestFailure(.zoneBusy, "busy", retryAfter: 3))
+        #expect(busy.code == .zoneBusy && busy.errorCode == 23 && CKError.Code(rawValue: 23) == .zoneBusy)
+        #expect(busy.retryAfterSeconds == 3)
+        #expect(CKError(RequestFailure(.zoneBusy, "busy")).code == .zoneBusy)
+    }
+
+    @Test func `B-ERR-11 a failing server rejects the request`() {
         let broken = CKError(RequestFailure(.internalError, "Internal server error"))
         #expect(broken.code == .serverRejectedRequest && broken.subcode == 2000 && broken.retryAfterSeconds == nil)
-        let busy = CKError(RequestFailure(.zoneBusy, "busy", retryAfter: 3))
-        #expect(busy.code == .zoneBusy && busy.retryAfterSeconds == 3)
     }
 
     @Test func `B-ZN-12 a reset of keys is reported by its key in userInfo`() {

@@ -317,7 +317,7 @@ private actor Library {
     }
 }
 
-@Suite struct CodeFormTests {
+@Suite(.timeLimit(.minutes(20))) struct CodeFormTests {
     @Test func `B-ACC-03 notifications come as a sequence, from the moment it is made`() async {
         let name = Notification.Name("CodeFormTests")
         let center = NotificationCenter()

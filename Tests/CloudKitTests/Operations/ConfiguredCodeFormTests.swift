@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// The closures and functions that apps pass to `configuredWith`: each compiles and runs.
-@Suite struct ConfiguredCodeFormTests {
+@Suite(.timeLimit(.minutes(20))) struct ConfiguredCodeFormTests {
     /// A result that cannot cross from one actor to another.
     final class Counter {
         var count = 0

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct FeedOperationTests {
+@Suite(.timeLimit(.minutes(20))) struct FeedOperationTests {
     private let zoneIDs = ["A", "B"].map { CKRecordZone.ID(zoneName: $0, ownerName: CKCurrentUserDefaultName) }
 
     /// Two pages of one record each in every zone.

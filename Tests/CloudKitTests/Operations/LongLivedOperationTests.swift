@@ -9,7 +9,7 @@ import Testing
 
 /// Operations that outlive their process. A process that ends is a container that is made again over the same folder,
 /// and an operation whose results are ignored.
-@Suite struct LongLivedOperationTests {
+@Suite(.timeLimit(.minutes(20))) struct LongLivedOperationTests {
     private static let owner = ScriptedAccount()
 
     private static func container(

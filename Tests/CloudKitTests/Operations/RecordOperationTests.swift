@@ -1,4 +1,5 @@
 import CloudKitModel
+import Dispatch
 import Foundation
 import ScriptedCloud
 import Synchronization
@@ -6,7 +7,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct RecordOperationTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordOperationTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName)
 
     private func record(_ name: String) -> CKRecord {
@@ -17,7 +18,37 @@ import Testing
         names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
     }
 
-    @Test func `B-OPS-01 the blocks of single items come before the completion, on one queue`() async throws {
+    @Test func `B-OPS-01 the blocks of an operation run one at a time, on a queue of its own`() async throws {
+        let database = CKContainer.scripted(ScriptedTransport(ScriptedTransport.savesAll)).privateCloudDatabase
+        let running = Mutex<(now: Int, most: Int)>((0, 0))
+        @Sendable func block(_ body: () -> Void = {}) {
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            body()
+            running.withLock { $0.now -= 1 }
+        }
+        // A block of one operation waits for one of the other: on a common queue it would wait in vain.
+        let other = DispatchSemaphore(value: 0)
+        let first = CKModifyRecordsOperation(recordsToSave: [record("a"), record("b")], recordIDsToDelete: ids("c"))
+        first.perRecordProgressBlock = { _, _ in block() }
+        first.perRecordSaveBlock = { id, _ in
+            guard id.recordName == "a" else { return block() }
+            block { #expect(other.wait(timeout: .now() + 60) == .success) }
+        }
+        first.perRecordDeleteBlock = { _, _ in block() }
+        let second = CKModifyRecordsOperation(recordsToSave: [record("d")], recordIDsToDelete: [])
+        second.perRecordSaveBlock = { _, _ in other.signal() }
+        await withCheckedContinuation { continuation in
+            first.modifyRecordsResultBlock = { _ in
+                block()
+                continuation.resume()
+            }
+            database.add(first)
+            database.add(second)
+        }
+        #expect(running.withLock(\.most) == 1)
+    }
+
+    @Test func `B-OPS-01 the blocks of single items come before the completion`() async throws {
         let database = CKContainer.scripted(ScriptedTransport(ScriptedTransport.savesAll)).privateCloudDatabase
         let log = Mutex<[String]>([])
         await withCheckedContinuation { continuation in
@@ -52,18 +83,17 @@ import Testing
         let log = Mutex<[String]>([])
         await withCheckedContinuation { continuation in
             let first = CKFetchRecordsOperation(recordIDs: ids("a"))
-            first.fetchRecordsResultBlock = { _ in
-                Thread.sleep(forTimeInterval: 0.05)
-                log.withLock { $0.append("first \(first.isFinished)") }
-            }
             let second = CKFetchRecordsOperation(recordIDs: ids("b"))
+            first.fetchRecordsResultBlock = { _ in
+                log.withLock { $0.append("first \(first.isFinished), second may start \(second.isReady)") }
+            }
             second.addDependency(first)
             second.perRecordProgressBlock = { _, _ in log.withLock { $0.append("second, after \(first.isFinished)") } }
             second.fetchRecordsResultBlock = { _ in continuation.resume() }
             database.add(second)
             database.add(first)
         }
-        #expect(log.withLock { $0 } == ["first false", "second, after true"])
+        #expect(log.withLock { $0 } == ["first false, second may start false", "second, after true"])
     }
 
     @Test

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct SettingsTests {
+@Suite(.timeLimit(.minutes(20))) struct SettingsTests {
     @Test func `B-OPS-05 an operation's settings take precedence over its group's, and those over the defaults`() {
         let operation = CKFetchRecordsOperation(recordIDs: [])
         #expect(operation.callSettings().requestTimeout == 60)

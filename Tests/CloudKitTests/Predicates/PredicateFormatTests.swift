@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct PredicateFormatTests {
+@Suite(.timeLimit(.minutes(20))) struct PredicateFormatTests {
     private func tree(_ format: String, _ arguments: Any?...) -> PredicateTree {
         PredicateParser.tree(format, arguments: arguments)
     }

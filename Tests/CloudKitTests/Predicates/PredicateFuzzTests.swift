@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct PredicateFuzzTests {
+@Suite(.timeLimit(.minutes(20))) struct PredicateFuzzTests {
     private static let seeds = [
         "a == %@ AND b > 5", "NOT (tags CONTAINS 'x')", "ANY tags IN {'a', \"b\"}", "self CONTAINS 'a b'",
         "distanceToLocation:fromLocation:(loc, %@) < 5000", "a BETWEEN {1, -2.5e3}", "%K BEGINSWITH[cd] %@",

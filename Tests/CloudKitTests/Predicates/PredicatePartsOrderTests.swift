@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The same names where CloudKit is imported in front of Foundation.
-@Suite struct PredicatePartsOrderTests {
+@Suite(.timeLimit(.minutes(20))) struct PredicatePartsOrderTests {
     @Test func `names that Foundation also has are those of CloudKit in either order of imports`() {
         let comparison = NSComparisonPredicate(
             leftExpression: NSExpression(forKeyPath: "a"), rightExpression: NSExpression(forConstantValue: 1),

@@ -6,7 +6,7 @@ import Testing
 
 /// Predicates taken apart, as stand-ins for databases in the tests of published libraries do. Foundation is imported in front
 /// of CloudKit.
-@Suite struct PredicatePartsTests {
+@Suite(.timeLimit(.minutes(20))) struct PredicatePartsTests {
     @Test func `a comparison of a format has its sides, operator, modifier and options`() throws {
         let predicate = NSPredicate(format: "name BEGINSWITH[cd] %@", "Be")
         let comparison = try #require(predicate as? NSComparisonPredicate)

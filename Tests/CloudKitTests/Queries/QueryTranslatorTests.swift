@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct QueryTranslatorTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryTranslatorTests {
     private let zone = CKRecordZone.ID(zoneName: "z")
 
     private func filters(_ format: String, _ arguments: Any?...) throws -> [QueryFilter] {

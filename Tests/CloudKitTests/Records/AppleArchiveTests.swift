@@ -2,7 +2,7 @@ import CloudKit
 import Testing
 
 /// Archives in the form of Apple's framework: its class names and keys, made by hand for these tests.
-@Suite struct AppleArchiveTests {
+@Suite(.timeLimit(.minutes(20))) struct AppleArchiveTests {
     @Test func `system fields that Apple's framework archived are read`() throws {
         let data = try #require(Data(base64Encoded: Self.systemFields))
         let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)

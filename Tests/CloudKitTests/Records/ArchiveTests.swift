@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct ArchiveTests {
+@Suite(.timeLimit(.minutes(20))) struct ArchiveTests {
     private let zone = CKRecordZone.ID(zoneName: "z", ownerName: "_abc")
 
     @Test func `T5 IDs and references survive an archive`() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct RecordEdgeTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordEdgeTests {
     private let zone = CKRecordZone.ID(zoneName: "z")
     private func fresh() -> CKRecord {
         CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "r", zoneID: zone))

@@ -1,9 +1,10 @@
+import CloudKitModel
 import Testing
 
 @testable import CloudKit
 
 /// The participants that a share hands out.
-@Suite struct ShareParticipantsTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareParticipantsTests {
     private func share() -> CKShare {
         CKShare(recordZoneID: CKRecordZone.ID(zoneName: "Z", ownerName: CKCurrentUserDefaultName))
     }
@@ -25,6 +26,30 @@ import Testing
         let copy = share.copy() as? CKShare
         copy?.participants.last?.permission = .readOnly
         #expect(participant?.permission == .readWrite)
+    }
+
+    @Test func `B-PRT-03 a save names the invited participants, not the owner and not who came by the link`() throws {
+        func participant(_ id: String, _ role: ParticipantRole) -> ShareParticipant {
+            ShareParticipant(
+                id: id, role: role, permission: .readWrite, acceptance: .accepted,
+                identity: PersonIdentity(user: UserID("_" + id)))
+        }
+        let held = Share(
+            root: nil, publicPermission: .readOnly,
+            participants: [
+                participant("ada", .owner), participant("ben", .privateUser), participant("cat", .publicUser),
+                participant("dan", .administrator),
+            ], currentParticipantID: "ada")
+        var state = SharingState(held, link: nil)
+        #expect(try state.change() == nil)
+        state.publicPermission = .none
+        // The cloud removes users of the link itself (B-PRT-04).
+        #expect(try state.change()?.participants == nil)
+        let fourth = CKShareParticipant.oneTimeURLParticipant()
+        state.add(fourth)
+        let change = try #require(try state.change())
+        #expect(change.participants?.map(\.id) == ["ben", "dan", fourth.participantID])
+        #expect(change.participants?.map(\.isChosen) == [false, false, true])
     }
 
     @Test func `Names of keys and types that talks and older code use`() {

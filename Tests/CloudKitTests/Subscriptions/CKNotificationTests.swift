@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct CKNotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct CKNotificationTests {
     @Test func `descriptions contain names, but no texts for users`() throws {
         let notification = try #require(
             CKNotification(fromRemoteNotificationDictionary: [

@@ -75,7 +75,7 @@ private final class ScriptedCourier: Transport {
     }
 }
 
-@Suite struct RemoteNotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct RemoteNotificationTests {
     private static func container(_ courier: ScriptedCourier) -> CKContainer {
         let time = ClientClock(
             now: ClientClock.system.now, sleep: { _ in await Task.yield() }, random: { 0 })

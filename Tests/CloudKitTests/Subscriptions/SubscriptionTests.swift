@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct SubscriptionTests {
+@Suite(.timeLimit(.minutes(20))) struct SubscriptionTests {
     private static func query(_ format: String, _ arguments: Any?...) -> CKQuerySubscription {
         CKQuerySubscription(
             recordType: "Note", predicate: NSPredicate(format: format, argumentArray: arguments.compactMap(\.self)),

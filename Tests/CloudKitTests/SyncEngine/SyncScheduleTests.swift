@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct SyncScheduleTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncScheduleTests {
     private func schedule(_ change: (inout SyncSchedule) -> Void) -> SyncSchedule {
         var schedule = SyncSchedule()
         change(&schedule)
@@ -143,5 +143,16 @@ import Testing
         #expect(SyncOutcome(error) == .failed(after: .seconds(30)))
         #expect(SyncOutcome(CKError.partialFailure(["c": CKError(.serverRecordChanged)])) == .conflicted)
         #expect(SyncOutcome(CKError(.zoneNotFound)) == .refused)
+    }
+
+    @Test func `a pause that the server asks for counts with errors that the engine leaves to the app`() {
+        let full = CKError.failure(.quotaExceeded, reason: "Quota exceeded", retryAfter: 300)
+        #expect(SendFailureHandling(full.code) == .leaveToApp)
+        #expect(SyncOutcome(full) == .failed(after: .seconds(300)))
+        let error = CKError.partialFailure(["a": full, "b": CKError(.serverRecordChanged)])
+        #expect(SyncOutcome(error) == .failed(after: .seconds(300)))
+        var schedule = SyncSchedule()
+        schedule.ended(.send, SyncOutcome(error), hasWork: true, at: .zero, random: 0)
+        #expect(schedule.next(at: .seconds(299)) == .wait(.seconds(1)))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct SyncStateTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncStateTests {
     private let zone = CKRecordZone.ID(zoneName: "Z")
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitClient
 
-@Suite struct CloudCallTests {
+@Suite(.timeLimit(.minutes(20))) struct CloudCallTests {
     @Test func `A request goes to the databases address with escaped tokens and the SDKs headers`() async throws {
         let transport = ScriptedTransport(ScriptedTransport.findsAll)
         let container = CKContainer.scripted(transport, account: ScriptedAccount(tokens: ["147__54__+/="]))

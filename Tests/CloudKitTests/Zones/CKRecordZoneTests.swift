@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct CKRecordZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct CKRecordZoneTests {
     @Test func `B-ZN-01 a zone is its name and its owner`() {
         let zone = CKRecordZone.ID(zoneName: "z")
         #expect(zone.ownerName == CKCurrentUserDefaultName)

@@ -2,7 +2,7 @@ import CloudKitModel
 import CloudKitWire
 import Testing
 
-@Suite struct AssetBodyTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetBodyTests {
     @Test func `requests for uploads come back as they were printed`() throws {
         let request = AssetUploadRequest(
             items: [

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// Users who have the link and ask for access (B-SHN-02 to B-SHN-04).
-@Suite struct AccessRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct AccessRequestTests {
     private func withFolder(
         _ body: (SharingHousehold, CKRecordZone.ID, CKShare) async throws -> Void
     ) async throws {

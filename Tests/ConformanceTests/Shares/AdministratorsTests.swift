@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Administrators hand keys out and begin epochs as the owner does, without waiting for a device of the owner's.
-@Suite struct AdministratorsTests {
+@Suite(.timeLimit(.minutes(20))) struct AdministratorsTests {
     /// Ada's folder, or its zone, shared with Ben, an administrator, with Cat, and with more.
     private func share(
         with more: [String], wholeZone: Bool = false, _ home: SharingHousehold

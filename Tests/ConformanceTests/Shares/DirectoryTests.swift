@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Identities that the cloud names, compared with those that its directory shows everybody.
-@Suite struct DirectoryTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectoryTests {
     private func identity(of name: String, _ home: SharingHousehold) async throws -> String {
         let store = home.cloud.accountStore
         let account = try #require(try await store.accounts.account(email: name + "@example.com"))

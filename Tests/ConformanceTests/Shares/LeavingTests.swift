@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// Leaving and stopping: a participant gives up a slot and never takes the owner's data along (B-ACP-06 to B-ACP-11).
-@Suite struct LeavingTests {
+@Suite(.timeLimit(.minutes(20))) struct LeavingTests {
     private func withGuest(
         _ body: (SharingHousehold, CKRecordZone.ID, CKRecordZone.ID, CKShare) async throws -> Void
     ) async throws {

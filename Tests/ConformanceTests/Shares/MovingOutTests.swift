@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Records that leave a share's tree: members keep what they could read, and open nothing that is written from then on.
-@Suite struct MovingOutTests {
+@Suite(.timeLimit(.minutes(20))) struct MovingOutTests {
     enum Mover: CaseIterable {
         /// A device moves the record, and another save writes.
         case device

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// Links that users open outside of the app.
-@Suite struct OpenedSharesTests {
+@Suite(.timeLimit(.minutes(20))) struct OpenedSharesTests {
     @Test func `B-ACP-01 opening a link passes it to the app, which accepts`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()

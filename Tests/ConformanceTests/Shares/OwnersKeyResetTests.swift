@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKit
 
 /// Owners whose account keys were reset while nothing was sealed in their container: their zones stay, and so do their shares.
-@Suite struct OwnersKeyResetTests {
+@Suite(.timeLimit(.minutes(20))) struct OwnersKeyResetTests {
     private func note(_ name: String, in zone: CKRecordZone.ID, secret: String? = nil) -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note["title"] = name

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// Participant slots of a share: their number, slots for any user with the link, and leaving.
-@Suite struct ParticipantTests {
+@Suite(.timeLimit(.minutes(20))) struct ParticipantTests {
     @Test func `B-LIM-08 a share holds 100 participants besides its owner`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()

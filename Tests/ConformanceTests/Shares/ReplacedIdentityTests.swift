@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Participants whose account keys were reset: values were sealed to an identity that they no longer have.
-@Suite struct ReplacedIdentityTests {
+@Suite(.timeLimit(.minutes(20))) struct ReplacedIdentityTests {
     private func note(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note.encryptedValues["secret"] = "secret of \(name)"

@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Shares that begin on clients without keys, and shares that end.
-@Suite struct ShareBeginningsTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareBeginningsTests {
     private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String = "Folder") -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note.encryptedValues["secret"] = "secret of \(name)"

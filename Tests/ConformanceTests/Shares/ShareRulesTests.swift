@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// Rules of shares and participants as apps meet them: error codes, and who sees and may do what.
-@Suite struct ShareRulesTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareRulesTests {
     /// The share as one device has it now.
     private func share(_ id: CKRecord.ID, _ database: CKDatabase) async throws -> CKShare {
         try asShare(try await database.record(for: id))

@@ -9,7 +9,7 @@ import Testing
 @testable import CloudKitClient
 
 /// A cloud that describes shares otherwise than their owner made them: nobody gets a key for that.
-@Suite struct ShareStatementTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareStatementTests {
     /// Changes records in Ada's zone as only her cloud, or a client of hers without keys, could.
     private func invent(
         _ operation: RecordOperation, in zone: CKRecordZone.ID, _ home: SharingHousehold

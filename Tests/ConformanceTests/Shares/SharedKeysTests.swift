@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Encrypted values in shares: they open for participants, on each of their devices, and for no one else.
-@Suite struct SharedKeysTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedKeysTests {
     private func note(_ name: String, in zone: CKRecordZone.ID, below parent: String?) -> CKRecord {
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         note.encryptedValues["secret"] = "secret of \(name)"

@@ -2,7 +2,7 @@ import CloudKit
 import Testing
 
 /// Uses of records that other users share.
-@Suite struct SharedRecordsTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedRecordsTests {
     @Test func `B-PRT-11 a writer changes, adds and deletes records of the tree, but not the root`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// Sharing as apps use it: three users against a running cloud.
-@Suite struct SharesTests {
+@Suite(.timeLimit(.minutes(20))) struct SharesTests {
     @Test func `B-SHR-03, B-ACP-01, B-ACP-05 a folder is shared, opened by its link, accepted, read and written`()
         async throws
     {
@@ -40,6 +40,24 @@ import Testing
             // The owner sees who came.
             let current = try asShare(try await home.ada.privateCloudDatabase.record(for: share.recordID))
             #expect(current.participants.first { $0.role == .privateUser }?.acceptanceStatus == .accepted)
+        }
+    }
+
+    @Test func `B-SHR-08 a link leads to its share by its token, whatever title follows the number sign`() async throws
+    {
+        try await SharingHousehold.run { home in
+            let (_, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben"])
+            let link = try #require(share.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: false) })
+            #expect(link.path.hasPrefix("/share/") && !link.path.dropFirst("/share/".count).contains("/"))
+            for title in [nil, "Our_recipes", "k=title", ""] {
+                var titled = link
+                titled.fragment = title
+                let metadata = try await home.ben.shareMetadata(for: try #require(titled.url))
+                #expect(metadata.share.recordID.recordName == share.recordID.recordName)
+            }
+            let accepted = try await home.accept(share.url.flatMap { URL(string: "\($0)#Our_recipes") }, on: home.ben)
+            #expect(accepted.currentUserParticipant?.acceptanceStatus == .accepted)
         }
     }
 

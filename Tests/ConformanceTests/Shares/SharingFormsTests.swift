@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// The code forms of Apple's introduction to sharing and of its symbols' pages, against a running cloud.
-@Suite struct SharingFormsTests {
+@Suite(.timeLimit(.minutes(20))) struct SharingFormsTests {
     private func withContacts(
         _ body: (SharingHousehold, ContactSharing, ContactSharing) async throws -> Void
     ) async throws {

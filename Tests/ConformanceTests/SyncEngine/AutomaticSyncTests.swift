@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Engines that sync by themselves, on clocks that their tests move.
-@Suite struct AutomaticSyncTests {
+@Suite(.timeLimit(.minutes(20))) struct AutomaticSyncTests {
     /// A device of a user with an automatic engine.
     private struct Device {
         let app: Notebook

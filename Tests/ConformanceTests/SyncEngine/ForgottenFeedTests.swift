@@ -5,7 +5,7 @@ import Testing
 
 /// Devices that were away for so long that the cloud has forgotten what they missed, and zones that went for other reasons
 /// than their apps.
-@Suite struct ForgottenFeedTests {
+@Suite(.timeLimit(.minutes(20))) struct ForgottenFeedTests {
     /// Forgets all that the cloud would forget in a month.
     private func forget(_ cloud: ThrowawayCloud) async throws {
         for database in try await CompactFeeds(cloud.cloud).databases(after: nil, limit: .max) {

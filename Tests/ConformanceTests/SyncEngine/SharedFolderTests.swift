@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Engines on a private and a shared database sync a shared folder: sealed values, files, and its end.
-@Suite struct SharedFolderTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedFolderTests {
     private let files: TestFiles
 
     init() throws { files = try TestFiles() }

@@ -8,7 +8,7 @@ import Testing
 /// Engines of an owner and of participants on bad networks, killed now and then, while participants join, leave and
 /// change permissions: in the end all participants agree, the others have nothing, and nothing that the cloud accepted
 /// is lost.
-@Suite struct SharedSyncSimulationTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedSyncSimulationTests {
     /// More with `SYNC_SEEDS=200`, one with `SYNC_SEED=17`.
     static var seeds: [UInt64] {
         let environment = ProcessInfo.processInfo.environment

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitClient
 
 /// A sync engine on the shared database: what owners change arrives without anybody asking.
-@Suite struct SharedSyncTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedSyncTests {
     /// Keeps the titles of shared records, by record name.
     private actor Reader: CKSyncEngineDelegate {
         private(set) var titles: [String: String] = [:]

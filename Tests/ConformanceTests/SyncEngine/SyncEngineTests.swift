@@ -5,7 +5,7 @@ import FaultyNetwork
 import Testing
 
 /// Devices that sync with an engine each, on request, against a running cloud.
-@Suite struct SyncEngineTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncEngineTests {
     @Test func `B-SYN-03 B-SYN-04 B-SYN-12 a first send reports the account, saves zones, then records`() async throws {
         try await ThrowawayCloud.run { cloud in
             let device = try await cloud.device(of: cloud.addUser("ada"))
@@ -156,7 +156,32 @@ import Testing
         }
     }
 
-    @Test func `B-SYN-07 an atomic batch with a conflict changes nothing in its zone`() async throws {
+    @Test func `B-SYN-07 a batch is not atomic unless it says so: what has no conflict is saved`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z"))
+            let taken = CKRecord(recordType: "T", recordID: .init(recordName: "taken", zoneID: zone.zoneID))
+            try await database.save(taken)
+            let again = CKRecord(recordType: "T", recordID: taken.recordID)
+            let fresh = CKRecord(recordType: "T", recordID: .init(recordName: "fresh", zoneID: zone.zoneID))
+            let batch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [again, fresh])
+            #expect(!batch.atomicByZone)
+            let pending = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: [.saveRecord(fresh.recordID)]) { _ in
+                fresh
+            }
+            #expect(pending?.atomicByZone == false)
+            let delegate = OneBatch(batch)
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            await expect(.partialFailure) { try await engine.sendChanges() }
+            #expect(await delegate.sent.flatMap(\.failedRecordSaves).map(\.error.code) == [.serverRecordChanged])
+            #expect(try await database.record(for: fresh.recordID).recordChangeTag != nil)
+        }
+    }
+
+    @Test func `an atomic batch with a conflict changes nothing in its zone`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
             let zone = try await database.save(CKRecordZone(zoneName: "Z"))

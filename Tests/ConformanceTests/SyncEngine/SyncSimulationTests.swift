@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKit
 
 /// Devices of one user on a bad network, killed now and then: in the end all agree, and nothing that was stored is lost.
-@Suite struct SyncSimulationTests {
+@Suite(.timeLimit(.minutes(20))) struct SyncSimulationTests {
     /// More with `SYNC_SEEDS=200`, one with `SYNC_SEED=17`.
     static var seeds: [UInt64] {
         let environment = ProcessInfo.processInfo.environment

@@ -9,7 +9,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Sign-in, keychains and devices.
-@Suite struct AccountAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountAttackTests {
     @Test(arguments: Attack.of(.accounts))
     func `B-TM-12 a cloud that exchanges keychains and accounts`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playAccounts() }

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Files that are not the saved ones.
-@Suite struct AssetAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetAttackTests {
     @Test(arguments: Attack.of(.assets))
     func `B-TM-04 a file that is not the saved one is an error`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playAssets() }

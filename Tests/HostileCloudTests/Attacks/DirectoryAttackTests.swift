@@ -11,7 +11,7 @@ import Testing
 @testable import CloudKitAccounts
 
 /// The verifiable directory of identities.
-@Suite struct DirectoryAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectoryAttackTests {
     @Test(arguments: Attack.of(.directory))
     func `B-TM-08 a cloud that lies with its directory`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playDirectory() }

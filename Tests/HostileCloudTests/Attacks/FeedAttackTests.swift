@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// Whole records, feeds and zones as they were, or as they are not.
-@Suite struct FeedAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct FeedAttackTests {
     @Test(arguments: Attack.of(.feeds))
     func `B-TM-04 a cloud that shows another history`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playFeeds() }

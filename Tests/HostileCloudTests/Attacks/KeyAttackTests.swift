@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitEncryption
 
 /// Keys of shares, and the identities to which they are sealed.
-@Suite struct KeyAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct KeyAttackTests {
     @Test(arguments: Attack.of(.keys))
     func `B-TM-06 a cloud that exchanges keys and identities`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playKeys() }

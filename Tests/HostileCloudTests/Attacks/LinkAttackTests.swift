@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// Links to shares and their secrets.
-@Suite struct LinkAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct LinkAttackTests {
     @Test(arguments: Attack.of(.links))
     func `B-TM-07 a cloud that exchanges what links lead to`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playLinks() }

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudKit
 
 /// Records that were never saved in this form: swapped, mixed, cut and stripped ones.
-@Suite struct RecordAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordAttackTests {
     @Test(arguments: Attack.of(.records))
     func `B-TM-04 a record that no device saved in this form is an error`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playRecords() }

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitEncryption
 
 /// Shares, participants and permissions that no device of their owner made.
-@Suite struct ShareAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareAttackTests {
     @Test(arguments: Attack.of(.shares))
     func `B-TM-05 a cloud that invents shares, participants and permissions`(_ attack: Attack) async throws {
         try await Stage.check(attack) { stage in try await stage.playShares() }

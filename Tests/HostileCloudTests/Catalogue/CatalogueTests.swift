@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The table of attacks in docs/threat-model.md, which has to say what the tests show.
-@Suite struct CatalogueTests {
+@Suite(.timeLimit(.minutes(20))) struct CatalogueTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs/threat-model.md").standardized
     private static let head = ["| attack | the cloud | noticed | test |", "|---|---|---|---|"]

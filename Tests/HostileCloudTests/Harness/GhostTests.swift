@@ -3,7 +3,7 @@ import Testing
 @testable import CloudKit
 
 /// The search for plain values in the traffic, which has to find them where it has the keys.
-@Suite struct GhostTests {
+@Suite(.timeLimit(.minutes(20))) struct GhostTests {
     @Test(arguments: [false, true])
     func `a member's keys open what is shared, and the search finds nothing without them`(zoneWide: Bool) async throws {
         try await HostileCloud.run { cloud in

@@ -26,9 +26,6 @@ struct ShareTreePlanner {
     /// By the position of the operation.
     private(set) var failures: [Int: RequestFailure] = [:]
 
-    /// Records that may change trees with one batch.
-    static let movesMax = 100_000
-
     init(
         zone: ZoneHeader, plan: PlannedShareChanges, batch: ChangeBatch, memberships: [String: ShareMembership],
         held: [String: StoredRecord], plannedChanges: [PlannedChange]
@@ -166,7 +163,9 @@ struct ShareTreePlanner {
             var children: [String] = []
             for name in level {
                 children += try await view.children(zone: zone.number, of: name)
-                guard moves.count + children.count <= Self.movesMax else { throw RequestFailure.treeTooLarge }
+                guard moves.count + children.count <= batch.limits.treeMovesMax else {
+                    throw RequestFailure.treeTooLarge(batch.limits)
+                }
             }
             // Those in the batch are placed by themselves.
             children.removeAll { saves[$0] != nil || deleted.contains($0) }
@@ -208,7 +207,9 @@ struct ShareTreePlanner {
 }
 
 extension RequestFailure {
-    static let treeTooLarge = RequestFailure(
-        .sizeLimitExceeded, "more than \(ShareTreePlanner.movesMax) records would enter or leave a share at once",
-        remedy: "Share the zone, or smaller parts of it.")
+    static func treeTooLarge(_ limits: Limits) -> RequestFailure {
+        RequestFailure(
+            .sizeLimitExceeded, "more than \(limits.treeMovesMax) records would enter or leave a share at once",
+            remedy: "Share the zone, or smaller parts of it.")
+    }
 }

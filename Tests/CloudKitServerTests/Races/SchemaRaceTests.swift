@@ -1,0 +1,95 @@
+import CloudKitModel
+import CloudKitSchema
+import CloudKitServer
+import Testing
+
+/// Operations of a process that has an older schema than the database's indexes (B-SCH-07).
+@Suite(.timeLimit(.minutes(20))) struct SchemaRaceTests {
+    private static func setIndex(
+        _ indexes: FieldIndexes, on key: QueryKey, of type: String, _ test: TestCloud
+    ) async throws {
+        try await SetIndex(test.cloud).run(indexes, on: key, ofType: type, in: TestCloud.container, .development)
+    }
+
+    /// Notes of zone Z whose number is 1.
+    private static let ones = QueryRecordsRequest(
+        query: Query(
+            recordType: "Note", filters: [QueryFilter(key: .field("n"), comparator: .equals, value: .int64(1))]),
+        zoneID: ZoneID(zoneName: "Z"))
+
+    @Test(arguments: Engine.allCases)
+    func `B-SCH-07 a save that an index overtakes is in the index`(_ engine: Engine) async throws {
+        try await Race {
+            try await $0.makeZone()
+            try await $0.modify([create("R0", "Note", number("n", 1))])
+            try await Self.setIndex([], on: .field("n"), of: "Note", $0)
+        } slow: { cloud in
+            let saved = try await ModifyRecords(cloud).run(
+                ModifyRecordsRequest(
+                    operations: [create("R1", "Note", number("n", 1))], zoneID: ZoneID(zoneName: "Z")),
+                in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
+            #expect(saved[0].record != nil)
+        } meanwhile: {
+            try await Self.setIndex([.queryable, .sortable], on: .field("n"), of: "Note", $0)
+        } check: {
+            let page = try await QueryRecords($0.cloud).run(
+                Self.ones, in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
+            #expect(page.records.map(\.id.recordName).sorted() == ["R0", "R1"])
+            try await $0.expectSoundStore()
+        }.run(engine, stepsMin: 4)
+    }
+
+    @Test func `B-SCH-07 a query that the loss of its index overtakes is refused or finds everything`() async throws {
+        try await Race {
+            try await $0.makeZone()
+            try await $0.modify([create("R1", "Note", number("n", 1))])
+        } slow: { cloud in
+            do {
+                let page = try await QueryRecords(cloud).run(
+                    Self.ones, in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
+                #expect(page.records.map(\.id.recordName) == ["R1"])
+            } catch let failure as RequestFailure {
+                #expect(failure.code == .indexMissing)
+            }
+        } meanwhile: {
+            try await Self.setIndex([], on: .field("n"), of: "Note", $0)
+        } check: { _ in
+        }.run(stepsMin: 2)
+    }
+
+    @Test func `B-SCH-07 a share that an index overtakes while it is accepted is in the index`() async throws {
+        try await Race {
+            try await $0.makeZone()
+            try await $0.modify([create("Root")])
+            try await $0.shareTree("Root", permission: .readOnly)
+            try await Self.setIndex([], on: .system(.modifiedTimestamp), of: "cloudkit.share", $0)
+        } slow: { cloud in
+            let link = try await LookupRecords(cloud).run(
+                LookupRecordsRequest(records: [.init(recordName: "Share-Root")], zoneID: ZoneID(zoneName: "Z")),
+                in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0].record?.shortGUID
+            let accepted = try await AcceptShares(cloud).run(
+                [ShareInvitationRequest(shortGUID: try #require(link))], in: TestCloud.address(.public),
+                by: Caller(user: TestCloud.bob))
+            #expect(accepted[0].invitation?.acceptance == .accepted)
+        } meanwhile: { test in
+            test.time.advance(1000)
+            try await Self.setIndex(
+                [.queryable, .sortable], on: .system(.modifiedTimestamp), of: "cloudkit.share", test)
+        } check: {
+            try await $0.expectSoundStore()
+        }.run(stepsMin: 5)
+    }
+
+    @Test func `B-SCH-07 a user's record that an index overtakes is in the index`() async throws {
+        try await Race {
+            try await CreateUserRecords($0.cloud).run(TestCloud.bob, in: TestCloud.container, .development)
+            try await Self.setIndex([], on: .system(.createdTimestamp), of: "Users", $0)
+        } slow: { cloud in
+            try await CreateUserRecords(cloud).run(TestCloud.ada, in: TestCloud.container, .development)
+        } meanwhile: {
+            try await Self.setIndex([.queryable, .sortable], on: .system(.createdTimestamp), of: "Users", $0)
+        } check: {
+            try await $0.expectSoundStore()
+        }.run(stepsMin: 5)
+    }
+}
