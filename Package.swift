@@ -196,7 +196,9 @@ let package = Package(
         .target(name: "CFaultyFiles", dependencies: ["CSQLite"], path: "Tests/CFaultyFiles"),
         .executableTarget(
             name: "store-trials",
-            dependencies: ["SeededChance", "CFaultyFiles", "CSQLite", "OrderedStore", "OrderedStoreSQLite"],
+            dependencies: [
+                "SeededChance", "CFaultyFiles", "CSQLite", "FileStore", "OrderedStore", "OrderedStoreSQLite",
+            ],
             path: "Tests/StoreTrials", swiftSettings: strict),
         .testTarget(
             name: "StoreTrialsTests", dependencies: ["CloudUnderTest", "store-trials"], swiftSettings: strict),

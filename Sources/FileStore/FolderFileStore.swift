@@ -16,6 +16,7 @@ package final class FolderFileStore: FileStore {
     private let path: String
     private let now: @Sendable () -> Int64
     private let before: @Sendable (FileStep) throws -> Void
+    private let disk: FileDisk
     /// Work that waits for the disk, in order for a file, on a few threads of its own.
     private let queues: [DispatchQueue]
 
@@ -27,17 +28,29 @@ package final class FolderFileStore: FileStore {
     ///   - now: Milliseconds since 1970, for the times of files.
     ///   - before: Called before each step that changes the disk; an error that it throws ends the work there, as a crash
     /// would.
+    ///   - changed: Called after each change to the disk.
     /// - Throws: `FileStoreError`, `unavailable`.
     package init(
         _ path: String, now: @escaping @Sendable () -> Int64,
-        before: @escaping @Sendable (FileStep) throws -> Void = { _ in }
+        before: @escaping @Sendable (FileStep) throws -> Void = { _ in },
+        changed: @escaping @Sendable (FileChange) -> Void = { _ in }
     ) throws {
         self.path = path
         self.now = now
         self.before = before
+        disk = FileDisk(changed: changed)
         queues = (0..<Self.queueCount).map { DispatchQueue(label: "welkin.files.\($0)") }
-        for folder in [path, path + "/drafts", path + "/files"] { try Self.makeFolder(folder) }
-        try Self.synchronizeFolder(path)
+        for folder in [path, path + "/drafts", path + "/files"] { try disk.makeFolder(folder) }
+        try disk.synchronizeFolder(path)
+        // The folder's own name, which is in its parent.
+        try disk.synchronizeFolder(Self.parent(of: path))
+    }
+
+    private static func parent(of path: String) -> String {
+        let name = path.reversed().drop { $0 == "/" }
+        guard let slash = name.firstIndex(of: "/") else { return path.hasPrefix("/") ? "/" : "." }
+        let parent = String(name[slash...].drop { $0 == "/" }.reversed())
+        return parent.isEmpty ? "/" : parent
     }
 
     /// Returns the length of a draft in bytes; nil if there is none.
@@ -52,15 +65,17 @@ package final class FolderFileStore: FileStore {
 
     /// Returns up to `count` bytes of a draft from an offset on.
     package func readDraft(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await onDisk(id) { try Self.read(self.draft(id), at: offset, count) }
+        try await onDisk(id) { try self.read(self.draft(id), at: offset, count) }
     }
 
     /// Makes a draft durable.
     package func synchronize(_ id: FileID) async throws {
         try await onDisk(id) {
             try self.before(.flush)
-            guard let file = try OpenFile(self.draft(id), O_RDONLY) else { return }
+            guard let file = try OpenFile(self.draft(id), O_RDONLY, on: self.disk) else { return }
             try file.synchronize()
+            // A new draft's name, without which its bytes would be lost.
+            try self.disk.synchronizeFolder(self.path + "/drafts")
         }
     }
 
@@ -76,16 +91,14 @@ package final class FolderFileStore: FileStore {
 
     /// Returns up to `count` bytes of a file from an offset on.
     package func read(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await onDisk(id) { try Self.read(self.file(id), at: offset, count) }
+        try await onDisk(id) { try self.read(self.file(id), at: offset, count) }
     }
 
     /// Deletes a file or draft; one that does not exist is no error.
     package func delete(_ id: FileID) async throws {
         try await onDisk(id) {
             try self.before(.delete)
-            for path in [self.draft(id), self.file(id)] where unlink(path) != 0 && errno != ENOENT {
-                throw FileStoreError(errno, "delete a file")
-            }
+            for path in [self.draft(id), self.file(id)] { try self.disk.delete(path) }
         }
     }
 
@@ -113,7 +126,7 @@ package final class FolderFileStore: FileStore {
     private func appendNow(_ bytes: [UInt8], to id: FileID, at offset: Int64) throws {
         try before(.append)
         let flags = offset == 0 ? O_WRONLY | O_CREAT : O_WRONLY
-        guard let file = try OpenFile(draft(id), flags), try file.length == offset else {
+        guard let file = try OpenFile(draft(id), flags, on: disk), try file.length == offset else {
             throw FileStoreError(.wrongOffset, "append to a file")
         }
         do {
@@ -131,19 +144,19 @@ package final class FolderFileStore: FileStore {
         if try Self.length(file(id)) != nil {
             // The attempt that renamed it may have failed before its name was durable.
             try before(.flushFolder)
-            return try Self.synchronizeFolder(folder)
+            return try disk.synchronizeFolder(folder)
         }
-        try Self.makeFolder(folder, synchronizing: path + "/files")
+        try disk.makeFolder(folder, synchronizing: path + "/files")
         try before(.flush)
-        guard let draft = try OpenFile(draft(id), O_WRONLY | O_CREAT) else {
+        guard let draft = try OpenFile(draft(id), O_WRONLY | O_CREAT, on: disk) else {
             throw FileStoreError(.missing, "seal a file")
         }
         try draft.setModified(now())
         try draft.synchronize()
         try before(.rename)
-        guard rename(self.draft(id), file(id)) == 0 else { throw FileStoreError(errno, "seal a file") }
+        try disk.rename(self.draft(id), to: file(id))
         try before(.flushFolder)
-        try Self.synchronizeFolder(folder)
+        try disk.synchronizeFolder(folder)
     }
 
     /// - Parameter id: The file it is about: its work is done in order.
@@ -171,28 +184,6 @@ package enum FileStep: Hashable, Sendable, CaseIterable {
 }
 
 extension FolderFileStore {
-    private static func makeFolder(_ path: String, synchronizing parent: String? = nil) throws {
-        if mkdir(path, 0o700) == 0 {
-            guard let parent else { return }
-            do {
-                try synchronizeFolder(parent)
-            } catch {
-                // The next attempt makes it again, durably.
-                rmdir(path)
-                throw error
-            }
-        } else if errno != EEXIST {
-            throw FileStoreError(errno, "make a folder")
-        }
-    }
-
-    private static func synchronizeFolder(_ path: String) throws {
-        guard let folder = try OpenFile(path, O_RDONLY | O_DIRECTORY) else {
-            throw FileStoreError(.unavailable, "open a folder")
-        }
-        try folder.synchronize()
-    }
-
     private static func length(_ path: String) throws -> Int64? {
         var status = stat()
         if lstat(path, &status) == 0 { return Int64(status.st_size) }
@@ -200,8 +191,8 @@ extension FolderFileStore {
         throw FileStoreError(errno, "look at a file")
     }
 
-    private static func read(_ path: String, at offset: Int64, _ count: Int) throws -> [UInt8] {
-        guard let file = try OpenFile(path, O_RDONLY) else { throw FileStoreError(.missing, "read a file") }
+    private func read(_ path: String, at offset: Int64, _ count: Int) throws -> [UInt8] {
+        guard let file = try OpenFile(path, O_RDONLY, on: disk) else { throw FileStoreError(.missing, "read a file") }
         return try file.read(at: offset, count: count)
     }
 
@@ -233,78 +224,5 @@ extension stat {
             let time = st_mtim
         #endif
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
-}
-
-/// An open file or folder, closed at the end of its life.
-private struct OpenFile: ~Copyable {
-    private let descriptor: Int32
-
-    /// nil when there is no such file.
-    init?(_ path: String, _ flags: Int32) throws {
-        descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        if descriptor >= 0 { return }
-        if errno == ENOENT { return nil }
-        throw FileStoreError(errno, "open a file")
-    }
-
-    deinit { close(descriptor) }
-
-    var length: Int64 {
-        get throws {
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw FileStoreError(errno, "look at a file") }
-            return Int64(status.st_size)
-        }
-    }
-
-    func write(_ bytes: [UInt8], at offset: Int64) throws {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes {
-                pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset) + off_t(written))
-            }
-            if count > 0 {
-                written += count
-            } else if errno != EINTR {
-                throw FileStoreError(errno, "write a file")
-            }
-        }
-    }
-
-    func read(at offset: Int64, count: Int) throws -> [UInt8] {
-        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            while filled < count {
-                let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
-                let got = pread(descriptor, room.baseAddress, room.count, off_t(offset) + off_t(filled))
-                if got == 0 { return }
-                if got > 0 {
-                    filled += got
-                } else if errno != EINTR {
-                    throw FileStoreError(errno, "read a file")
-                }
-            }
-        }
-    }
-
-    func truncate(to length: Int64) throws {
-        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileStoreError(errno, "shorten a file") }
-    }
-
-    func setModified(_ milliseconds: Int64) throws {
-        let time = timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000 * 1_000_000))
-        guard futimens(descriptor, [time, time]) == 0 else { throw FileStoreError(errno, "date a file") }
-    }
-
-    func synchronize() throws {
-        guard fsync(descriptor) == 0 else { throw FileStoreError(errno, "flush a file") }
-    }
-}
-
-extension FileStoreError {
-    /// - Parameter number: The system's.
-    fileprivate init(_ number: Int32, _ action: String) {
-        let isFull = number == ENOSPC || number == EDQUOT || number == EFBIG
-        self.init(isFull ? .diskFull : .unavailable, action, number: number)
     }
 }

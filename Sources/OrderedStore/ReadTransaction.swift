@@ -25,4 +25,9 @@ package struct ReadTransaction: Reading {
         limit <= 0 || range.isEmpty
             ? [] : try await snapshot.scan(range, in: home, limit: limit, reverse: reverse)
     }
+
+    /// Returns up to `limit` rows of a range in key order, damaged ones too.
+    package func rows(_ range: KeyRange, limit: Int) async throws -> [RawEntry] {
+        limit <= 0 || range.isEmpty ? [] : try await snapshot.rows(range, in: home, limit: limit)
+    }
 }

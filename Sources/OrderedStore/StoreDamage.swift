@@ -42,14 +42,6 @@ package final class StoreDamage: Sendable {
         }
     }
 
-    /// Returns the first damaged key of a range of a partition, as far as reads have met it.
-    package func firstKey(in partition: Partition, _ range: KeyRange) -> Bytes? {
-        state.withLock { state in
-            state.places.lazy.filter { $0.partition == partition && range.contains($0.key) }.map(\.key)
-                .min { $0.precedes($1) }
-        }
-    }
-
     /// Returns the places that were noted since the last call.
     package func takeUnreported() -> [DamagedPlace] {
         state.withLock { state in

@@ -14,6 +14,8 @@ package struct StoreError: Error, Hashable, Sendable {
         case readOnly
         /// A newer version of Welkin wrote the store.
         case newerFormat
+        /// An older version of Welkin wrote the store, in a form that this one does not read.
+        case olderFormat
         /// The file is something else.
         case notAStore
         /// The store, or the transaction, has ended.

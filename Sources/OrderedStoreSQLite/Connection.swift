@@ -64,4 +64,11 @@ struct SQLiteSnapshot: Snapshot {
             return try handle.scan(range, in: partition, limit: limit, reverse: reverse)
         }
     }
+
+    func rows(_ range: KeyRange, in partition: Partition, limit: Int) throws(StoreError) -> [RawEntry] {
+        try connection.use { (handle) throws(StoreError) in
+            try handle.check(turn)
+            return try handle.rows(range, in: partition, limit: limit)
+        }
+    }
 }

@@ -62,6 +62,7 @@ extension Handle {
         if application == 0, version == 0, try number("SELECT count(*) FROM sqlite_schema") == 0 { return false }
         if application != Format.applicationID { throw .notAStore(path: path) }
         if version > Format.version { throw .newerFormat(version, path: path) }
+        if version < Format.version { throw .olderFormat(version, path: path) }
         return true
     }
 

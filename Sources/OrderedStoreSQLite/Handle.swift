@@ -243,10 +243,7 @@ extension Handle {
         if let known = partitions[partition] {
             stored = known
         } else {
-            let name = Bytes(partition.name.utf8)
-            guard let id = try first(.partitionID, step: { $0.step(name) }, take: { $0.integer(at: 0) }) else {
-                return nil
-            }
+            guard let id = try storedID(of: partition) else { return nil }
             // Not made by this transaction, so it is committed; and rows of this table are never changed.
             stored = partitions.stored(partition, id: id)
             partitions.add([partition: stored])
@@ -258,8 +255,10 @@ extension Handle {
     private mutating func make(_ partition: Partition) throws(StoreError) -> StoredPartition {
         if let stored = try stored(partition) { return stored }
         let name = Bytes(partition.name.utf8)
-        try run(.addPartition) { $0.step(name) }
-        let stored = partitions.stored(partition, id: sqlite3_last_insert_rowid(database))
+        let id = try first(.nextPartitionID, step: { $0.step() }, take: { $0.integer(at: 0) }) ?? 1
+        let sum = partitions.sum(name, id: id)
+        try run(.addPartition) { $0.step(name, id, sum: sum) }
+        let stored = partitions.stored(partition, id: id)
         newPartitions[partition] = stored
         return stored
     }
@@ -284,26 +283,53 @@ extension Handle {
         _ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool
     ) throws(StoreError) -> [Entry] {
         guard let stored = try stored(partition) else { return [] }
+        let partitions = partitions
+        var entries: [Entry] = []
+        let isWhole = try visit(range, in: stored, reverse: reverse) { (key, value) throws(StoreError) in
+            guard let value else { throw partitions.damaged(key, in: partition) }
+            entries.append(Entry(key: key, value: value))
+            return entries.count < limit
+        }
+        let end = isWhole ? entries.last?.key : nil
+        try checkEnds(of: range, in: stored, of: partition, isWhole: isWhole, last: end, reverse: reverse)
+        return entries
+    }
+
+    /// Reads the rows of a range in key order, damaged ones too, up to `limit`.
+    mutating func rows(_ range: KeyRange, in partition: Partition, limit: Int) throws(StoreError) -> [RawEntry] {
+        guard let stored = try stored(partition) else { return [] }
+        let damage = partitions.damage
+        var rows: [RawEntry] = []
+        _ = try visit(range, in: stored, reverse: false) { (key, value) throws(StoreError) in
+            if value == nil { damage.note(DamagedPlace(partition: partition, key: key)) }
+            rows.append(RawEntry(key: key, value: value))
+            return rows.count < limit
+        }
+        return rows
+    }
+
+    /// Calls `row` with each row of a range, nil for a damaged value, until it returns false.
+    ///
+    /// - Returns: Whether the range came to its end.
+    private mutating func visit(
+        _ range: KeyRange, in stored: StoredPartition, reverse: Bool,
+        _ row: (Bytes, Bytes?) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
         let statement = try statement(reverse ? .scanBack : .scan)
         defer { statement.reset() }
-        var entries: [Entry] = []
-        var contentFailure: StoreError?
+        var rowFailure: StoreError?
         let result = statement.rows(stored.id, in: range) {
             do throws(StoreError) {
                 let key = statement.bytes(at: 0)
-                guard let value = try value(at: 1, of: statement, under: key, in: stored) else {
-                    throw damaged(key, in: partition)
-                }
-                entries.append(Entry(key: key, value: value))
+                return try row(key, value(at: 1, of: statement, under: key, in: stored))
             } catch {
-                contentFailure = error
+                rowFailure = error
                 return false
             }
-            return entries.count < limit
         }
-        if let contentFailure { throw contentFailure }
+        if let rowFailure { throw rowFailure }
         if result != SQLITE_ROW, result != SQLITE_DONE { throw failure(result) }
-        return entries
+        return result == SQLITE_DONE
     }
 
     private mutating func get(
@@ -312,10 +338,14 @@ extension Handle {
         let statement = try statement(.value)
         defer { statement.reset() }
         let result = statement.step(stored.id, key)
-        if result == SQLITE_DONE { return nil }
+        if result == SQLITE_DONE {
+            try checkNeighbour(.keyFrom, of: key, in: stored, of: partition)
+            try checkNeighbour(.keyBefore, of: key, in: stored, of: partition)
+            return nil
+        }
         guard result == SQLITE_ROW else { throw failure(result) }
         guard let value = try value(at: 0, of: statement, under: key, in: stored) else {
-            throw damaged(key, in: partition)
+            throw partitions.damaged(key, in: partition)
         }
         return value
     }
@@ -330,11 +360,6 @@ extension Handle {
         return try first(
             .content, step: { $0.step(content) }, take: { $0.checkedBytes(at: 0, under: key, by: checksum) })
             ?? nil
-    }
-
-    private func damaged(_ key: Bytes, in partition: Partition) -> StoreError {
-        partitions.damage.note(DamagedPlace(partition: partition, key: key))
-        return .damagedValue(in: partition)
     }
 }
 
@@ -367,7 +392,8 @@ extension Handle {
         } else {
             try run(.addContent) { $0.step(value, sum: sum) }
             let content = sqlite3_last_insert_rowid(database)
-            try run(.setAny) { $0.step(partition, key, value: content, sum: 0) }
+            let keySum = stored.checksum.sum(key)
+            try run(.setAny) { $0.step(partition, key, value: content, sum: keySum) }
         }
     }
 

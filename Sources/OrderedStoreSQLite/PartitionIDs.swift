@@ -33,8 +33,19 @@ final class PartitionIDs: Sendable {
         known.withLock { $0.merge(partitions) { _, new in new } }
     }
 
+    /// Notes that the row with a key is damaged, and returns the error of the read that met it.
+    func damaged(_ key: Bytes, in partition: Partition) -> StoreError {
+        damage.note(DamagedPlace(partition: partition, key: key))
+        return .damagedValue(in: partition)
+    }
+
+    /// Returns the checksum of a partition's name and number.
+    func sum(_ name: Bytes, id: Int64) -> Int64 {
+        Int64(bitPattern: XXHash64.hash(name, seed: salt &+ UInt64(bitPattern: id)))
+    }
+
     /// Returns a partition with the number that it has in the file.
     func stored(_ partition: Partition, id: Int64) -> StoredPartition {
-        StoredPartition(id: id, checksum: ValueChecksum(of: partition, salt: salt))
+        StoredPartition(id: id, checksum: ValueChecksum(of: partition, id: id, salt: salt))
     }
 }

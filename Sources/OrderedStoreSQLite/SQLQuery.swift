@@ -1,8 +1,8 @@
 /// The statements that a connection keeps prepared.
 enum SQLQuery: Int, CaseIterable {
     case begin, beginWriting, commit, rollback, dataVersion
-    case partitionID, addPartition, anyEntry
-    case value, content, scan, scanBack
+    case partitionID, partitionFrom, partitionBefore, addPartition, nextPartitionID, anyEntry
+    case value, content, scan, scanBack, keyFrom, keyBefore
     case setInline, setAny, addContent, setContent
     case clearInline, clear, clearContent, clearRange, clearRangeContents
 
@@ -13,8 +13,11 @@ enum SQLQuery: Int, CaseIterable {
         case .commit: "COMMIT"
         case .rollback: "ROLLBACK"
         case .dataVersion: "PRAGMA data_version"
-        case .partitionID: "SELECT id FROM partitions WHERE name = ?1"
-        case .addPartition: "INSERT INTO partitions(name) VALUES(?1)"
+        case .partitionID: "SELECT name, id, sum FROM partitions WHERE name = ?1"
+        case .partitionFrom: "SELECT name, id, sum FROM partitions WHERE name >= ?1 ORDER BY name LIMIT 1"
+        case .partitionBefore: "SELECT name, id, sum FROM partitions WHERE name < ?1 ORDER BY name DESC LIMIT 1"
+        case .nextPartitionID: "SELECT coalesce(max(id), 0) + 1 FROM partitions"
+        case .addPartition: "INSERT INTO partitions(name, id, sum) VALUES(?1, ?2, ?3)"
         case .anyEntry: "SELECT 1 FROM entries LIMIT 1"
         case .value: "SELECT value, sum FROM entries WHERE partition = ?1 AND key = ?2"
         case .content: "SELECT value, sum FROM contents WHERE id = ?1"
@@ -24,6 +27,16 @@ enum SQLQuery: Int, CaseIterable {
             """
             SELECT key, value, sum FROM entries
             WHERE partition = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC
+            """
+        case .keyFrom:
+            """
+            SELECT partition, key, sum FROM entries
+            WHERE (partition, key) >= (?1, ?2) ORDER BY partition, key LIMIT 1
+            """
+        case .keyBefore:
+            """
+            SELECT partition, key, sum FROM entries
+            WHERE (partition, key) < (?1, ?2) ORDER BY partition DESC, key DESC LIMIT 1
             """
         case .setInline:
             // An entry whose content is stored apart is left alone: the content must be deleted first.

@@ -45,7 +45,7 @@ package final class SQLiteStore: OrderedStore {
 
     /// Opens the store in the file at `path`; blocks while it does.
     ///
-    /// - Throws: `unavailable` (no such folder or no permission), `readOnly`, `notAStore`, `newerFormat`, `corrupt`,
+    /// - Throws: `unavailable` (no such folder or no permission), `readOnly`, `notAStore`, `newerFormat`, `olderFormat`, `corrupt`,
     ///   `diskFull`, `busy` (another process holds the file).
     package init(path: String, options: Options = Options()) throws(StoreError) {
         let partitions = PartitionIDs()

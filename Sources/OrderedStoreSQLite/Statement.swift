@@ -80,6 +80,12 @@ struct Statement {
         sqlite3_reset(pointer)
     }
 
+    func step(_ first: Bytes, _ second: Int64, sum third: Int64) -> Int32 {
+        first.withUnsafeBytes {
+            bind($0, at: 1) ?? bind(second, at: 2) ?? bind(third, at: 3) ?? sqlite3_step(pointer)
+        }
+    }
+
     /// The bytes of a column of the current row.
     func bytes(at column: Int32) -> Bytes {
         let count = Int(sqlite3_column_bytes(pointer, column))
@@ -102,6 +108,11 @@ struct Statement {
         sqlite3_column_int64(pointer, column)
     }
 
+    /// Whether the columns of the current row have the types of bytes or a number, as `types` says.
+    func holds(_ types: ColumnType...) -> Bool {
+        types.indices.allSatisfy { sqlite3_column_type(pointer, Int32($0)) == types[$0].code }
+    }
+
     /// Whether the column holds the number of a content instead of bytes.
     func isReference(at column: Int32) -> Bool {
         sqlite3_column_type(pointer, column) == SQLITE_INTEGER
@@ -119,5 +130,17 @@ struct Statement {
 
     private func failure(_ result: Int32) -> Int32? {
         result == SQLITE_OK ? nil : result
+    }
+}
+
+/// The types of columns that a store has.
+enum ColumnType {
+    case bytes, number
+
+    fileprivate var code: Int32 {
+        switch self {
+        case .bytes: SQLITE_BLOB
+        case .number: SQLITE_INTEGER
+        }
     }
 }

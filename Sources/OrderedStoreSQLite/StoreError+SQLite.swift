@@ -78,6 +78,14 @@ extension StoreError {
             remedy: "use that version or a later one", details: ["path": path, "format": String(version)])
     }
 
+    static func olderFormat(_ version: Int64, path: String) -> Self {
+        Self(
+            code: .olderFormat,
+            reason: "an older version of Welkin wrote the store, in a form that this one does not read",
+            remedy: "go on with the version that wrote it, or move the folder away and begin a new cloud",
+            details: ["path": path, "format": String(version), "read": String(Format.version)])
+    }
+
     static func corrupt(path: String) -> Self {
         Self(
             code: .corrupt, reason: "the store is damaged", remedy: "restore it from a backup",

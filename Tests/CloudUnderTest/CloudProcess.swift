@@ -64,6 +64,13 @@ package final class CloudProcess {
         process = nil
     }
 
+    /// Stops the process (SIGTERM) and waits until it has ended.
+    package func stop() {
+        process?.send(SIGTERM)
+        _ = process?.wait()
+        process = nil
+    }
+
     /// Starts the process on the same folder and the same port, and waits until it answers.
     package func restart(timeout seconds: Double = 300) throws {
         kill()

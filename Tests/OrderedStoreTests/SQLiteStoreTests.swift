@@ -340,6 +340,20 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func `an older format is refused and left alone`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/store.db"
+            await (try SQLiteStore(path: path)).close()
+            for version in [1, 2] {
+                try Database(path).execute("PRAGMA user_version = \(version)")
+                let before = try Data(contentsOf: URL(filePath: path))
+                await expect(.olderFormat) { _ = try SQLiteStore(path: path) }
+                await expect(.olderFormat) { _ = try SQLiteStore.inspect(path: path) }
+                #expect(try Data(contentsOf: URL(filePath: path)) == before)
+            }
+        }
+    }
+
     @Test func `a missing folder, and a missing file where it must exist, are unavailable`() async throws {
         try await withFolder { folder in
             await expect(.unavailable) { _ = try SQLiteStore(path: folder + "/none/store.db") }
@@ -506,7 +520,7 @@ struct SQLiteStoreTests {
 }
 
 /// A connection to a file, independent of the store.
-private final class Database {
+final class Database {
     private var pointer: OpaquePointer?
 
     init(_ path: String) throws {

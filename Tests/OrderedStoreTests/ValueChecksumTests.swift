@@ -19,13 +19,27 @@ struct ValueChecksumTests {
 
     @Test func `a checksum depends on the store, the partition, the key and the value`() {
         let sums = Set([
-            ValueChecksum(of: home, salt: 1).sum([1], [2] as Bytes),
-            ValueChecksum(of: home, salt: 2).sum([1], [2] as Bytes),
-            ValueChecksum(of: other, salt: 1).sum([1], [2] as Bytes),
-            ValueChecksum(of: home, salt: 1).sum([1, 2], [] as Bytes),
-            ValueChecksum(of: home, salt: 1).sum([2], [1] as Bytes),
+            ValueChecksum(of: home, id: 1, salt: 1).sum([1], [2] as Bytes),
+            ValueChecksum(of: home, id: 1, salt: 2).sum([1], [2] as Bytes),
+            ValueChecksum(of: home, id: 2, salt: 1).sum([1], [2] as Bytes),
+            ValueChecksum(of: other, id: 1, salt: 1).sum([1], [2] as Bytes),
+            ValueChecksum(of: home, id: 1, salt: 1).sum([1, 2], [] as Bytes),
+            ValueChecksum(of: home, id: 1, salt: 1).sum([2], [1] as Bytes),
         ])
-        #expect(sums.count == 5)
+        #expect(sums.count == 6)
+    }
+
+    @Test func `the upper part of a checksum is the key's, in its partition and store`() {
+        for sum in [
+            ValueChecksum(of: home, id: 1, salt: 1).sum([1]), ValueChecksum(of: home, id: 1, salt: 1).sum([1], [2]),
+        ] {
+            #expect(ValueChecksum.holds(sum, key: [1], partition: 1, salt: 1))
+            #expect(!ValueChecksum.holds(sum, key: [2], partition: 1, salt: 1))
+            #expect(!ValueChecksum.holds(sum, key: [1], partition: 2, salt: 1))
+            #expect(!ValueChecksum.holds(sum, key: [1], partition: 1, salt: 2))
+            // A number of 48 bits.
+            #expect(sum == (sum << 16) >> 16)
+        }
     }
 
     @Test func `a changed byte is an error of its key alone`() async throws {

@@ -32,6 +32,9 @@ import SeededChance
         case "power-cuts":
             var trial = PowerCutTrial(cutCount: arguments.number("--count") ?? 1000, generator: generator)
             return try await trial.run()
+        case "asset-cuts":
+            var trial = AssetCutTrial(cutCount: arguments.number("--count") ?? 1000, generator: generator)
+            return try await trial.run()
         case "neighbours":
             return try await Neighbours(seconds: arguments.number("--seconds") ?? 10).run()
         case "neighbour":
@@ -44,6 +47,7 @@ import SeededChance
                 """
                 usage: store-trials faults [--sample COUNT] [--seed SEED] [--fault NAME] [--at CALL]
                        store-trials power-cuts [--count COUNT] [--seed SEED]
+                       store-trials asset-cuts [--count COUNT] [--seed SEED]
                        store-trials neighbours [--seconds SECONDS]
                        store-trials reset-race
                 """)

@@ -16,6 +16,10 @@ import Testing
         try await expectSuccess(["power-cuts", "--count", "400"])
     }
 
+    @Test func `no power cut loses a sealed file or leaves half of one`() async throws {
+        try await expectSuccess(["asset-cuts", "--count", "600"])
+    }
+
     @Test func `processes that open, write and close beside a store lose nothing`() async throws {
         try await expectSuccess(["neighbours", "--seconds", "2"])
     }

@@ -28,6 +28,91 @@ import Testing
         }
     }
 
+    @Test func `an empty store beside a secret is refused, by commands too`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            cloud.stop()
+            let store = cloud.data + "/welkin.sqlite"
+            try FileManager.default.moveItem(atPath: store, toPath: store + ".away")
+            try Data().write(to: URL(fileURLWithPath: store))
+            #expect(refusal(of: cloud)?.contains("is missing or empty, but its secret is there") == true)
+            let command = try await setup.runAsOperator("account", "list")
+            #expect(command.status != 0)
+            #expect(command.remarks.contains("is missing or empty, but its secret is there"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: store)).isEmpty)
+            try FileManager.default.removeItem(atPath: store)
+            try FileManager.default.moveItem(atPath: store + ".away", toPath: store)
+            try cloud.restart()
+        }
+    }
+
+    @Test func `the log of another store is refused`() async throws {
+        try await CloudAndMachines.run { setup in
+            _ = try await setup.signedInMachine("ada")
+            setup.cloud.kill()
+            let other = try CloudProcess()
+            defer { other.end() }
+            other.stop()
+            let log = other.data + "/welkin.sqlite-wal"
+            try? FileManager.default.removeItem(atPath: log)
+            try FileManager.default.copyItem(atPath: setup.cloud.data + "/welkin.sqlite-wal", toPath: log)
+            #expect(refusal(of: other)?.contains("welkin.sqlite-wal is of another store; move it and") == true)
+            try FileManager.default.removeItem(atPath: log)
+            try? FileManager.default.removeItem(atPath: other.data + "/welkin.sqlite-shm")
+            try other.restart()
+        }
+    }
+
+    @Test func `an older log of the same store is refused`() async throws {
+        try await CloudAndMachines.run { setup in
+            _ = try await setup.signedInMachine("ada")
+            let cloud = setup.cloud
+            cloud.kill()
+            let log = cloud.data + "/welkin.sqlite-wal"
+            try FileManager.default.copyItem(atPath: log, toPath: log + ".old")
+            try cloud.restart()
+            _ = try await setup.signedInMachine("bob")
+            cloud.stop()
+            #expect(!FileManager.default.fileExists(atPath: log))
+            try FileManager.default.moveItem(atPath: log + ".old", toPath: log)
+            #expect(refusal(of: cloud)?.contains("welkin.sqlite-wal is older than the store; move it and") == true)
+            try FileManager.default.removeItem(atPath: log)
+            try? FileManager.default.removeItem(atPath: cloud.data + "/welkin.sqlite-shm")
+            try cloud.restart()
+        }
+    }
+
+    @Test func `a store of an older format is refused with what to do`() async throws {
+        let cloud = try CloudProcess()
+        defer { cloud.end() }
+        cloud.stop()
+        let file = try #require(FileHandle(forUpdatingAtPath: cloud.data + "/welkin.sqlite"))
+        defer { try? file.close() }
+        // The place of SQLite's `user_version`.
+        try file.seek(toOffset: 60)
+        let version = try file.read(upToCount: 4)
+        for older in [1, 2] as [UInt8] {
+            try file.seek(toOffset: 60)
+            try file.write(contentsOf: Data([0, 0, 0, older]))
+            let refusal = refusal(of: cloud)
+            #expect(refusal?.contains("an older version of Welkin wrote the store") == true, "\(refusal ?? "")")
+            #expect(refusal?.contains("move the folder away and begin a new cloud") == true)
+        }
+        try file.seek(toOffset: 60)
+        try file.write(contentsOf: try #require(version))
+        try cloud.restart()
+    }
+
+    /// The reason for which a cloud does not start; nil if it does.
+    private func refusal(of cloud: CloudProcess) -> String? {
+        do {
+            try cloud.restart()
+            return nil
+        } catch {
+            return (error as? ChildFailure)?.reason
+        }
+    }
+
     @Test func `B-BKD-13 a device that knows a later state than a restored copy fetches everything again`() async throws
     {
         try await CloudAndMachines.run { setup in

@@ -8,7 +8,7 @@ struct BenchOptions {
     var rounds: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,p,n,w,t,f,h,h+] [--rounds N] [--welkin PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,p,n,w,t,f,h,h+,g,g+] [--rounds N] [--welkin PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (informative, without bound)
@@ -28,6 +28,8 @@ struct BenchOptions {
           f  a participant's first fetch of that tree against the owner's (at least 0.70)
           h  saving one record in a zone with 100 participants against one that is not shared (at most 1.05)
           h+ the same while each participant is subscribed to the shared database (informative, without bound)
+          g  slowest save of a user against the median while another saves 260,000 words a request (informative, without bound)
+          g+ the same while those requests are not atomic (informative, without bound)
         """
 
     init(_ arguments: [String]) throws {

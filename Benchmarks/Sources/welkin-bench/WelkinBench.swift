@@ -31,7 +31,7 @@ struct WelkinBench {
                 ("e1", bench.clientsOfMillisecondDisk), ("e5", bench.clientsOfSlowDisk), ("s", bench.assetSealing),
                 ("v", bench.encryptedValues), ("p", bench.participants),
                 ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
-                ("h+", bench.subscribedHundred),
+                ("h+", bench.subscribedHundred), ("g", bench.fairness), ("g+", bench.fairnessOfTurns),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
                 let comparison = try await measure()

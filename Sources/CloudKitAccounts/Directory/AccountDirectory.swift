@@ -7,7 +7,7 @@ import IdentityDirectory
 /// Changes of accounts note what they concern; the next look-up, or the next auditor, makes one head of all of them.
 package struct AccountDirectory: Sendable {
     let store: AccountStore
-    private let partition = StoragePartition("directory")
+    private let partition = DirectoryRows.partition
 
     /// Entries that one head changes at most.
     package static let updatesMax = 100

@@ -3,6 +3,7 @@ import IdentityDirectory
 
 /// The keys and values of the partition that holds the directory. They are stored: they never change.
 enum DirectoryRows {
+    static let partition = StoragePartition("directory")
     static let state = Array("state".utf8)
 
     static func node(_ key: PrefixNode.Key) -> StorageBytes { Array("node/".utf8) + key.bytes }

@@ -5,7 +5,8 @@ import CloudKitRecordLayer
 /// Each kind of row has its own type for working with it, such as `accounts` or `apiTokens`.
 package struct AccountStore: Sendable {
     /// The partition of the rows; transactions of other partitions that read them name this one, too.
-    package let partition = StoragePartition("accounts")
+    package let partition = Self.partition
+    package static let partition = StoragePartition("accounts")
     /// The time, randomness and secret.
     package let serverEnvironment: ServerEnvironment
     /// The keys of the directory, shared by all copies.

@@ -37,6 +37,12 @@ package struct RowTable<Key: RowKey, Row: RowValue>: Hashable, Sendable {
         transaction.clear(stored(key))
     }
 
+    /// Returns the rest of a stored key after the table's name; nil for a key of another table.
+    package func rowText(of key: [UInt8]) -> String? {
+        let prefix = Array("\(name)/".utf8)
+        return key.starts(with: prefix) ? String(decoding: key.dropFirst(prefix.count), as: UTF8.self) : nil
+    }
+
     fileprivate func entries(
         prefix: String, in view: some StorageView
     ) async throws -> [(key: String, row: Row)] {

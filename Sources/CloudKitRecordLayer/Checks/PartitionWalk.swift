@@ -15,9 +15,7 @@ package struct WalkedRow: Hashable, Sendable {
 
 /// Reads all rows of a partition in order and passes over damaged ones.
 package struct PartitionWalk: Sendable {
-    private let partition: Partition
     private let view: ReadTransaction
-    private let damage: StoreDamage
     private var ranges = [KeyRange(lower: [], upper: [0xFF])]
     private var rowsLeft = Int.max
     private var last: Bytes?
@@ -25,15 +23,13 @@ package struct PartitionWalk: Sendable {
     package private(set) var isOutOfOrder = false
 
     /// Begins before the first row.
-    package init(partition: Partition, view: ReadTransaction, damage: StoreDamage) {
-        self.partition = partition
+    package init(_ view: ReadTransaction) {
         self.view = view
-        self.damage = damage
     }
 
-    /// Reads the header and the zones of a database only, and up to `count` rows.
-    package mutating func readNewest(_ count: Int) {
-        ranges = [Subspace.databaseHeader.range, Subspace.zone.range, Subspace.databaseFeed.range]
+    /// Reads up to `count` rows, of a database those of its header and its zones only.
+    package mutating func readFirst(_ count: Int, headersOnly: Bool) {
+        if headersOnly { ranges = [Subspace.databaseHeader.range, Subspace.zone.range, Subspace.databaseFeed.range] }
         rowsLeft = count
     }
 
@@ -50,23 +46,8 @@ package struct PartitionWalk: Sendable {
     }
 
     private mutating func rows(in range: KeyRange, _ limit: Int) async throws -> [WalkedRow]? {
-        do {
-            let entries = try await view.scan(range, limit: limit)
-            if entries.isEmpty { return nil }
-            return entries.map { row($0.key, $0.value) }
-        } catch let error as StoreError where error.code == .damagedValue {
-            return try await rowsToDamage(in: range)
-        }
-    }
-
-    /// Reads the rows before the first damaged one, and that one.
-    private mutating func rowsToDamage(in range: KeyRange) async throws -> [WalkedRow] {
-        // The scan that failed noted it; beyond the most places that are noted the error stays.
-        guard let damaged = damage.firstKey(in: partition, range) else { throw StoreError.damagedValue(in: partition) }
-        var before = range
-        before.upper = damaged
-        let entries = before.isEmpty ? [] : try await view.scan(before, limit: .max)
-        return entries.map { row($0.key, $0.value) } + [row(damaged, nil)]
+        let rows = try await view.rows(range, limit: limit)
+        return rows.isEmpty ? nil : rows.map { row($0.key, $0.value) }
     }
 
     private mutating func row(_ key: Bytes, _ value: Bytes?) -> WalkedRow {

@@ -10,6 +10,13 @@ package struct RowFinding: Hashable, Sendable {
     /// A fixed sentence.
     package let problem: String
 
+    /// Creates a finding.
+    package init(kind: String, place: String, problem: String) {
+        self.kind = kind
+        self.place = place
+        self.problem = problem
+    }
+
     init(_ subspace: Subspace?, _ place: String, _ problem: String) {
         kind = subspace.map { String(describing: $0) } ?? "unknown"
         self.place = place
@@ -37,8 +44,17 @@ package struct RowCheck: Sendable {
     package private(set) var file: ExpectedFile?
     private var findings: [RowFinding] = []
     private var header = DatabaseHeader()
-    private var zones: [UInt32: ZoneHeader] = [:]
+    private(set) var zones: [UInt32: ZoneHeader] = [:]
     private var recordCounts: [UInt32: UInt64] = [:]
+    /// Bytes of assets by zone: as they are counted, and as their references add up.
+    var assetBytes: [UInt32: UInt64] = [:]
+    private var referencedBytes: [UInt32: UInt64] = [:]
+    var subscriptionCount = 0
+    /// The numbers of the zones' shares. Rows of the feeds of shares that have ended may stay; no read comes to them.
+    var shares: [UInt32: Set<UInt64>] = [:]
+    var queue: NotificationQueueHeader?
+    var notificationCount = 0
+    var joinedVersion: UInt64 = 0
 
     /// Creates the check of a database without rows.
     package init() {}
@@ -80,16 +96,37 @@ package struct RowCheck: Sendable {
                 findings.append(RowFinding(.zone, "zone \(number)", "it has a later version than its database"))
             }
         }
+        for (number, zone) in zones.sorted(by: { $0.key < $1.key }) where zone.state == .live {
+            let counted = assetBytes[number] ?? 0
+            if counted != referencedBytes[number] ?? 0 {
+                findings.append(
+                    RowFinding(
+                        .assetBytes, "zone \(number)",
+                        "it counts \(counted) bytes of assets and refers to \(referencedBytes[number] ?? 0)"))
+            }
+        }
         let count = recordCounts.values.reduce(0, +)
         if header.recordCount != count {
             findings.append(
                 RowFinding(
                     .databaseHeader, "the database", "it counts \(header.recordCount) records and holds \(count)"))
         }
+        if Int(header.subscriptionCount) != subscriptionCount {
+            findings.append(
+                RowFinding(
+                    .databaseHeader, "the database",
+                    "it counts \(header.subscriptionCount) subscriptions and holds \(subscriptionCount)"))
+        }
+        if Int(queue?.count ?? 0) != notificationCount {
+            findings.append(
+                RowFinding(
+                    .notificationQueue, "the queue",
+                    "it counts \(queue?.count ?? 0) notifications and holds \(notificationCount)"))
+        }
         return findings
     }
 
-    private mutating func note(_ subspace: Subspace, _ place: String, _ problem: String) {
+    mutating func note(_ subspace: Subspace, _ place: String, _ problem: String) {
         findings.append(RowFinding(subspace, place, problem))
     }
 
@@ -115,12 +152,28 @@ extension RowCheck {
         case .asset: try checkAsset(entry)
         case .assetReference: try await checkAssetReference(entry, view)
         case .share: try await checkShare(entry, view)
-        case .shareFeed: try checkShareFeed(entry)
-        case .shareMembership: _ = try ShareMembership(decoding: entry.value)
+        case .shareMember: try await checkShareMember(entry, view)
+        case .shareMembership: try await checkShareMembership(entry, view)
+        case .shareFeed: try await checkShareFeed(entry, view)
+        case .shareLeaving: try await checkShareLeaving(entry, view)
+        case .shareLoss: _ = try ShareLoss(entry)
+        case .shareKey: try checkShareKey(entry)
+        case .zoneShareGUID: try checkZoneShareGUID(entry)
+        case .ownerCount: try await checkOwnerCount(entry, view)
+        case .assetBytes: try checkAssetBytes(entry)
+        case .joinedHeader: joinedVersion = try JoinedHeader(decoding: entry.value).version
+        case .joinedZone: try await checkJoinedZone(entry, view)
         case .joinedFeed: try await checkJoinedFeed(entry, view)
         case .outbox: _ = try CascadeJob(entry)
-        case .notification: _ = try QueuedNotification(entry)
-        default: break
+        case .subscription: try await checkSubscription(entry, view)
+        case .subscribedType: try await checkSubscribedType(entry, view)
+        case .crossPartitionNotification: _ = try CrossPartitionNotification(entry)
+        case .notificationQueue: queue = try NotificationQueueHeader(decoding: entry.value)
+        case .notification: try await checkNotification(entry, view)
+        case .notificationKey: try await checkNotificationKey(entry, view)
+        case .pushToken: try await checkPushToken(entry, view)
+        case .recordType, .schemaVersion, .knownPartition, .pendingOutbox, .pushedPartition, .shareDirectory:
+            note(subspace, "the database", "a row of this kind is not a database's")
         }
     }
 
@@ -213,7 +266,9 @@ extension RowCheck {
         let place = "zone \(reference.zone), record \(reference.recordName)"
         if try await record(reference.recordName, reference.zone, view)?.isTombstone ?? true {
             note(.assetReference, place, "the record that holds the asset is missing")
-        } else if try await view.assets([reference.id])[0] == nil {
+        } else if let asset = try await view.assets([reference.id])[0] {
+            referencedBytes[reference.zone, default: 0] += UInt64(clamping: asset.size)
+        } else {
             note(.assetReference, place, "the asset \(reference.id.name) is missing")
         }
     }
@@ -225,22 +280,11 @@ extension RowCheck {
         if try await record(share.name, zone, view)?.isTombstone ?? true {
             note(.share, "zone \(zone), record \(share.name)", "the record of the share is missing")
         }
+        shares[zone, default: []].insert(share.number)
+        try await checkMembers(of: share, zone, view)
     }
 
-    private mutating func checkShareFeed(_ entry: Entry) throws {
-        var key = KeyReader(entry.key, in: .shareFeed)
-        try key.skip()
-        try key.skip()
-        _ = try FeedEntry(version: key.readVersion(), value: entry.value)
-    }
-
-    private mutating func checkJoinedFeed(_ entry: Entry, _ view: ReadTransaction) async throws {
-        if try await view.get(entry.value) == nil {
-            note(.joinedFeed, "the shared database", "its feed names a zone that is missing")
-        }
-    }
-
-    private func record(_ name: String, _ zone: UInt32, _ view: ReadTransaction) async throws -> StoredRecord? {
+    func record(_ name: String, _ zone: UInt32, _ view: ReadTransaction) async throws -> StoredRecord? {
         try await view.get(StoredRecord.key(zone: zone, name: name)).map { try StoredRecord(name: name, decoding: $0) }
     }
 }

@@ -10,6 +10,9 @@ enum FoldedText {
     /// Bytes of UTF-8 that an index entry holds of a text; longer texts are compared again on the record.
     static let indexedBytesMax = 256
 
+    /// Scalars that are folded for an index entry: more than it holds, so that marks which belong together are not parted within it.
+    private static let scalarsMax = 4 * indexedBytesMax
+
     /// The folded text, whole.
     static func fold(_ text: String) -> Bytes {
         var text = text
@@ -29,7 +32,9 @@ enum FoldedText {
 
     /// Returns the part of the text that an index entry holds, and whether that is all of it.
     static func indexed(_ text: String) -> (text: String, isWhole: Bool) {
-        let folded = fold(text)
+        // Each scalar has a byte at least when it is folded: the rest of a long text is not looked at.
+        let isCut = text.utf8.count > scalarsMax
+        let folded = fold(isCut ? String(text.unicodeScalars.prefix(scalarsMax)) : text)
         if folded.count <= indexedBytesMax { return (String(decoding: folded, as: UTF8.self), true) }
         var end = indexedBytesMax
         // Not within a scalar: its later bytes begin with the bits 10.

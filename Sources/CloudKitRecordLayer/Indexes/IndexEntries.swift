@@ -43,8 +43,8 @@ package struct IndexEntries: Hashable, Sendable {
         let old = try IndexedValues(before)
         let new = try IndexedValues(after)
         for field in indexes.fields where !field.marks.isEmpty && !old.agrees(with: new, in: field) {
-            let gone = try Self.valueEntries(of: before, field, old, under: prefix)
-            let made = try Self.valueEntries(of: after, field, new, under: prefix)
+            let gone = try Self.valueEntries(of: before, field, old, under: prefix, words)
+            let made = try Self.valueEntries(of: after, field, new, under: prefix, words)
             removed += gone.without(made)
             added += made.without(gone)
             guard field.marks.contains(.searchable) else { continue }
@@ -63,7 +63,7 @@ package struct IndexEntries: Hashable, Sendable {
         let values = try IndexedValues(record)
         var entries = [extent(of: record, under: prefix)]
         for field in indexes?.fields ?? [] {
-            entries += try valueEntries(of: record, field, values, under: prefix)
+            entries += try valueEntries(of: record, field, values, under: prefix, words)
             guard field.marks.contains(.searchable) else { continue }
             EntryWriter(of: record, field, under: prefix)
                 .addTokens(try values.words(of: field, words), to: &entries)
@@ -83,7 +83,7 @@ package struct IndexEntries: Hashable, Sendable {
     static func entries(
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes = []
     ) throws -> [Bytes] {
-        var entries = try valueEntries(of: record, field, values, under: prefix)
+        var entries = try valueEntries(of: record, field, values, under: prefix, PreparedWords())
         if field.marks.contains(.searchable) {
             EntryWriter(of: record, field, under: prefix)
                 .addTokens(try values.words(of: field, PreparedWords()), to: &entries)
@@ -93,7 +93,8 @@ package struct IndexEntries: Hashable, Sendable {
 
     /// Returns the entries of one field but those of its words.
     private static func valueEntries(
-        of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes
+        of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes,
+        _ words: PreparedWords
     ) throws -> [Bytes] {
         // Names are in the extent already.
         if field.marks.isDisjoint(with: [.queryable, .sortable])
@@ -102,7 +103,12 @@ package struct IndexEntries: Hashable, Sendable {
             return []
         }
         var entries: [Bytes] = []
-        EntryWriter(of: record, field, under: prefix).addValues(try values.value(of: field), field, to: &entries)
+        let writer = EntryWriter(of: record, field, under: prefix)
+        if let beginning = values.beginning(of: field, words) {
+            writer.addBeginning(beginning, to: &entries)
+        } else {
+            writer.addValues(try values.value(of: field), field, to: &entries)
+        }
         return entries
     }
 }
@@ -152,6 +158,13 @@ private struct EntryWriter {
             }
         case .some(let value):
             add(.ordered, to: &entries) { $0.appendIndexed(value) }
+        }
+    }
+
+    func addBeginning(_ text: String, to entries: inout [Bytes]) {
+        add(.ordered, to: &entries) {
+            $0.append(text)
+            return true
         }
     }
 

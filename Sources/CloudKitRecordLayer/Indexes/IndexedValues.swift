@@ -32,6 +32,12 @@ struct IndexedValues {
         return try value(of: field)?.indexedWords ?? []
     }
 
+    /// Returns the beginning of a text as the entry of its value holds it, if it was found before.
+    func beginning(of field: IndexedField, _ prepared: PreparedWords) -> String? {
+        guard field.systemField == nil, let stored = stored(field), !stored.type.isEncrypted else { return nil }
+        return prepared.beginning(of: stored, recordName: record.name)
+    }
+
     private func stored(_ field: IndexedField) -> Field? {
         // Fields are sorted and few; comparing bytes is cheaper than hashing names.
         fields.first { $0.name == field.name }

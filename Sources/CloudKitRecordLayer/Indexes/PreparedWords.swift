@@ -14,6 +14,8 @@ package struct PreparedWords: Sendable {
     private struct Words {
         var json: Bytes
         var words: Set<String>
+        /// The beginning of a text as the entry of its value holds it; nil for a list.
+        var beginning: String?
     }
 
     private var texts: [Text: [Words]] = [:]
@@ -36,16 +38,24 @@ package struct PreparedWords: Sendable {
         guard field.type.base == .string, !field.type.isEncrypted, field.json.count > Self.shortBytesMax else {
             return 0
         }
-        let words = try field.value().indexedWords
+        let value = try field.value()
+        let words = value.indexedWords
+        var beginning: String?
+        if case .string(let text) = value { beginning = FoldedText.indexed(text).text }
         texts[Text(recordName: recordName, field: field.name), default: []].append(
-            Words(json: field.json, words: words))
+            Words(json: field.json, words: words, beginning: beginning))
         return words.count
     }
 
     /// Returns the words of a field; nil where this very text was not prepared.
-    func words(of field: Field, recordName: String) -> Set<String>? {
+    func words(of field: Field, recordName: String) -> Set<String>? { prepared(field, recordName)?.words }
+
+    /// Returns the beginning of a text as the entry of its value holds it; nil where this very text was not prepared.
+    func beginning(of field: Field, recordName: String) -> String? { prepared(field, recordName)?.beginning }
+
+    private func prepared(_ field: Field, _ recordName: String) -> Words? {
         if texts.isEmpty { return nil }
-        return texts[Text(recordName: recordName, field: field.name)]?.first { $0.json == field.json }?.words
+        return texts[Text(recordName: recordName, field: field.name)]?.first { $0.json == field.json }
     }
 }
 

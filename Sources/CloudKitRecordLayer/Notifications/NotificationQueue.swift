@@ -57,8 +57,7 @@ package struct NotificationEnqueuer: Sendable {
 
     private func held(at pointer: Bytes, _ transaction: WriteTransaction) async throws -> QueuedNotification? {
         guard let bytes = try await transaction.get(pointer) else { return nil }
-        var value = ValueReader(bytes, of: .notificationKey)
-        let sequence = try value.number(UInt64.self)
+        let sequence = try QueuedNotification.sequence(pointer: bytes)
         return try await transaction.get(QueuedNotification.key(sequence)).map {
             try QueuedNotification(sequence: sequence, decoding: $0)
         }

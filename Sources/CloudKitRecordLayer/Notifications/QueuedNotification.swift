@@ -65,6 +65,12 @@ package struct QueuedNotification: Hashable, Sendable {
 
     static func collapseKey(_ key: String) -> Bytes { KeyBuilder(.notificationKey).adding(key).bytes }
 
+    /// Reads the value under a collapse key.
+    static func sequence(pointer bytes: Bytes) throws -> UInt64 {
+        var value = ValueReader(bytes, of: .notificationKey)
+        return try value.number()
+    }
+
     private static let format: UInt8 = 1
 
     var value: Bytes {

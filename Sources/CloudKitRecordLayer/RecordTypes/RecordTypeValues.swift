@@ -1,5 +1,25 @@
 import OrderedStore
 
+/// A row of the schema's partition.
+package enum StorageSchemaRow: Hashable, Sendable {
+    case recordType(name: String)
+    case version
+
+    /// Reads a row; nil for one of another kind.
+    package init?(_ key: [UInt8], _ value: [UInt8]) throws {
+        switch key.first.flatMap(Subspace.init(rawValue:)) {
+        case .recordType:
+            var reader = KeyReader(key, in: .recordType)
+            self = .recordType(name: try reader.readString())
+        case .schemaVersion:
+            var reader = ValueReader(value, of: .schemaVersion)
+            _ = try reader.number(UInt64.self)
+            self = .version
+        default: return nil
+        }
+    }
+}
+
 /// The schema's partition: one entry a record type, and a version that every change raises.
 extension Reading {
     /// Returns the version of the stored schema; 0 before the first.

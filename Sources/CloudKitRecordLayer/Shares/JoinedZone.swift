@@ -38,7 +38,7 @@ package struct JoinedZone: Hashable, Sendable {
         KeyBuilder(.joinedZone).adding(owner.recordName).adding(zoneName).bytes
     }
 
-    fileprivate static func feedKey(_ version: UInt64) -> Bytes { KeyBuilder(.joinedFeed).adding(version).bytes }
+    static func feedKey(_ version: UInt64) -> Bytes { KeyBuilder(.joinedFeed).adding(version).bytes }
 }
 
 /// The counters of a user's shared database.
@@ -68,7 +68,7 @@ extension JoinedZone {
         return value.bytes
     }
 
-    fileprivate init(_ entry: Entry) throws {
+    init(_ entry: Entry) throws {
         var key = KeyReader(entry.key, in: .joinedZone)
         let owner = UserID(try key.readString())
         try self.init(owner: owner, zoneName: key.readString(), decoding: entry.value)
@@ -92,7 +92,7 @@ extension JoinedHeader {
         return value.bytes
     }
 
-    fileprivate init(decoding bytes: Bytes?) throws {
+    init(decoding bytes: Bytes?) throws {
         self.init()
         guard let bytes else { return }
         var value = ValueReader(bytes, of: .joinedHeader)

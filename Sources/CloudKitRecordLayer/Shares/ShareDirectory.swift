@@ -50,7 +50,7 @@ package struct ShareLocation: Hashable, Sendable {
         return value.bytes
     }
 
-    fileprivate init(decoding bytes: Bytes) throws {
+    init(decoding bytes: Bytes) throws {
         var value = ValueReader(bytes, of: .shareDirectory)
         guard try value.byte() == Self.format else { throw DamagedValue(.shareDirectory) }
         let container = ContainerID(try value.text())

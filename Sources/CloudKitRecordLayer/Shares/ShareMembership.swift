@@ -52,6 +52,12 @@ extension Reading {
         return try await scan(range, limit: limit).map(ShareFeedKey.entry)
     }
 
+    /// The entry of a share's feed at a version; nil if there is none.
+    func shareFeedEntry(zone: UInt32, share: UInt64, version: UInt64) async throws -> FeedEntry? {
+        try await get(ShareFeedKey.bytes(zone: zone, share: share, version: version))
+            .map { try FeedEntry(version: version, value: $0) }
+    }
+
     /// The version of the newest entry; 0 if there is none.
     package func latestShareVersion(zone: UInt32, share: UInt64) async throws -> UInt64 {
         let range = KeyRange(prefix: KeyBuilder(.shareFeed, zone: zone).adding(share).bytes)

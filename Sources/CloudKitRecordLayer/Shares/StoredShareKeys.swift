@@ -33,6 +33,20 @@ package struct ShareKeyName: Hashable, Sendable {
         self.part = part
     }
 
+    /// Reads what follows a zone's number in a key; nil if it is no name.
+    init?(_ key: inout KeyReader) throws {
+        share = try key.readVersion()
+        guard let epoch = UInt32(exactly: try key.readInteger()) else { return nil }
+        self.epoch = epoch
+        switch try key.readInteger() {
+        case 0: part = .blob
+        case 1: part = .link
+        case 2: part = .wrap(participantID: try key.readString())
+        case 3: part = .statement
+        default: return nil
+        }
+    }
+
     fileprivate func key(zone: UInt32) -> Bytes {
         var key = KeyBuilder(.shareKey, zone: zone, capacity: 64).adding(share)
         key.append(Int64(epoch))

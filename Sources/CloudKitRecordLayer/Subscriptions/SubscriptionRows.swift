@@ -69,7 +69,7 @@ extension WriteTransaction {
 
 extension Subscription {
     /// In the public database subscriptions are found by the type of the record that changed.
-    fileprivate func typeKey(of user: UserID, in scope: DatabaseScope) -> Bytes? {
+    func typeKey(of user: UserID, in scope: DatabaseScope) -> Bytes? {
         guard scope == .public, case .query(let query) = interest else { return nil }
         return Subscription.typeKey(id, of: user, recordType: query.query.recordType)
     }

@@ -29,6 +29,11 @@ package struct Limits: Hashable, Sendable {
     package var batchHeldBytesMax = 16 * 1_048_576
     /// Index entries that one batch may add or remove: the turn of a batch in the writer takes as long as they take to write (B-LIM-18).
     package var indexEntriesMax = 30_000
+    /// Index entries and bytes of fields that a batch without atomicity changes in one turn in the writer; what exceeds them waits for
+    /// another turn, a record at least.
+    package var turnEntriesMax = 4000
+    /// See `turnEntriesMax`.
+    package var turnBytesMax = 512 * 1024
     /// Subscriptions of one user in one database.
     package var subscriptionsMax = 500
     /// The limits of the notifications that wait for the devices of one user in one container.

@@ -1,4 +1,6 @@
+import CloudKitAccounts
 import CloudKitRecordLayer
+import CloudKitSchema
 
 /// A problem that a check of the store found.
 package struct CheckFinding: Hashable, Sendable {
@@ -38,12 +40,14 @@ package struct CheckStore: Sendable {
     private let report: @Sendable (CheckFinding) -> Void
 
     private static let rowsAtOnce = 500
-    private static let newestRows = 200
+    private static let rowsOfQuickCheck = 200
+    private static let zonesOfQuickCheck = 20
+    private static let changesOfQuickCheck = 20
     private static let fileChunk = 1 << 20
     private static let restore = "restore the store from a backup"
 
     /// - Parameters:
-    ///   - isQuick: Whether only headers, zones and the newest changes are read.
+    ///   - isQuick: Whether only headers, zones, the newest changes and the first rows of other partitions are read.
     ///   - report: Called for each problem.
     package init(_ cloud: Cloud, isQuick: Bool = false, report: @escaping @Sendable (CheckFinding) -> Void) {
         self.cloud = cloud
@@ -73,25 +77,18 @@ package struct CheckStore: Sendable {
 
     private func check(_ partition: StoragePartition) async throws -> CheckSummary {
         try await cloud.store.read(partition) { view in
-            var walk = PartitionWalk(partition: partition, view: view, damage: cloud.store.damage)
+            var walk = PartitionWalk(view)
             var summary = CheckSummary()
-            // The cloud's own books hold rows of other forms.
             let isDatabase = DatabaseContext(partition: partition) != nil
             var rows = RowCheck()
-            if isQuick { walk.readNewest(Self.newestRows) }
+            if isQuick { walk.readFirst(Self.rowsOfQuickCheck, headersOnly: isDatabase) }
             while let batch = try await walk.next(Self.rowsAtOnce) {
-                for row in batch {
-                    summary.rows += 1
-                    guard let value = row.value else {
-                        note(partition, "a row of kind \(row.kind)", "the value is damaged", Self.restore, &summary)
-                        continue
-                    }
-                    guard isDatabase else { continue }
-                    for finding in try await rows.check(row.key, value, view) {
-                        note(partition, "\(finding.kind) in \(finding.place)", finding.problem, Self.restore, &summary)
-                    }
-                    if let file = rows.file { try await check(file, partition, &summary) }
-                }
+                try await check(batch, of: partition, isDatabase: isDatabase, &rows, view, &summary)
+            }
+            if isQuick, isDatabase {
+                let newest = try await rows.newestRows(
+                    zonesMax: Self.zonesOfQuickCheck, changesMax: Self.changesOfQuickCheck, view)
+                try await check(newest, of: partition, isDatabase: true, &rows, view, &summary)
             }
             if walk.isOutOfOrder { note(partition, "its keys", "they are out of order", Self.restore, &summary) }
             if isDatabase, !isQuick, summary.findings == 0 {
@@ -100,6 +97,27 @@ package struct CheckStore: Sendable {
                 }
             }
             return summary
+        }
+    }
+
+    private func check(
+        _ batch: [WalkedRow], of partition: StoragePartition, isDatabase: Bool, _ rows: inout RowCheck,
+        _ view: StorageReader, _ summary: inout CheckSummary
+    ) async throws {
+        for row in batch {
+            summary.rows += 1
+            guard let value = row.value else {
+                note(partition, "a row of kind \(row.kind)", "the row is damaged", Self.restore, &summary)
+                continue
+            }
+            let findings =
+                isDatabase
+                ? try await rows.check(row.key, value, view)
+                : try await OwnRows(partition, view).findings(row.key, value)
+            for finding in findings {
+                note(partition, "\(finding.kind) in \(finding.place)", finding.problem, Self.restore, &summary)
+            }
+            if isDatabase, let file = rows.file { try await check(file, partition, &summary) }
         }
     }
 

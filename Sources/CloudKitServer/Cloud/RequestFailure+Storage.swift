@@ -24,7 +24,7 @@ extension RequestFailure {
         switch code {
         case .busy, .closed: 1
         case .unavailable, .diskFull, .readOnly: 30
-        case .corrupt, .damagedValue, .newerFormat, .notAStore, .partitionNotNamed: nil
+        case .corrupt, .damagedValue, .newerFormat, .olderFormat, .notAStore, .partitionNotNamed: nil
         }
     }
 

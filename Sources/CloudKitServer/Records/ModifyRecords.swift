@@ -48,17 +48,36 @@ package struct ModifyRecords: Sendable {
         }
     }
 
-    /// Runs a batch until the schema holds what it needs.
+    /// Runs a batch, in several turns in the writer if it may be divided.
     private func run(_ unprepared: ChangeBatch) async throws -> [RecordOutcome] {
         var batch = unprepared
+        try await cloud.registry.enter(batch.place.partition)
+        var schema = try await cloud.schemas.current(batch.place.schemaPartition)
+        let preparation = try await prepared(batch, schema)
+        batch.words = preparation.words
+        var outcomes: [RecordOutcome] = []
+        for turn in batch.turns(entryCounts: preparation.entryCounts) {
+            do {
+                outcomes += try await run(turn, &schema)
+            } catch {
+                // What went before is saved: the rest fails by itself.
+                guard !outcomes.isEmpty, let failure = error as? RequestFailure ?? RequestFailure(storage: error) else {
+                    throw error
+                }
+                let rest = batch.items[outcomes.count...]
+                return outcomes + rest.map { RecordOutcome.failed(recordName: $0.name, failure) }
+            }
+        }
+        return outcomes
+    }
+
+    /// Runs one turn of a batch until the schema holds what it needs.
+    private func run(_ batch: ChangeBatch, _ schema: inout Schema) async throws -> [RecordOutcome] {
         let place = batch.place
-        try await cloud.registry.enter(place.partition)
-        var schema = try await cloud.schemas.current(place.schemaPartition)
-        batch.words = try await words(of: batch, schema)
         var hasPendingWork = cloud.registry.hasPendingWork(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
             let result = try await cloud.writeNotifying(batch.partitions) {
-                [batch, schema, hasPendingWork] transaction, pendingNotifications in
+                [schema, hasPendingWork] transaction, pendingNotifications in
                 try await batch.run(
                     schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
             }
@@ -77,24 +96,24 @@ package struct ModifyRecords: Sendable {
     }
 
     /// Finds the words of a batch's texts, new ones and those that they replace, before the batch takes its turn in the writer.
-    private func words(of batch: ChangeBatch, _ schema: Schema) async throws -> PreparedWords {
+    private func prepared(_ batch: ChangeBatch, _ schema: Schema) async throws -> IndexPreparation {
         let bytes = batch.items.reduce(0) { $0 + $1.fields.reduce(0) { $0 + $1.json.count } }
-        guard bytes > Self.smallBatchBytes else { return try await preparedWords(of: batch, schema) }
+        guard bytes > Self.smallBatchBytes else { return try await preparation(of: batch, schema) }
         // One large batch of a user at a time: they must not take all threads.
         return try await cloud.preparationTurns.withLock(batch.place.caller.user ?? batch.place.owner) {
-            try await preparedWords(of: batch, schema)
+            try await preparation(of: batch, schema)
         }
     }
 
     private static var smallBatchBytes: Int { 65_536 }
 
-    private func preparedWords(of batch: ChangeBatch, _ schema: Schema) async throws -> PreparedWords {
+    private func preparation(of batch: ChangeBatch, _ schema: Schema) async throws -> IndexPreparation {
         let preparation = try await IndexPreparation(of: batch.items, schema: schema, limits: batch.limits)
-        if preparation.words.isEmpty, !batch.items.contains(where: \.kind.isDelete) { return preparation.words }
+        if preparation.words.isEmpty, !batch.items.contains(where: \.kind.isDelete) { return preparation }
         return try await cloud.store.read(batch.place.partition) { view in
             var preparation = preparation
             try await preparation.addHeld(batch.items, zoneName: batch.zoneName, schema: schema, view)
-            return preparation.words
+            return preparation
         }
     }
 

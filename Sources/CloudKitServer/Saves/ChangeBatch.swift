@@ -6,12 +6,12 @@ import CloudKitSchema
 ///
 /// Everything in it is a value, so that a store may run it again.
 struct ChangeBatch: Sendable {
-    let items: [IncomingChange]
+    var items: [IncomingChange]
     let place: DatabaseContext
     let zoneName: String
     /// A flag for all or nothing, where the zone supports it (B-BAT-01, B-BAT-04).
     let wantsAtomic: Bool
-    let clientChangeToken: StorageBytes?
+    var clientChangeToken: StorageBytes?
     let limits: Limits
     /// Milliseconds since 1970.
     let now: Int64

@@ -6,6 +6,8 @@ import CloudKitSchema
 /// in the writer.
 struct IndexPreparation {
     private(set) var words = PreparedWords()
+    /// About how many index entries each item changes, by name: those of long texts and of lists.
+    private(set) var entryCounts: [String: Int] = [:]
     private var entryCount = 0
     private let limits: Limits
 
@@ -19,8 +21,8 @@ struct IndexPreparation {
             for field in item.fields where !field.type.isEncrypted {
                 // A field that the schema does not know gets every index in development.
                 let indexes = type?.fields[field.name]?.indexes
-                if field.type.isList, indexes != [] { entryCount += try Self.elementCount(of: field) }
-                if indexes?.contains(.searchable) ?? true { entryCount += try words.add(field, of: item.name) }
+                if field.type.isList, indexes != [] { count(try Self.elementCount(of: field), of: item.name) }
+                if indexes?.contains(.searchable) ?? true { count(try words.add(field, of: item.name), of: item.name) }
                 if entryCount > limits.indexEntriesMax { throw RequestFailure.tooManyIndexEntries(limits) }
                 // So that requests with little to do need not wait for all of a large one.
                 if field.json.count > Self.longTextBytes { await Task.yield() }
@@ -48,11 +50,17 @@ struct IndexPreparation {
                 let type = schema[record.recordType]
                 for field in try record.fields(names)
                 where type?.fields[field.name]?.indexes.contains(.searchable) ?? false {
-                    entryCount += try words.add(field, of: item.name)
+                    count(try words.add(field, of: item.name), of: item.name)
                 }
                 if entryCount > 2 * limits.indexEntriesMax { throw RequestFailure.tooManyIndexEntries(limits) }
             }
         }
+    }
+
+    private mutating func count(_ entries: Int, of name: String) {
+        if entries == 0 { return }
+        entryCount += entries
+        entryCounts[name, default: 0] += entries
     }
 
     /// Returns about how many elements a list has, never too few.

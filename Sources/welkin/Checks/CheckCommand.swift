@@ -7,13 +7,13 @@ struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check the store for damage.",
         discussion: """
-            Verifies the checksum of every stored value, the form of every row, that rows agree with each other and with the \
+            Verifies the checksum of every stored row, its form, that rows agree with each other and with the \
             files of assets, and the structure of SQLite's file. Prints a line for each problem: place, problem, remedy. The \
             exit status is 0 without a problem and 1 otherwise. It changes nothing and may run beside the cloud.
             """)
 
     @OptionGroup var folder: DataOptions
-    @Flag(help: "Check only the headers and zones of databases, and the sizes of files they name.")
+    @Flag(help: "Check only the headers, zones and newest changes of databases.")
     var quick = false
 
     func run() async throws {

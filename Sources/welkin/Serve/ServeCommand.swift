@@ -39,6 +39,7 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "name"))
     var operatorHosts: [String] = []
     @OptionGroup var connections: ConnectionOptions
+    @OptionGroup var memory: MemoryOptions
     @Option(help: "Whether users may create accounts themselves: open or closed.")
     var signUp: SignUpMode = .open
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: Self.logLevel)
@@ -70,6 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--tls-certificate and --tls-key go together.")
         }
         try connections.validate()
+        try memory.validate()
         if let assetBytesMax, assetBytesMax <= 0 { throw ValidationError("--asset-bytes-max is 1 or more.") }
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
@@ -98,10 +100,11 @@ struct ServeCommand: AsyncParsableCommand {
             // Checks the content, because an earlier start may have created the store and failed before it announced it.
             let isNew = try await folder.store.isEmpty()
             let logger = makeLogger()
-            let configuration = CloudConfiguration(
+            var configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, operatorHosts: operatorHosts, connections: connectionLimits,
                 isSignUpOpen: signUp == .open)
+            memory.apply(to: &configuration)
             let cloud = folder.cloud(limits: limits)
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
@@ -113,6 +116,7 @@ struct ServeCommand: AsyncParsableCommand {
                 services: [
                     .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
                     .init(service: StoreReporter(cloud: cloud, metrics: application.metrics, logger: logger)),
+                    .init(service: StartSample(cloud: cloud, store: folder.store, logger: logger)),
                     .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),

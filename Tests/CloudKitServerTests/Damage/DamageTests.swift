@@ -1,4 +1,5 @@
 import CSQLite
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitServer
@@ -153,12 +154,182 @@ import Testing
     @Test func `a check finds every damaged value and reads on`() async throws {
         try await withCloud(damaging: "hex(key) LIKE '10%' OR hex(key) LIKE '11%'") { test in
             let findings = try await check(test).findings
-            #expect(findings.filter { $0.problem == "the value is damaged" }.count == 6)
+            #expect(findings.filter { $0.problem == "the row is damaged" }.count == 6)
             #expect(!findings.contains { $0.place.contains("secret") || $0.problem.contains("secret") })
         }
     }
 
+    @Test func `a quick check reads the newest changes and their records`() async throws {
+        try await withDamage("C") { test in
+            let problems = try await check(test, isQuick: true).findings.map { "\($0.place): \($0.problem)" }
+            #expect(
+                problems.contains("\(Self.partition.name): a row of kind record: the row is damaged"), "\(problems)")
+        }
+        try await withCloud(damaging: "hex(key) LIKE '11%'") { test in
+            let places = try await check(test, isQuick: true).findings.map(\.place)
+            #expect(places.contains { $0.hasSuffix("kind feed") })
+        }
+    }
+
+    @Test(
+        "a check decodes rows of every kind and compares them with those that belong to them",
+        arguments: [
+            RowDamage(.shareMember, "the value is not of its kind's form"),
+            RowDamage(.shareMember, removed: true, "a participant who accepted it is no member"),
+            RowDamage(.share, removed: true, "the share of a member's slot is missing"),
+            RowDamage(.shareMembership, removed: true, "no record has its last change in the share there"),
+            RowDamage(.shareFeed, removed: true, "it has no entry in the feed of its share"),
+            RowDamage(.zoneShareGUID, "the value is not of its kind's form"),
+            RowDamage(.ownerCount, "the value is not of its kind's form"),
+            RowDamage(.backReference, removed: true, "it counts 1 owning references and has 0"),
+            RowDamage(.subscription, "the value is not of its kind's form"),
+            RowDamage(.subscription, removed: true, "it counts 1 subscriptions and holds 0"),
+            RowDamage(.notificationQueue, "the value is not of its kind's form"),
+            RowDamage(.notificationQueue, removed: true, "it is behind the end of its queue"),
+            RowDamage(.notification, removed: true, "a key leads to a notification that is missing"),
+            RowDamage(.notificationKey, removed: true, "its key does not lead to it"),
+            RowDamage(.pushToken, "the value is not of its kind's form"),
+        ])
+    func rowsBelongTogether(damage: RowDamage) async throws {
+        try await expect(damage, in: Self.partition) { $0.first == damage.kind.rawValue }
+    }
+
+    @Test(arguments: [
+        RowDamage(.joinedZone, "the value is not of its kind's form"),
+        RowDamage(.joinedFeed, removed: true, "a zone has no entry in its feed"),
+        RowDamage(.joinedZone, removed: true, "its feed names a zone that is missing"),
+        RowDamage(.joinedHeader, removed: true, "a zone has a later version than the database"),
+    ])
+    func `a check compares the rows of a shared database`(damage: RowDamage) async throws {
+        let place = Partition.privateDatabase(TestCloud.container, .development, of: TestCloud.bob)
+        try await expect(damage, in: place) { $0.first == damage.kind.rawValue }
+    }
+
+    @Test func `a check decodes schemas, the registry and the links of shares`() async throws {
+        let schema = Partition.schema(TestCloud.container, .development)
+        try await expect(RowDamage(.recordType, "the value is not of its kind's form"), in: schema) { $0.first == 0x40 }
+        try await expect(RowDamage(.schemaVersion, "the value is not of its kind's form"), in: schema) {
+            $0.first == 0x41
+        }
+        let form = "key or value are not of their kind's form"
+        try await expect(RowDamage(.knownPartition, form), in: .registry) { $0.first == 0x50 }
+        try await expect(RowDamage(.shareDirectory, form), in: .shareDirectory) { $0.first == 0x58 }
+    }
+
+    @Test(
+        arguments: [
+            ("account/", "the value is not of its kind's form"), ("email/", "the account of an address is missing"),
+            ("session/", "the value is not of its kind's form"),
+            ("session-owner/", "the session of an identifier is missing"),
+            ("keychain/", "the value is not of its kind's form"),
+            ("user/", "a user's name does not lead to its account"),
+            ("user-account/", "the account of a user does not have the user's name"),
+            ("fault/", "the value is not of its kind's form"), ("api-token/", "the value is not of its kind's form"),
+        ] as [(String, String)])
+    func `a check decodes the rows of accounts and compares them`(table: String, problem: String) async throws {
+        try await expect(RowDamage(.databaseHeader, problem), in: Partition("accounts")) {
+            String(decoding: $0, as: UTF8.self).hasPrefix(table)
+        }
+    }
+
+    @Test(arguments: [
+        "account/", "email/", "session/", "session-owner/", "user/", "user-account/",
+    ])
+    func `a check notices a missing row of an account`(table: String) async throws {
+        try await CloudKitServerTests.withCloud(.sqlite) { test in
+            try await fillEverything(test)
+            let accounts = Partition("accounts")
+            try await test.store.write(accounts) { transaction in
+                let rows = try await transaction.scan(KeyRange(prefix: Array(table.utf8)), limit: 1)
+                #expect(!rows.isEmpty)
+                for row in rows { transaction.clear(row.key) }
+            }
+            let places = try await check(test).findings.map(\.place)
+            #expect(places.contains { $0.hasPrefix("accounts: ") })
+        }
+    }
+
+    @Test func `a check finds nothing wrong with shares, notifications, subscriptions and accounts`() async throws {
+        try await CloudKitServerTests.withCloud(.sqlite) { test in
+            try await fillEverything(test)
+            #expect(try await check(test).findings == [])
+            #expect(try await check(test, isQuick: true).findings == [])
+        }
+    }
+
     // MARK: Setup
+
+    /// A change to the first row of a kind.
+    struct RowDamage: Sendable, CustomTestStringConvertible {
+        let kind: Subspace
+        let isRemoved: Bool
+        let problem: String
+
+        init(_ kind: Subspace, removed: Bool = false, _ problem: String) {
+            self.kind = kind
+            isRemoved = removed
+            self.problem = problem
+        }
+
+        var testDescription: String { "\(kind) \(isRemoved ? "removed" : "changed"): \(problem)" }
+    }
+
+    private func expect(
+        _ damage: RowDamage, in partition: Partition, _ location: SourceLocation = #_sourceLocation,
+        where isMeant: @Sendable @escaping ([UInt8]) -> Bool
+    ) async throws {
+        try await CloudKitServerTests.withCloud(.sqlite) { test in
+            try await fillEverything(test)
+            let found = try await test.store.write(partition) { transaction in
+                let rows = try await transaction.scan(everything, limit: .max)
+                guard let row = rows.first(where: { isMeant($0.key) }) else { return false }
+                if damage.isRemoved { transaction.clear(row.key) } else { transaction.set(row.key, [0xFE]) }
+                return true
+            }
+            #expect(found, "there is no such row", sourceLocation: location)
+            let problems = try await check(test).findings.filter { $0.place.hasPrefix(partition.name) }.map(\.problem)
+            #expect(problems.contains(damage.problem), "\(problems)", sourceLocation: location)
+        }
+    }
+
+    /// Makes rows of every kind.
+    private func fillEverything(_ test: TestCloud) async throws {
+        try await fill(test)
+        try await fillShares(test)
+        try await fillNotifications(test)
+        try await fillAccounts(test)
+    }
+
+    private func fillShares(_ test: TestCloud) async throws {
+        try await test.makeZone("W")
+        let tree = try await test.shareTree("A", with: [invite(TestCloud.bob)])
+        #expect(try await test.accept(tree.shortGUID, by: TestCloud.bob).invitation != nil)
+        try await test.shareZone("W", permission: .readOnly)
+    }
+
+    private func fillNotifications(_ test: TestCloud) async throws {
+        _ = try await TestDevice(test, "laptop")
+        try await test.subscribe(Subscription(id: "Z", interest: .zone(ZoneID(zoneName: "Z"), recordType: nil)))
+        try await test.modify([create("N")])
+    }
+
+    private func fillAccounts(_ test: TestCloud) async throws {
+        let store = test.cloud.accountStore
+        _ = try await store.accounts.add(
+            email: "ada@example.com", name: "Ada", proof: TestCloud.proof,
+            derivation: store.accounts.newDerivation(rounds: 1))
+        let token = try await store.apiTokens.create(
+            container: TestCloud.container, environment: .development, name: "")
+        let grant = try await DeviceSignIn(store: store).create(
+            email: "ada@example.com", proof: TestCloud.proof, deviceName: "", lifetime: .device,
+            place: .init(container: TestCloud.container, environment: .development, apiToken: token.row), address: "")
+        let device = DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret))
+        let upload = KeychainUpload(
+            passwordWrap: [1], recovery: RecoveryUpload(wrap: [1], proof: TestCloud.proof), identity: [1])
+        _ = try await store.keychains(ProofLimiter(roundsMin: 1)).create(upload, by: device)
+        let fault = Fault(id: "0123456789abcdef", kind: .throttle)
+        try await store.write { try Fault.table.set(fault.id, to: fault, in: &$0) }
+    }
 
     private var everything: KeyRange { KeyRange(lower: [], upper: [0xFF]) }
 

@@ -1,6 +1,8 @@
 import CloudKitModel
+import CloudKitRecordLayer
 import CloudKitServer
 import SeededChance
+import Synchronization
 import Testing
 
 /// Random shares, moves, removals, compaction and writes by owner and participants, against a simple model.
@@ -19,7 +21,22 @@ import Testing
                 try await simulation.step()
                 if step % 5 == 4 { try await simulation.check() }
             }
+            let problems = try await storeProblems(test)
+            #expect(problems.isEmpty, "\(problems)")
         }
+    }
+
+    /// Returns the problems that a check of the store finds, which must know of nothing but what writes leave.
+    private func storeProblems(_ test: TestCloud) async throws -> [String] {
+        let problems = Mutex<[String]>([])
+        let users = [TestCloud.ada, TestCloud.bob, TestCloud.cyd]
+        let databases = users.map { StoragePartition.privateDatabase(TestCloud.container, .development, of: $0) }
+        let own = [StoragePartition.registry, .shareDirectory, .schema(TestCloud.container, .development)]
+        let summary = try await CheckStore(test.cloud) { finding in
+            problems.withLock { $0.append("\(finding.place): \(finding.problem)") }
+        }.run(partitions: (databases + own).map(\.name))
+        #expect(summary.rows > 20)
+        return problems.withLock { $0 }
     }
 }
 

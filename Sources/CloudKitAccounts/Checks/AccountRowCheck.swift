@@ -1,0 +1,108 @@
+import CloudKitRecordLayer
+
+/// Checks the rows of the partition of accounts against each other, row by row, in one state of the store.
+package struct AccountRowCheck: Sendable {
+    private let view: StorageReader
+
+    /// Begins a check in a state of the partition.
+    package init(_ view: StorageReader) { self.view = view }
+
+    /// Checks a row.
+    ///
+    /// - Returns: The problem of the row; nil for one that is decoded and agrees with the rows that belong to it.
+    package func problem(_ key: [UInt8], _ value: [UInt8]) async throws -> RowFinding? {
+        guard let slash = key.firstIndex(of: UInt8(ascii: "/")),
+            let table = tables[String(decoding: key[..<slash], as: UTF8.self)]
+        else { return RowFinding(kind: "unknown", place: "a key", problem: "the kind of the row is unknown") }
+        let name = String(decoding: key[..<slash], as: UTF8.self)
+        let text = String(decoding: key[(slash + 1)...], as: UTF8.self)
+        do {
+            return try await table(text, value).map { RowFinding(kind: name, place: "a row", problem: $0) }
+        } catch is DecodingError {
+            return RowFinding(kind: name, place: "a row", problem: "the value is not of its kind's form")
+        } catch let error as StorageError where error.code == .damagedValue {
+            return RowFinding(kind: name, place: "a row", problem: "a row that belongs to it is damaged")
+        }
+    }
+
+    private typealias Check = @Sendable (_ text: String, _ value: [UInt8]) async throws -> String?
+
+    private var tables: [String: Check] {
+        [
+            Account.table.name: account, Account.idsByEmail.name: address,
+            DeviceSession.table.name: session, DeviceSession.owners.name: sessionOwner,
+            Keychain.table.name: keychain, KeyReset.table.name: keyReset,
+            UserNames.names.name: userName, UserNames.accounts.name: user,
+            APIToken.table.name: {
+                _ = try APIToken(rowBytes: $1)
+                return nil
+            },
+            OperatorToken.table.name: {
+                _ = try OperatorToken(rowBytes: $1)
+                return nil
+            },
+            ServerKey.table.name: {
+                _ = try ServerKey(rowBytes: $1)
+                return nil
+            },
+            ProofFailures.table.name: { $1.count.isMultiple(of: 8) ? nil : Self.malformed },
+            PendingDirectoryChange.table.name: {
+                PendingDirectoryChange(rowText: $0) == nil || !$1.isEmpty ? Self.malformed : nil
+            },
+        ]
+    }
+
+    private static let malformed = "the value is not of its kind's form"
+
+    private func account(_ id: String, _ value: [UInt8]) async throws -> String? {
+        let account = try Account(rowBytes: value)
+        if account.id != id { return "it is under the key of another account" }
+        let owner = try await Account.idsByEmail.row(account.email, in: view)
+        return owner == id ? nil : "its address does not lead to it"
+    }
+
+    private func address(_ address: String, _ value: [UInt8]) async throws -> String? {
+        let account = try await Account.table.row(String(rowBytes: value), in: view)
+        return account?.email == address ? nil : "the account of an address is missing"
+    }
+
+    private func session(_ text: String, _ value: [UInt8]) async throws -> String? {
+        let session = try DeviceSession(rowBytes: value)
+        if DeviceSession.key(session.id, of: session.account).rowText != text {
+            return "it is under the key of another session"
+        }
+        if try await DeviceSession.owners.row(session.id, in: view) != session.account {
+            return "its identifier does not lead to it"
+        }
+        return try await Account.table.row(session.account, in: view) == nil
+            ? "the account of a session is missing" : nil
+    }
+
+    private func sessionOwner(_ id: String, _ value: [UInt8]) async throws -> String? {
+        let key = DeviceSession.key(id, of: String(rowBytes: value))
+        return try await DeviceSession.table.row(key, in: view) == nil ? "the session of an identifier is missing" : nil
+    }
+
+    private func keychain(_ id: String, _ value: [UInt8]) async throws -> String? {
+        let keychain = try Keychain(rowBytes: value)
+        guard let account = try await Account.table.row(id, in: view) else {
+            return "the account of a keychain is missing"
+        }
+        return keychain.generation == account.keychainGeneration ? nil : "it is not the newest keychain of its account"
+    }
+
+    private func keyReset(_ id: String, _ value: [UInt8]) async throws -> String? {
+        if try KeyReset(rowBytes: value).account != id { return "it is under the key of another account" }
+        return try await Account.table.row(id, in: view) == nil ? "the account of a reset is missing" : nil
+    }
+
+    private func userName(_ text: String, _ value: [UInt8]) async throws -> String? {
+        let owner = try await UserNames.accounts.row(String(rowBytes: value), in: view)
+        return owner.map { text.hasPrefix($0 + "/") } == true ? nil : "a user's name does not lead to its account"
+    }
+
+    private func user(_ name: String, _ value: [UInt8]) async throws -> String? {
+        let names = try await UserNames.names.rows(of: String(rowBytes: value), in: view)
+        return names.contains { $0.row == name } ? nil : "the account of a user does not have the user's name"
+    }
+}

@@ -1,0 +1,45 @@
+import CloudKitAccounts
+import CloudKitRecordLayer
+import CloudKitSchema
+
+/// The rows of partitions that are no databases: accounts, the directory, schemas, the registry, links of shares.
+struct OwnRows {
+    private let partition: StoragePartition
+    private let view: StorageReader
+
+    init(_ partition: StoragePartition, _ view: StorageReader) {
+        self.partition = partition
+        self.view = view
+    }
+
+    /// Checks a row; of a partition that is not known it says nothing.
+    func findings(_ key: [UInt8], _ value: [UInt8]) async throws -> [RowFinding] {
+        if partition == AccountStore.partition { return try await account(key, value).map { [$0] } ?? [] }
+        if partition == DirectoryRowCheck.partition {
+            return try await DirectoryRowCheck(view).problem(key, value).map { [$0] } ?? []
+        }
+        if partition.name.hasPrefix("schema/") { return schema(key, value).map { [$0] } ?? [] }
+        return OwnRowCheck.problem(key, value, in: partition).map { [$0] } ?? []
+    }
+
+    private func account(_ key: [UInt8], _ value: [UInt8]) async throws -> RowFinding? {
+        guard let id = Fault.table.rowText(of: key) else { return try await AccountRowCheck(view).problem(key, value) }
+        let fault = try? Fault(rowBytes: value)
+        return fault?.id == id ? nil : RowFinding(kind: Fault.table.name, place: "a row", problem: Self.malformed)
+    }
+
+    private func schema(_ key: [UInt8], _ value: [UInt8]) -> RowFinding? {
+        do {
+            switch try StorageSchemaRow(key, value) {
+            case .recordType(let name): _ = try RecordTypeDefinition(name: name, stored: value)
+            case .version: break
+            case nil: return RowFinding(kind: "unknown", place: "a key", problem: "the kind of the row is unknown")
+            }
+            return nil
+        } catch {
+            return RowFinding(kind: "recordType", place: "a row", problem: Self.malformed)
+        }
+    }
+
+    private static let malformed = "the value is not of its kind's form"
+}
