@@ -36,7 +36,8 @@ struct BinaryPropertyList {
         offsets.reserveCapacity(count)
         for index in 0..<count {
             let start = table + index * offsetSize
-            guard let offset = Self.number(bytes[start..<(start + offsetSize)]), offset >= Self.magic.count, offset < table
+            guard let offset = Self.number(bytes[start..<(start + offsetSize)]),
+                offset >= Self.magic.count, offset < table
             else { return nil }
             offsets.append(offset)
         }
@@ -83,8 +84,11 @@ struct BinaryPropertyList {
         case 0x0: return detail == 8 || detail == 9 ? [] : nil
         case 0x1: return detail <= 4 && has(1 << detail, after: offset) ? [] : nil
         case 0x2: return (2...3).contains(detail) && has(1 << detail, after: offset) ? [] : nil
-        case 0x3: return detail == 3 && has(8, after: offset) ? [] : nil
-        case 0x4, 0x5: return run(at: offset, size: 1) == nil ? nil : []
+        case 0x4: return run(at: offset, size: 1) == nil ? nil : []
+        case 0x5:
+            return run(at: offset, size: 1).flatMap { run in
+                bytes[run.start..<(run.start + run.count)].allSatisfy { $0 < 0x80 } ? [] : nil
+            }
         case 0x6: return run(at: offset, size: 2) == nil ? nil : []
         case 0x8: return detail <= 3 && has(detail + 1, after: offset) ? [] : nil
         case 0xA:
