@@ -36,10 +36,11 @@ extension NSKeyedUnarchiver {
         let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
         unarchiver.requiresSecureCoding = true
         unarchiver.decodingFailurePolicy = .setErrorAndReturn
-        if let name = ArchivedObject(unarchiver)?.object(NSKeyedArchiveRootObjectKey)?.className,
-            AppleClassNames.type(named: name) as? DecodedObjectType.Type == nil
-        {
-            throw damaged("The archive holds an object of class \(name), not \(cls)")
+        if let archive = ArchivedObject(unarchiver) {
+            let name = archive.object(NSKeyedArchiveRootObjectKey)?.className
+            guard let name, AppleClassNames.type(named: name) is DecodedObjectType.Type else {
+                throw damaged("The archive holds an object of class \(name ?? "unknown"), not \(cls)")
+            }
         }
         let object = unarchiver.decodeObject(of: [cls], forKey: NSKeyedArchiveRootObjectKey)
         if let error = unarchiver.error { throw error }
