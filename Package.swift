@@ -73,7 +73,9 @@ let package = Package(
         // Layer 1: values and their validation.
         .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"], swiftSettings: strict),
-        .target(name: "CoreLocation", swiftSettings: strict),
+        // Names for `import CloudKit.CKRecord` and its like.
+        .systemLibrary(name: "CloudKitHeaders"),
+        .target(name: "CoreLocation", dependencies: ["CloudKitHeaders"], swiftSettings: strict),
         .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
 

@@ -22,6 +22,8 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let speedAccuracy: CLLocationSpeedAccuracy
     /// The time of the measurement.
     public let timestamp: Date
+    /// The origin of the location; nil: not known. It is neither saved in records nor archived.
+    public let sourceInformation: CLLocationSourceInformation?
 
     /// Metres above the WGS 84 ellipsoid. Without a geoid model this is the altitude.
     public var ellipsoidalAltitude: CLLocationDistance { altitude }
@@ -59,14 +61,40 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
             course: course, courseAccuracy: -1, speed: speed, speedAccuracy: -1, timestamp: timestamp)
     }
 
-    /// Creates a location with all of its properties.
-    public init(
+    /// Creates a location with all of its numbers.
+    public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
         horizontalAccuracy hAccuracy: CLLocationAccuracy,
         verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection,
         courseAccuracy: CLLocationDirectionAccuracy, speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy,
         timestamp: Date
     ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy, verticalAccuracy: vAccuracy,
+            course: course, courseAccuracy: courseAccuracy, speed: speed, speedAccuracy: speedAccuracy,
+            timestamp: timestamp, origin: nil)
+    }
+
+    /// Creates a location with all of its properties.
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection,
+        courseAccuracy: CLLocationDirectionAccuracy, speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy,
+        timestamp: Date, sourceInfo: CLLocationSourceInformation
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy, verticalAccuracy: vAccuracy,
+            course: course, courseAccuracy: courseAccuracy, speed: speed, speedAccuracy: speedAccuracy,
+            timestamp: timestamp, origin: sourceInfo)
+    }
+
+    private init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: Double,
+        verticalAccuracy vAccuracy: Double, course: Double, courseAccuracy: Double, speed: Double,
+        speedAccuracy: Double, timestamp: Date, origin: CLLocationSourceInformation?
+    ) {
+        sourceInformation = origin
         self.coordinate = coordinate
         self.altitude = altitude
         self.horizontalAccuracy = hAccuracy
@@ -133,23 +161,34 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
     /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
-    private static let archiveKey = "location"
+    /// The keys of the numbers in Apple's archives, and the numbers that stand for missing ones, in the order of `numbers`.
+    private static let archiveKeys: [(name: String, missing: Double)] = [
+        ("CoordinateLatitude", 0), ("CoordinateLongitude", 0), ("Altitude", 0), ("HorizontalAccuracy", 0),
+        ("VerticalAccuracy", -1), ("Course", -1), ("CourseAccuracy", -1), ("Speed", -1), ("SpeedAccuracy", -1),
+        ("Timestamp", 0),
+    ]
 
-    /// One block of bytes, because an unexpected class in an archive would end the process.
+    private static let archivePrefix = "kCLLocationCodingKey"
+
+    /// Writes the location as Apple's framework does: one number a key.
     public func encode(with coder: NSCoder) {
-        var bytes = Data(capacity: numbers.count * 8)
-        for number in numbers {
-            withUnsafeBytes(of: number.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+        for (key, number) in zip(Self.archiveKeys, numbers) {
+            coder.encode(number, forKey: Self.archivePrefix + key.name)
         }
-        coder.encode(bytes as NSData, forKey: Self.archiveKey)
     }
 
     /// Creates the location from an archive; nil when the archive does not describe one.
     public required convenience init?(coder: NSCoder) {
-        // Apple's framework writes one number a key.
-        let numbers = Self.ownNumbers(in: coder) ?? Self.appleNumbers(in: coder)
-        guard let numbers else { return nil }
-        self.init(numbers: numbers)
+        self.init(archivedNumber: { coder.containsValue(forKey: $0) ? coder.decodeDouble(forKey: $0) : nil })
+    }
+
+    /// Creates the location from the numbers of an archive; nil without a latitude or a longitude.
+    ///
+    /// - Parameter number: Returns the number of a key; nil: the archive has none.
+    package convenience init?(archivedNumber number: (String) -> Double?) {
+        let numbers = Self.archiveKeys.map { number(Self.archivePrefix + $0.name) }
+        guard numbers[0] != nil, numbers[1] != nil else { return nil }
+        self.init(numbers: zip(numbers, Self.archiveKeys).map { $0 ?? $1.missing })
     }
 
     /// A location of its `numbers`; nil unless there are as many as there have to be.
@@ -160,30 +199,5 @@ public final class CLLocation: NSObject, NSCopying, NSSecureCoding, Sendable {
             horizontalAccuracy: numbers[3], verticalAccuracy: numbers[4], course: numbers[5],
             courseAccuracy: numbers[6],
             speed: numbers[7], speedAccuracy: numbers[8], timestamp: Date(timeIntervalSinceReferenceDate: numbers[9]))
-    }
-
-    private static func ownNumbers(in coder: NSCoder) -> [Double]? {
-        guard coder.containsValue(forKey: archiveKey),
-            let data = coder.decodeObject(of: NSData.self, forKey: archiveKey) as Data?, data.count == 80
-        else { return nil }
-        return stride(from: 0, to: 80, by: 8).map { start in
-            let bits = (0..<8).reduce(UInt64(0)) { $0 | UInt64(data[data.startIndex + start + $1]) << (8 * UInt64($1)) }
-            return Double(bitPattern: bits)
-        }
-    }
-
-    private static func appleNumbers(in coder: NSCoder) -> [Double]? {
-        guard coder.containsValue(forKey: "kCLLocationCodingKeyCoordinateLatitude") else { return nil }
-        func number(_ name: String, default missing: Double) -> Double {
-            let key = "kCLLocationCodingKey" + name
-            return coder.containsValue(forKey: key) ? coder.decodeDouble(forKey: key) : missing
-        }
-        return [
-            number("CoordinateLatitude", default: 0), number("CoordinateLongitude", default: 0),
-            number("Altitude", default: 0), number("HorizontalAccuracy", default: 0),
-            number("VerticalAccuracy", default: -1), number("Course", default: -1),
-            number("CourseAccuracy", default: -1), number("Speed", default: -1), number("SpeedAccuracy", default: -1),
-            number("Timestamp", default: 0),
-        ]
     }
 }

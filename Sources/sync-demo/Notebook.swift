@@ -21,7 +21,8 @@ actor Notebook: CKSyncEngineDelegate {
 
     private let database: CKDatabase
     private(set) var disk: Disk
-    private(set) var conflicts = 0
+    /// The states of notes in the cloud that met an edit of this device that was not yet saved.
+    private(set) var conflicts: Set<String> = []
     private(set) var refusals = 0
     /// The number of times that the state was stored.
     private(set) var stateCount = 0
@@ -76,7 +77,12 @@ actor Notebook: CKSyncEngineDelegate {
             syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
             syncEngine.state.add(pendingRecordZoneChanges: disk.notes.keys.sorted().map { .saveRecord(id($0)) })
         case .fetchedRecordZoneChanges(let event):
-            for modification in event.modifications { merge(modification.record) }
+            let pending = syncEngine.state.pendingRecordZoneChanges
+            for modification in event.modifications {
+                let record = modification.record
+                if pending.contains(.saveRecord(record.recordID)) { note(conflictWith: record) }
+                merge(record)
+            }
             for deletion in event.deletions {
                 disk.notes[deletion.recordID.recordName] = nil
                 disk.lastKnown[deletion.recordID.recordName] = nil
@@ -113,8 +119,8 @@ actor Notebook: CKSyncEngineDelegate {
     ) {
         switch failed.error.code {
         case .serverRecordChanged:
-            conflicts += 1
             guard let server = failed.error.serverRecord else { return }
+            note(conflictWith: server)
             merge(server)
             syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failed.record.recordID)])
         case .zoneNotFound:
@@ -125,6 +131,13 @@ actor Notebook: CKSyncEngineDelegate {
             // The engine retries after faults of the network and the server: the change stays pending.
             refusals += 1
         }
+    }
+
+    /// A conflict is reported by the save or, if the other device's edit was fetched before, seen then; each counts once.
+    private func note(conflictWith record: CKRecord) {
+        let name = record.recordID.recordName
+        guard let mine = disk.notes[name], mine.text != record["text"] as? String else { return }
+        conflicts.insert("\(name) \(record.recordChangeTag ?? "")")
     }
 
     /// Keeps the later edit; of two equally late ones the greater text, so that both devices choose the same.

@@ -50,9 +50,12 @@ struct SyncScenario {
         }
         try Narrator.askFor("start", "start the cloud again")
         try await agree("both have all changes again, automatically")
-        let conflicts = await phone.app.conflicts + laptop.app.conflicts
+        let conflicts = await phone.app.conflicts.union(laptop.app.conflicts).count
+        guard conflicts > 0 else { throw Unexpected("Both devices edited one note, and neither saw a conflict.") }
         let text = try await merged()
-        Narrator.report("both had edited one note: \(conflicts) conflicts reported, merged to \"\(text)\"")
+        Narrator.report(
+            "both had edited one note: \(conflicts == 1 ? "1 conflict" : "\(conflicts) conflicts"), merged to \"\(text)\""
+        )
     }
 
     /// Returns the merged text of the note that both devices edited while the cloud was stopped.
@@ -129,7 +132,7 @@ struct SyncScenario {
             guard notes == cloud else { throw Unexpected("The \(device.name) and the cloud have different notes.") }
         }
         Narrator.report(
-            "✓ \(cloud.count) notes on the phone, on the laptop and in the cloud are identical; none is lost.")
+            "✓ \(cloud.count) notes, the same on the phone, the laptop and in the cloud; none lost.")
     }
 
     private func fetchNotes() async throws -> [String: Notebook.Note] {

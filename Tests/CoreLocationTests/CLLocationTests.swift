@@ -68,4 +68,36 @@ import Testing
         #expect(place(3) != place(4))
         #expect(place(3).copy() as? CLLocation == place(3))
     }
+
+    @Test func `states have the raw values of Apple's framework`() {
+        #expect(CLAuthorizationStatus.authorizedWhenInUse.rawValue == Int32(4))
+        #expect(CLAuthorizationStatus(rawValue: 3) == .authorizedAlways)
+        #expect(CLAccuracyAuthorization.reducedAccuracy.rawValue == 1)
+        #expect(CLActivityType.other.rawValue == 1)
+        #expect(CLActivityType.airborne.rawValue == 5)
+        #expect(CLDeviceOrientation.faceDown.rawValue == Int32(6))
+        #expect(CLRegionState.outside.rawValue == 2)
+        #expect(CLProximity.far.rawValue == 3)
+    }
+
+    @Test func `a location knows its origin`() {
+        #expect(CLLocation(latitude: 1, longitude: 2).sourceInformation == nil)
+        let origin = CLLocationSourceInformation(softwareSimulationState: true, andExternalAccessoryState: false)
+        let place = CLLocation(
+            coordinate: CLLocationCoordinate2D(latitude: 1, longitude: 2), altitude: 0, horizontalAccuracy: 1,
+            verticalAccuracy: 1, course: 0, courseAccuracy: 1, speed: 0, speedAccuracy: 1, timestamp: Date(),
+            sourceInfo: origin)
+        #expect(place.sourceInformation?.isSimulatedBySoftware == true)
+        #expect(place.sourceInformation?.isProducedByAccessory == false)
+    }
+
+    @Test func `an archive has Apple's keys`() throws {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        CLLocation(latitude: 52.5, longitude: 13.4).encode(with: archiver)
+        archiver.finishEncoding()
+        let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+        #expect(unarchiver.decodeDouble(forKey: "kCLLocationCodingKeyCoordinateLatitude") == 52.5)
+        #expect(unarchiver.decodeDouble(forKey: "kCLLocationCodingKeySpeed") == -1)
+        #expect(CLLocation(coder: unarchiver)?.coordinate.longitude == 13.4)
+    }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Tests of following the directory of identities with the built program.
-@Suite struct AuditCommandTests {
+@Suite(.timeLimit(.minutes(20))) struct AuditCommandTests {
     @Test func `B-TM-04 an audit follows the directory as it grows`() async throws {
         try await CloudAndMachines.run { setup in
             let auditor = try setup.machine("auditor")

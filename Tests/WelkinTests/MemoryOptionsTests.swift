@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The options of `welkin serve` for the memory of requests and answers.
-@Suite struct MemoryOptionsTests {
+@Suite(.timeLimit(.minutes(20))) struct MemoryOptionsTests {
     @Test func `limits that do not hold the largest bodies and answers are refused`() throws {
         for option in ["--answers-bytes-max", "--bodies-bytes-max"] {
             let failure = #expect(throws: ChildFailure.self) { try CloudProcess(arguments: [option, "16777215"]) }

@@ -48,3 +48,25 @@ welkin_require_swift() {
         welkin_fail "Swift 6.2 or newer is needed, this is ${major}.${minor}: https://www.swift.org/install/linux"
     fi
 }
+
+# Builds with the given arguments of `swift build`: its progress stays on one line of a terminal, warnings about other packages are left out.
+welkin_build() {
+    local line status=0
+    set +e
+    swift build "$@" 2>&1 | while IFS= read -r line; do
+        case $line in
+            "warning: '"*) ;;
+            "["*"] "* | "Building for "* | "Build complete"* | "Compiling "* | "Planning "*)
+                [[ ! -t 1 ]] || printf '\r\033[2K%.*s' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$line"
+                ;;
+            *)
+                [[ ! -t 1 ]] || printf '\r\033[2K'
+                printf '%s\n' "$line"
+                ;;
+        esac
+    done
+    status=${PIPESTATUS[0]}
+    set -e
+    [[ ! -t 1 ]] || printf '\r\033[2K'
+    return "$status"
+}

@@ -55,7 +55,9 @@ welkin_sign_in() {
     # Keeps the credentials and files of the demonstration's devices apart from the user's.
     export XDG_DATA_HOME=$welkin_scratch/share XDG_CACHE_HOME=$welkin_scratch/cache
     "$programs/welkin" quickstart --data "$welkin_data" --endpoint "$welkin_endpoint" --container "$container" \
-        --email "$email" "${options[@]}" >"$welkin_scratch/environment"
+        --email "$email" "${options[@]}" >"$welkin_scratch/environment" 2>"$welkin_scratch/account" ||
+        welkin_fail "$(cat "$welkin_scratch/account")"
+    printf '   %s on %s\n' "$email" "$*"
     # shellcheck source=/dev/null
     source "$welkin_scratch/environment"
 }

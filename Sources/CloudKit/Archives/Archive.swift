@@ -2,10 +2,13 @@ import Foundation
 
 /// The archive form of this framework's value types: one block of bytes under one key.
 ///
-/// An unarchiver ends the process when a class in an archive is not the expected one. Therefore only this one block is
-/// read from an archive, by a reader that answers damage with nil.
+/// Only this one block is read from an archive, by readers that answer damage with nil.
 enum Archive {
     static let key = "CloudKitArchive"
+
+    /// The number of brackets that may be open at a time in a block: far more than any content has, and few enough for the stack of any
+    /// thread.
+    private static let nestingMax = 128
 
     private static let plainClasses: [AnyClass] = [
         NSData.self, NSString.self, NSNumber.self, NSDate.self, NSArray.self, NSDictionary.self,
@@ -23,13 +26,44 @@ enum Archive {
 
     /// nil: this archive does not hold such content, or is damaged.
     static func decode<Content: Decodable>(_ type: Content.Type, from coder: NSCoder, key: String = key) -> Content? {
-        // More classes than the one wanted, so that a wrong one is an answer and not the end.
-        guard coder.containsValue(forKey: key),
-            let bytes = coder.decodeObject(of: plainClasses, forKey: key) as? NSData as Data?
-        else { return nil }
+        guard let bytes = bytes(in: coder, key: key), nesting(of: bytes) <= nestingMax else { return nil }
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
         return try? decoder.decode(type, from: bytes)
+    }
+
+    private static func bytes(in coder: NSCoder, key: String) -> Data? {
+        if let archived = ArchivedObject(coder) { return archived.data(key) }
+        // More classes than the one wanted, because a coder may end the process at any other.
+        guard coder.containsValue(forKey: key) else { return nil }
+        return coder.decodeObject(of: plainClasses, forKey: key) as? NSData as Data?
+    }
+
+    /// Returns the largest number of brackets that are open at a time.
+    private static func nesting(of bytes: Data) -> Int {
+        var (depth, deepest) = (0, 0)
+        var (isText, isEscaped) = (false, false)
+        for byte in bytes {
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = isText
+            case UInt8(ascii: "\""): isText.toggle()
+            case _ where isText: break
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                deepest = max(deepest, depth)
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            default: break
+            }
+        }
+        return deepest
+    }
+
+    /// Makes the unarchiving fail, in an initialiser that cannot: with an error, if the unarchiver reports errors.
+    static func fail(_ coder: NSCoder) {
+        guard coder.decodingFailurePolicy == .setErrorAndReturn else { return }
+        // A missing value is the one error that a coder can be given from outside so that it reports it.
+        _ = coder.decodeObject(forKey: "CloudKit: the archive does not describe such an object")
     }
 }

@@ -47,7 +47,9 @@ public final class CKContainer: NSObject, Sendable {
     ///
     /// Welkin's own addition: Apple's framework knows one account on a device.
     ///
-    /// - Parameter profile: The profile's name; nil for the configured one.
+    /// - Parameters:
+    ///   - containerIdentifier: The identifier of the container.
+    ///   - profile: The profile's name; nil for the configured one.
     public convenience init(identifier containerIdentifier: String, profile: String?) {
         self.init(connection: Self.configuredConnection(containerIdentifier, profile: profile))
     }

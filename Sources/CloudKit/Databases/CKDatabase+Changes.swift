@@ -34,6 +34,7 @@ extension CKDatabase {
     /// Returns one page of the changes of a zone (B-CHG-05).
     ///
     /// - Parameters:
+    ///   - zoneID: The zone.
     ///   - changeToken: The position to continue from; nil: from the beginning (B-CHG-02).
     ///   - desiredKeys: The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     ///   - resultsLimit: An upper bound (B-CHG-12).

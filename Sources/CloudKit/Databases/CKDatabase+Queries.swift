@@ -5,6 +5,7 @@ extension CKDatabase {
     /// Returns the first page of the records that match a query.
     ///
     /// - Parameters:
+    ///   - query: The record type, the condition and the order.
     ///   - zoneID: The zone to search; nil: every zone of the database; the shared database needs one (B-QRY-01).
     ///   - desiredKeys: The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     ///   - resultsLimit: The maximum number of records; by default the server decides (B-QRY-19).

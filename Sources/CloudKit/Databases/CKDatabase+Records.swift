@@ -13,7 +13,9 @@ extension CKDatabase {
 
     /// Fetches records, at most 400 in one call (B-LIM-01).
     ///
-    /// - Parameter desiredKeys: The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
+    /// - Parameters:
+    ///   - ids: The identifiers of the records.
+    ///   - desiredKeys: The fields to fetch; nil: all, empty: only the record's metadata (B-REC-08).
     nonisolated(nonsending) public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
@@ -53,8 +55,12 @@ extension CKDatabase {
 
     /// Saves and deletes records, at most 400 in one call (B-LIM-01).
     ///
-    /// - Parameter atomically: Whether the items of each custom zone take effect together or not at all (B-BAT-01). The
-    ///   public database and the default zone ignore it (B-BAT-04).
+    /// - Parameters:
+    ///   - recordsToSave: The records to save.
+    ///   - recordIDsToDelete: The identifiers of the records to delete.
+    ///   - savePolicy: The condition of a save, and the fields that it sends (B-SAV-06).
+    ///   - atomically: Whether the items of each custom zone take effect together or not at all (B-BAT-01). The
+    ///     public database and the default zone ignore it (B-BAT-04).
     /// - Returns: The result of each item.
     /// - Throws: Failures of the request as a whole; and `CKError.partialFailure` with the error of each failed item in
     ///   `partialErrorsByItemID` where `atomically` is true and an item of a custom zone fails (B-BAT-05).

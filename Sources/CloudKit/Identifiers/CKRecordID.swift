@@ -84,17 +84,11 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
-            return nil
-        }
+        guard
+            let content = Archive.decode(Content.self, from: coder)
+                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
+        else { return nil }
         self.init(content)
-    }
-
-    private static func appleContent(in coder: NSCoder) -> Content? {
-        let archive = AppleArchive(coder)
-        guard let name = archive.string("RecordName") else { return nil }
-        let zoneID = archive.object(CKRecordZoneID.self, "ZoneID") ?? .default
-        return Content(recordName: name, zoneID: zoneID.content)
     }
 
     /// Writes the object into an archive.

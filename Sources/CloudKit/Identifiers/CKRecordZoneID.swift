@@ -90,17 +90,11 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
-            return nil
-        }
+        guard
+            let content = Archive.decode(Content.self, from: coder)
+                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
+        else { return nil }
         self.init(content)
-    }
-
-    private static func appleContent(in coder: NSCoder) -> Content? {
-        let archive = AppleArchive(coder)
-        return archive.string("ZoneName").map {
-            Content(zoneName: $0, ownerName: archive.string("ownerName") ?? CKCurrentUserDefaultName)
-        }
     }
 
     /// Writes the object into an archive.

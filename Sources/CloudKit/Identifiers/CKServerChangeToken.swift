@@ -37,10 +37,10 @@ public final class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, Sen
     public convenience init?(coder: NSCoder) {
         if let content = Archive.decode(Content.self, from: coder) {
             self.init(content.token)
-        } else if let data = AppleArchive(coder).object(NSData.self, "ChangeTokenData") {
+        } else if let data = ArchivedObject(coder)?.data("ChangeTokenData") {
             // No feed of this cloud knows it: the server answers that it expired, and the app fetches from the
             // beginning (B-CHG-09).
-            self.init((data as Data).base64EncodedString())
+            self.init(data.base64EncodedString())
         } else {
             return nil
         }

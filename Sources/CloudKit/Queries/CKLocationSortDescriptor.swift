@@ -38,6 +38,7 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     /// - Note: An archive without a descriptor in it gives one by an empty key, which a query refuses.
     public convenience init(coder aDecoder: NSCoder) {
         let term = Archive.decode(SortDescriptorTerm.self, from: aDecoder)
+        if term?.key == nil || term?.relativeLocation == nil { Archive.fail(aDecoder) }
         self.init(
             key: term?.key ?? "", relativeLocation: term?.relativeLocation ?? CLLocation(latitude: 0, longitude: 0))
     }

@@ -61,9 +61,10 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, Sendable {
         var order: [SortDescriptorTerm]?
     }
 
-    /// - Note: An archive without a query in it gives one that matches nothing.
+    /// - Note: An archive without a query in it gives one that is refused when it runs; where unarchiving reports errors, an error.
     public convenience init(coder aDecoder: NSCoder) {
         let content = Archive.decode(Content.self, from: aDecoder)
+        if content == nil { Archive.fail(aDecoder) }
         self.init(
             recordType: content?.recordType ?? "?",
             tree: content?.predicate ?? .malformed("the archive does not hold a query"), order: content?.order)

@@ -43,11 +43,34 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
         var predicate: PredicateTree
         var order: [SortDescriptorTerm]?
         var zoneID: CKRecordZoneID.Content?
+
+        init(
+            marker: String, recordType: String, predicate: PredicateTree, order: [SortDescriptorTerm]?,
+            zoneID: CKRecordZoneID.Content?
+        ) {
+            self.marker = marker
+            self.recordType = recordType
+            self.predicate = predicate
+            self.order = order
+            self.zoneID = zoneID
+        }
+
+        /// A cursor in an archive of Apple's framework, which holds no query that another cloud could continue; nil for any other object.
+        init?(apple archived: ArchivedObject) {
+            guard let data = archived.data("CursorData") else { return nil }
+            self.init(
+                marker: data.base64EncodedString(), recordType: "?",
+                predicate: .malformed("A cursor of Apple's cloud cannot be continued here; run the query again"),
+                order: nil, zoneID: archived.zoneID("ZoneID")?.content)
+        }
     }
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        guard
+            let content = Archive.decode(Content.self, from: coder)
+                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
+        else { return nil }
         self.init(
             marker: content.marker,
             query: CKQuery(recordType: content.recordType, tree: content.predicate, order: content.order),

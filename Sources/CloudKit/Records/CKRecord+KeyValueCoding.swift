@@ -8,7 +8,11 @@ extension CKRecord {
         fields.values[key] ?? attribute(key)
     }
 
-    /// - Parameter value: nil or `NSNull` removes the field.
+    /// Sets the value of a field.
+    ///
+    /// - Parameters:
+    ///   - value: The new value; nil or `NSNull` removes the field.
+    ///   - key: The name of the field.
     public func setValue(_ value: Any?, forKey key: String) {
         let value = withoutOptional(value)
         content.revise { $0.fields.set(value is NSNull ? nil : value, forKey: key) }

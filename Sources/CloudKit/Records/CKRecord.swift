@@ -212,7 +212,7 @@ open class CKRecord: NSObject, CKRecordKeyValueSetting, NSCopying, NSSecureCodin
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public required init?(coder: NSCoder) {
-        guard let state = RecordArchive.state(in: coder) ?? AppleArchive(coder).record else { return nil }
+        guard let state = RecordArchive.state(in: coder) ?? ArchivedObject(coder)?.record else { return nil }
         content = RecordContent(state)
         encrypted = EncryptedValues(content)
         super.init()

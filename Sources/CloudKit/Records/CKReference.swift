@@ -59,17 +59,11 @@ public final class CKReference: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) ?? Self.appleContent(in: coder) else {
-            return nil
-        }
+        guard
+            let content = Archive.decode(Content.self, from: coder)
+                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
+        else { return nil }
         self.init(content)
-    }
-
-    private static func appleContent(in coder: NSCoder) -> Content? {
-        let archive = AppleArchive(coder)
-        return archive.object(CKRecordID.self, "RecordID").map {
-            Content(recordID: $0.content, action: UInt(clamping: archive.integer("ReferenceAction")))
-        }
     }
 
     /// Writes the object into an archive.

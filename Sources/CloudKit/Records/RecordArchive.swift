@@ -1,5 +1,4 @@
 import CloudKitClient
-import CloudKitEncryption
 import CloudKitModel
 import CoreLocation
 import Foundation
@@ -122,33 +121,14 @@ private indirect enum ArchivedValue: Codable {
     case data(Data)
     case location([Double])
     case reference(CKReference.Content)
-    case asset(path: String?, stored: StoredAsset?)
+    case asset(path: String?, stored: CKAsset.StoredAsset?)
     case list([ArchivedValue])
-
-    struct StoredAsset: Codable {
-        var fileChecksum: String
-        var size: Int64
-        var wrappingKey: String?
-        var referenceChecksum: String?
-        var receipt: String?
-        var downloadURL: String?
-        var place: Place
-        /// The key of the file, in clear as encrypted values are.
-        var secret: Data?
-    }
-
-    struct Place: Codable {
-        var record: CKRecordID.Content
-        var recordType: String
-        var field: String
-        var position: Int?
-    }
 
     init?(_ value: Any) {
         switch value {
         case let location as CLLocation: self = .location(location.numbers)
         case let reference as CKReference: self = .reference(reference.content)
-        case let asset as CKAsset: self = .asset(path: asset.fileURL?.path, stored: asset.lastKept.map(Self.stored))
+        case let asset as CKAsset: self = .asset(path: asset.content.path, stored: asset.content.stored)
         case let text as NSString: self = .string(text as String)
         case let number as NSNumber: self = Self.number(number)
         case let date as NSDate: self = .date(date.timeIntervalSinceReferenceDate)
@@ -167,17 +147,6 @@ private indirect enum ArchivedValue: Codable {
         }
     }
 
-    private static func stored(_ kept: UploadedAsset) -> StoredAsset {
-        let asset = kept.value
-        let place = Place(
-            record: CKRecordID(kept.place.record).content, recordType: kept.place.recordType,
-            field: kept.place.slot.field, position: kept.place.slot.position)
-        return StoredAsset(
-            fileChecksum: asset.fileChecksum, size: asset.size, wrappingKey: asset.wrappingKey,
-            referenceChecksum: asset.referenceChecksum, receipt: asset.receipt, downloadURL: asset.downloadURL,
-            place: place, secret: kept.secret.map { Data($0.bytes) })
-    }
-
     var object: (any StoredValue)? {
         switch self {
         case .string(let text): return text as NSString
@@ -189,24 +158,8 @@ private indirect enum ArchivedValue: Codable {
         case .data(let bytes): return bytes as NSData
         case .location(let numbers): return CLLocation(numbers: numbers)
         case .reference(let content): return CKReference(content)
-        case .asset(let path, let stored): return Self.asset(path: path, stored: stored)
+        case .asset(let path, let stored): return CKAsset(CKAsset.Content(path: path, stored: stored))
         case .list(let values): return values.compactMap { $0.object as Any? } as NSArray
         }
-    }
-
-    private static func asset(path: String?, stored: StoredAsset?) -> CKAsset? {
-        guard let stored else { return path.map { CKAsset(nil, archivedAt: $0) } }
-        let place = stored.place
-        guard let id = CKRecordID(place.record) else { return nil }
-        let value = AssetValue(
-            fileChecksum: stored.fileChecksum, size: stored.size, wrappingKey: stored.wrappingKey,
-            referenceChecksum: stored.referenceChecksum, receipt: stored.receipt, downloadURL: stored.downloadURL)
-        let kept = UploadedAsset(
-            value: value,
-            place: AssetLocation(
-                record: id.model, recordType: place.recordType,
-                slot: AssetSlot(field: place.field, position: place.position)),
-            secret: stored.secret.flatMap { try? AssetSecret(bytes: Array($0)) })
-        return CKAsset(kept, archivedAt: path)
     }
 }

@@ -19,7 +19,9 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     /// A share of the record and everything below it; also sets the record's ``CKRecord/share`` (B-SHR-04).
     ///
-    /// - Parameter shareID: In the root's zone, which has to be a custom one of the private database (B-SHR-02).
+    /// - Parameters:
+    ///   - rootRecord: The record at the top of the shared tree.
+    ///   - shareID: In the root's zone, which has to be a custom one of the private database (B-SHR-02).
     public init(rootRecord: CKRecord, shareID: CKRecord.ID) {
         sharingContent = Mutex(SharingState(root: rootRecord.recordID.recordName))
         super.init(recordType: CKRecord.SystemType.share, recordID: shareID)
@@ -136,15 +138,19 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     private static let archiveKey = "CloudKitShareArchive"
 
-    /// An archive that cannot be read gives an empty share of no zone, which cannot be saved; Apple's form of this
-    /// initialiser has no way to say so.
+    /// An archive that cannot be read gives an empty share of no zone, which cannot be saved, because Apple's form of this
+    /// initialiser cannot fail; where unarchiving reports errors, it is an error as well.
     public required init(coder aDecoder: NSCoder) {
         let state = RecordArchive.state(in: aDecoder)
         let content = Archive.decode(SharingState.Content.self, from: aDecoder, key: Self.archiveKey)
         if let state, let content {
             sharingContent = Mutex(SharingState(content))
             super.init(state: state)
+        } else if let (state, content) = ArchivedObject(aDecoder)?.share {
+            sharingContent = Mutex(SharingState(content))
+            super.init(state: state)
         } else {
+            Archive.fail(aDecoder)
             sharingContent = Mutex(SharingState(root: nil))
             super.init(recordType: CKRecord.SystemType.share, recordID: CKRecord.ID())
         }

@@ -110,13 +110,23 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder),
-            case .invitation(let invitation)? = try? [ShareInvitationOutcome](wireAnswer: Array(content.answer)).first
-        else { return nil }
-        var share = OpenedRecord(invitation.share)
-        share.link = content.link
-        self.init(
-            invitation, share: share, root: invitation.rootRecord.map { OpenedRecord($0) }, opened: content.opened)
+        if let content = Archive.decode(Content.self, from: coder) {
+            guard
+                case .invitation(let invitation)? = try? [ShareInvitationOutcome](wireAnswer: Array(content.answer))
+                    .first
+            else { return nil }
+            var share = OpenedRecord(invitation.share)
+            share.link = content.link
+            self.init(
+                invitation, share: share, root: invitation.rootRecord.map { OpenedRecord($0) }, opened: content.opened)
+        } else if let (invitation, link) = ArchivedObject(coder)?.invitation {
+            var share = OpenedRecord(invitation.share)
+            share.link = link
+            self.init(
+                invitation, share: share, root: invitation.rootRecord.map { OpenedRecord($0) }, opened: link)
+        } else {
+            return nil
+        }
     }
 
     /// Archives what can be shown of the share; its encrypted values and those of its root are left out.

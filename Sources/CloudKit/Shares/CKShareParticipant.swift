@@ -109,7 +109,10 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder) else { return nil }
+        guard
+            let content = Archive.decode(Content.self, from: coder)
+                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
+        else { return nil }
         self.init(content)
     }
 

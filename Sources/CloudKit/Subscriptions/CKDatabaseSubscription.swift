@@ -44,9 +44,9 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         return content
     }
 
-    /// - Note: An archive without a subscription in it gives one that the server refuses.
+    /// - Note: An archive without a subscription in it gives one that the server refuses; where unarchiving reports errors, an error.
     public required init(coder aDecoder: NSCoder) {
-        let content = Archive.decode(Content.self, from: aDecoder) ?? .damaged
+        let content = Content.read(aDecoder)
         super.init(content, as: .database)
         recordType = content.recordType
     }

@@ -170,13 +170,19 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, Send
     /// Returns a copy of the object; an immutable object returns itself.
     public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(model) }
 
+    /// Returns a Boolean value that indicates whether another object has the same content.
+    public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationInfo)?.model == model }
+
+    /// The hash value of the contents.
+    public override var hash: Int { model.hashValue }
+
     // MARK: Archiving
 
     /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
     /// Everything, in a form that does not change when the model does.
-    struct Content: Codable {
+    struct Content: Codable, Equatable {
         var texts: [String?]
         var lists: [[String]]
         var flags: [Bool]

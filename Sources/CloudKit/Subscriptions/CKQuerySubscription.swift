@@ -44,8 +44,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     }
 
     /// - Parameters:
+    ///   - recordType: The type of the records.
     ///   - predicate: What CloudKit cannot run is reported when the subscription is saved (B-QRY-17).
     ///   - subscriptionID: Saving another subscription under it replaces this one (B-SUB-05).
+    ///   - querySubscriptionOptions: The events that cause a notification.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options querySubscriptionOptions: CKQuerySubscription.Options = [
@@ -115,9 +117,9 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         return content
     }
 
-    /// - Note: An archive without a subscription in it gives one that the server refuses.
+    /// - Note: An archive without a subscription in it gives one that the server refuses; where unarchiving reports errors, an error.
     public required init(coder aDecoder: NSCoder) {
-        let content = Archive.decode(Content.self, from: aDecoder) ?? .damaged
+        let content = Content.read(aDecoder)
         type = content.recordType ?? "?"
         tree = content.predicate ?? .malformed("the archive does not hold a subscription")
         querySubscriptionOptions = Options(rawValue: content.options ?? 0)

@@ -15,7 +15,9 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
-    /// - Parameter subscriptionID: Saving another subscription under it replaces this one (B-SUB-05).
+    /// - Parameters:
+    ///   - zoneID: The zone.
+    ///   - subscriptionID: Saving another subscription under it replaces this one (B-SUB-05).
     public convenience init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         self.init(zoneID: zoneID, subscriptionID: subscriptionID, recordType: nil)
     }
@@ -50,9 +52,9 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
         return content
     }
 
-    /// - Note: An archive without a subscription in it gives one that the server refuses.
+    /// - Note: An archive without a subscription in it gives one that the server refuses; where unarchiving reports errors, an error.
     public required init(coder aDecoder: NSCoder) {
-        let content = Archive.decode(Content.self, from: aDecoder) ?? .damaged
+        let content = Content.read(aDecoder)
         zoneID = content.zoneID.flatMap { CKRecordZone.ID($0) } ?? .default
         super.init(content, as: .recordZone)
         recordType = content.recordType

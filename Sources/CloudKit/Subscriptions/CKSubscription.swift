@@ -73,6 +73,17 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         return copy
     }
 
+    /// Returns a Boolean value that indicates whether another object is the same subscription: of the same kind and identifier, to the same
+    /// changes, with the same notifications.
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKSubscription, type(of: self) == type(of: other) else { return false }
+        guard let mine = try? model(), let others = try? other.model() else { return content == other.content }
+        return subscriptionType == other.subscriptionType && mine == others
+    }
+
+    /// The hash value of the identifier.
+    open override var hash: Int { subscriptionID.hashValue }
+
     /// A text with the subscription's type and identifier.
     open override var description: String {
         "<\(Self.self): \(addressText(of: self)); subscriptionID=\(subscriptionID), subscriptionType=\(subscriptionType)>"
@@ -84,7 +95,7 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
     public class var supportsSecureCoding: Bool { true }
 
     /// One form for all kinds.
-    struct Content: Codable {
+    struct Content: Codable, Equatable {
         var subscriptionID: String
         var type: Int
         var info: CKNotificationInfo.Content?
@@ -94,7 +105,13 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Senda
         var options: UInt?
 
         /// The content for an archive without a valid subscription: the server refuses it.
-        static let damaged = Content(subscriptionID: "", type: 0)
+        private static let damaged = Content(subscriptionID: "", type: 0)
+
+        static func read(_ coder: NSCoder) -> Content {
+            if let content = Archive.decode(Content.self, from: coder) { return content }
+            Archive.fail(coder)
+            return damaged
+        }
     }
 
     var content: Content {

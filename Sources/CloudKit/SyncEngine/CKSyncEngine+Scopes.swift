@@ -49,7 +49,9 @@ extension CKSyncEngine {
         /// Zones to fetch before all others, first things first; one without changes is passed over (B-SYN-13).
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
-        /// - Parameter operationGroup: nil: a fresh one.
+        /// - Parameters:
+        ///   - scope: The zones that the call is about.
+        ///   - operationGroup: nil: a fresh one.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()
@@ -123,7 +125,9 @@ extension CKSyncEngine {
         /// The group that the requests of the call belong to.
         public var operationGroup: CKOperationGroup
 
-        /// - Parameter operationGroup: nil: a fresh one.
+        /// - Parameters:
+        ///   - scope: The zones that the call is about.
+        ///   - operationGroup: nil: a fresh one.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()

@@ -111,13 +111,30 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
         var capabilities: UInt
         var share: CKReference.Content?
         var scope: Int
+
+        init(zoneID: CKRecordZoneID.Content, capabilities: UInt, share: CKReference.Content?, scope: Int) {
+            self.zoneID = zoneID
+            self.capabilities = capabilities
+            self.share = share
+            self.scope = scope
+        }
+
+        /// A zone in an archive of Apple's framework; nil for any other object.
+        init?(apple archived: ArchivedObject) {
+            guard let zoneID = archived.zoneID("ZoneID") else { return nil }
+            self.init(
+                zoneID: zoneID.content, capabilities: archived.number("Capabilities")?.uintValue ?? 0,
+                share: archived.reference("ShareReference")?.content, scope: 0)
+        }
     }
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard let content = Archive.decode(Content.self, from: coder), let id = CKRecordZoneID(content.zoneID) else {
-            return nil
-        }
+        guard
+            let content = Archive.decode(Content.self, from: coder)
+                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) }),
+            let id = CKRecordZoneID(content.zoneID)
+        else { return nil }
         self.init(
             zoneID: id, capabilities: Capabilities(rawValue: content.capabilities),
             share: content.share.flatMap { CKReference($0) },

@@ -33,13 +33,9 @@ struct ProgressBar {
     private var percent: String { "\(done * 100 / total) %" }
 
     private func draw() {
-        let width = 30
-        let filled = done * width / total
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
         let seconds = (ContinuousClock.now - start).seconds
         let rate = seconds > 0 ? Int(Double(done) / seconds).grouped + "/s" : ""
-        terminal.write(
-            "\r\u{1B}[2K   " + label.padded(to: Terminal.labelWidth) + bar
-                + " \(percent.leftPadded(to: 5))  \(done.grouped)/\(total.grouped)  \(rate)")
+        let layout = Layout(columns: terminal.columns)
+        terminal.write("\r\u{1B}[2K" + layout.progress(label, done: done, total: total, rate: rate))
     }
 }

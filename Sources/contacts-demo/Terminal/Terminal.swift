@@ -6,6 +6,8 @@ struct Terminal: Sendable {
     let isInteractive: Bool
     let isColoured: Bool
     let isVerbose: Bool
+    /// The columns of the window; without a terminal there is no limit.
+    let columns: Int
 
     static let labelWidth = 26
 
@@ -14,6 +16,14 @@ struct Terminal: Sendable {
         isInteractive = isatty(STDOUT_FILENO) == 1 && variables["TERM"] != "dumb"
         isColoured = isInteractive && (variables["NO_COLOR"] ?? "").isEmpty
         isVerbose = verbose
+        columns = isInteractive ? Self.windowColumns : .max
+    }
+
+    /// The columns of the terminal's window; 80 if it does not say.
+    private static var windowColumns: Int {
+        var window = winsize()
+        let known = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0 && window.ws_col > 0
+        return known ? Int(window.ws_col) : 80
     }
 
     func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
@@ -24,32 +34,30 @@ struct Terminal: Sendable {
         line("\n" + styled("\(number)  \(title) \(rule)", "1;36"))
     }
 
-    /// Prints `label  value  detail` in columns.
+    /// Prints `label  value  detail` in columns; what does not fit goes below.
     func row(_ label: String, _ value: String, _ detail: String = "") {
-        let tail = detail.isEmpty ? "" : "  " + styled(detail, "2")
-        line("   " + label.padded(to: Self.labelWidth) + value + tail)
+        for part in Layout(columns: columns).row(label, value: value, detail: detail) {
+            line(part.text + (part.detail.isEmpty ? "" : styled(part.detail, "2")))
+        }
     }
 
     /// Prints a line if `--verbose` is given.
     func detail(_ text: @autoclosure () -> String) {
-        if isVerbose { line("   " + styled("· " + text(), "2")) }
+        if isVerbose { wrapped("· " + text(), "2") }
     }
 
-    func warning(_ text: String) { line("   " + styled("! " + text, "33")) }
+    func warning(_ text: String) { wrapped("! " + text, "33") }
 
     func success(_ text: String) { line("\n" + styled("✓ " + text, "1;32")) }
 
+    private func wrapped(_ text: String, _ code: String) {
+        for part in Layout(columns: columns).wrapped(text, indent: 3) { line(styled(part, code)) }
+    }
+
     func table(_ titles: [String], _ rows: [[String]]) {
-        var widths = titles.map(\.displayWidth)
-        for row in rows {
-            for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.displayWidth) }
+        for (text, isTitle) in Layout(columns: columns).table(titles, rows) {
+            line(isTitle ? styled(text, "4") : text)
         }
-        func aligned(_ cells: [String]) -> String {
-            let cells = cells.enumerated().map { $1.padded(to: widths[$0]) }
-            return "   " + cells.joined(separator: "  ").trimmingTrailingSpaces
-        }
-        line(styled(aligned(titles), "4"))
-        for row in rows { line(aligned(row)) }
     }
 
     func styled(_ text: String, _ code: String) -> String { isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }

@@ -3,7 +3,7 @@ import CloudKitServer
 import Testing
 
 /// The work of one turn in the writer, and the order of turns. Nothing here depends on time.
-@Suite struct TurnTests {
+@Suite(.timeLimit(.minutes(20))) struct TurnTests {
     private func words(_ range: Range<Int>) -> String {
         range.map { "w" + String($0, radix: 36) }.joined(separator: " ")
     }

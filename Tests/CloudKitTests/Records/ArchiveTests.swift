@@ -114,6 +114,44 @@ import Testing
         }
     }
 
+    @Test func `assets and other values of fields can be archived on their own`() throws {
+        let asset = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere"))
+        #expect(try archivedAndBack(asset).fileURL?.path == "/nowhere")
+        let values = ["file": asset, "place": CLLocation(latitude: 12.340000000000002, longitude: 1)] as NSDictionary
+        let again = try archivedAndBack(values)
+        #expect((again["file"] as? CKAsset)?.fileURL?.path == "/nowhere")
+        #expect(again["place"] as? CLLocation == values["place"] as? CLLocation)
+        #expect(try archivedAndBack([asset] as NSArray).firstObject is CKAsset)
+    }
+
+    @Test func `B-SUB-05 subscriptions compare by value, also after an archive`() throws {
+        let info = CKSubscription.NotificationInfo(alertBody: "New", shouldBadge: true)
+        let condition = NSPredicate(format: "a == %@ AND b > 3", "x")
+        let query = CKQuerySubscription(
+            recordType: "T", predicate: condition, subscriptionID: "q", options: .firesOnRecordCreation)
+        query.zoneID = zone
+        let inZone = CKRecordZoneSubscription(zoneID: zone, subscriptionID: "z")
+        let database = CKDatabaseSubscription(subscriptionID: "d")
+        let refused = CKQuerySubscription(
+            recordType: "T", predicate: NSPredicate(format: "a LIKE 'x'"), subscriptionID: "l", options: [])
+        for subscription in [query, inZone, database, refused] as [CKSubscription] {
+            subscription.notificationInfo = info
+            let again = try archivedAndBack(subscription)
+            #expect(again == subscription)
+            #expect(again.hash == subscription.hash)
+            #expect(again.notificationInfo == info)
+            again.notificationInfo = nil
+            #expect(again != subscription)
+        }
+        #expect(CKDatabaseSubscription(subscriptionID: "z") != inZone as CKSubscription)
+        let other = CKQuerySubscription(
+            recordType: "T", predicate: NSPredicate(format: "a == 'y'"), subscriptionID: "q",
+            options: .firesOnRecordCreation)
+        other.notificationInfo = info
+        other.zoneID = zone
+        #expect(other != query)
+    }
+
     @Test func `B-QRY-18 a cursor keeps its query and zone`() throws {
         let query = CKQuery(
             recordType: "T",
