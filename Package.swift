@@ -250,7 +250,7 @@ let package = Package(
             name: "CloudKitClientTests",
             dependencies: [
                 "ScriptedCloud", "CloudKitClient", "CloudKitDevice", "CloudKitEncryption", "CloudKitModel",
-                "CloudKitWire",
+                "CloudKitWire", crypto,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -286,7 +286,7 @@ let package = Package(
                 "CloudKitAccounts", "OrderedStore", "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient",
                 "CloudKitDevice", "CloudKitEncryption",
                 "CloudKitModel",
-                "CloudKitServer", "CloudKitTesting", "FileStore", "IdentityDirectory",
+                "CloudKitServer", "CloudKitTesting", "FileStore", "IdentityDirectory", crypto,
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),

@@ -64,7 +64,8 @@ package struct CloudApplication: Sendable {
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
             rounds: rounds, pushServices: pushServices, metrics: metrics, bodyReader: bodyReader, logger: logger)
-        let routing = Routing(table: EndpointTable(endpoints))
+        let routing = Routing(
+            table: EndpointTable(endpoints), steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
         let steps: [any RequestMiddleware] = [
             RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger), HostCheck(),
         ]

@@ -49,6 +49,27 @@ import Testing
         }
     }
 
+    @Test func `credentials for web services come from the file or the environment, and never both kinds`() throws {
+        let endpoint = ["CLOUDKIT_ENDPOINT": "http://localhost:1"]
+        func credentials(_ variables: [String: String], file: String? = nil) throws -> WebServicesCredentials? {
+            try folder.write(#"{\#(file.map { #""webServices": "# + $0 } ?? "")}"#, to: "cloudkit.json")
+            return try resolve(endpoint.merging(variables) { $1 }).webServices
+        }
+        #expect(try credentials([:]) == nil)
+        #expect(try credentials([:], file: "{}") == .apiToken)
+        #expect(try credentials(["CLOUDKIT_WEB_SERVICES": "1"]) == .apiToken)
+        #expect(try credentials([:], file: #"{"webAuthTokenFile": "t"}"#) == .webAuthToken(file: "t"))
+        #expect(try credentials(["CLOUDKIT_WEB_AUTH_TOKEN_FILE": "u"], file: "{}") == .webAuthToken(file: "u"))
+        #expect(try credentials([:], file: #"{"keyID": "k", "keyFile": "f"}"#) == .serverKey(id: "k", file: "f"))
+        #expect(
+            try credentials(["CLOUDKIT_KEY_ID": "k", "CLOUDKIT_KEY_FILE": "f"]) == .serverKey(id: "k", file: "f"))
+        for file in [
+            #"{"keyID": "k"}"#, #"{"keyFile": "f"}"#, #"{"keyID": "k", "keyFile": "f", "webAuthTokenFile": "t"}"#,
+        ] {
+            #expect(throws: DeviceConfigurationError.webServicesIncomplete) { try credentials([:], file: file) }
+        }
+    }
+
     @Test func `missing or wrong configuration is reported`() throws {
         #expect(throws: DeviceConfigurationError.endpointMissing) { try resolve([:]) }
         #expect(throws: DeviceConfigurationError.environmentUnknown("test")) {

@@ -43,6 +43,44 @@ import Testing
         }
     }
 
+    @Test func `B-ENC-06 sealed values are marked bytes for web clients, which may send them back`() async throws {
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            let target = TestCloud.target("records/modify", "private", tokens)
+            for type in ["STRING", "INT64", "LOCATION", "STRING_LIST", "BYTES"] {
+                let name = "R-" + type
+                let field = #"{"value":"\#(Self.sealed)","type":"\#(type)","isEncrypted":true}"#
+                let saved = try await cloud.client.post(
+                    target,
+                    #"{"zoneID":{"zoneName":"_defaultZone"},"operations":[{"operationType":"create","record":{"recordName":"\#(name)","recordType":"Note","#
+                        + #""fields":{"secret\#(type)":\#(field),"n":{"value":1}},"protection":\#(Self.protection)}}]}"#,
+                    headers: ["X-Welkin-Client": "sdk/1"])
+                let tag = try #require(saved["records", "0", "recordChangeTag"] as? String)
+                let read = try await cloud.client.post(
+                    TestCloud.target("records/lookup", "private", tokens), #"{"records":[{"recordName":"\#(name)"}]}"#)
+                let value = read["records", "0", "fields", "secret" + type] as? [String: Any]
+                #expect(value?["value"] as? String == Self.sealed)
+                #expect(value?["type"] as? String == "ENCRYPTED_BYTES")
+                #expect(value?["isEncrypted"] as? Bool == true)
+                func update(_ field: String, tag: String) async throws -> RawClient.Answer {
+                    try await cloud.client.post(
+                        target,
+                        #"{"operations":[{"operationType":"update","record":{"recordName":"\#(name)","recordType":"Note","recordChangeTag":"\#(tag)","#
+                            + #""fields":{"secret\#(type)":\#(field),"n":{"value":2}}}}]}"#)
+                }
+                let echo = #"{"value":"\#(Self.sealed)","type":"ENCRYPTED_BYTES","isEncrypted":true}"#
+                let kept = try await update(echo, tag: tag)
+                #expect(kept["records", "0", "fields", "n", "value"] as? Int == 2)
+                #expect(kept["records", "0", "fields", "secret" + type] != nil)
+                let newer = try #require(kept["records", "0", "recordChangeTag"] as? String)
+                let bare = try await update(#"{"value":"\#(Self.sealed)"}"#, tag: newer)
+                #expect(bare["records", "0", "fields", "n", "value"] as? Int == 2)
+                let other = try await update(echo.replacing("Bwc=", with: "Bwg="), tag: newer)
+                #expect((other["records", "0", "serverErrorCode"] ?? other["serverErrorCode"]) != nil)
+            }
+        }
+    }
+
     @Test func `B-ENC-06 protection is nothing that web services speak of`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()

@@ -4,6 +4,7 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitServer
 import CloudKitTesting
+import Crypto
 import FileStore
 import Foundation
 import OrderedStore
@@ -16,6 +17,7 @@ struct ThrowawayCloud: Sendable {
     private let running: RunningCloud
     let container: String
     private let apiToken: String
+    private let kind: CloudUnderTest
 
     var cloud: Cloud { running.cloud }
     var endpoint: String { running.endpoint }
@@ -24,16 +26,20 @@ struct ThrowawayCloud: Sendable {
 
     /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
     ///
-    /// - Parameter files: Holds the bytes of assets; nil: in memory, too.
+    /// - Parameters:
+    ///   - files: Holds the bytes of assets; nil: in memory, too.
+    ///   - kind: The kind of the cloud, and of its devices.
     static func run<Value>(
         container: String = "iCloud.com.example.conformance", files: (any FileStore)? = nil,
-        _ body: (ThrowawayCloud) async throws -> Value
+        on kind: CloudUnderTest = .chosen, _ body: (ThrowawayCloud) async throws -> Value
     ) async throws -> Value {
         let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-        let running = try await RunningCloud.start(CloudStorage(now: now, files: files))
+        let running = try await RunningCloud.start(
+            CloudStorage(now: now, files: files), isStrict: kind == .webServices)
         do {
             let throwaway = ThrowawayCloud(
-                running: running, container: container, apiToken: try await running.makeAPIToken(of: container))
+                running: running, container: container, apiToken: try await running.makeAPIToken(of: container),
+                kind: kind)
             let value = try await body(throwaway)
             await running.stop()
             return value
@@ -67,8 +73,8 @@ struct ThrowawayCloud: Sendable {
     ) async throws -> CKContainer {
         CKContainer(
             identifier: container, endpoint: endpoint ?? self.endpoint,
-            account: try await credentials(of: user, named: name, keys: keys), transport: transport,
-            clientEnvironment: clientEnvironment, pieceBytes: pieceBytes)
+            account: try await credentials(of: user, named: name, keys: kind == .native ? keys : .none),
+            transport: transport, surface: kind.surface, clientEnvironment: clientEnvironment, pieceBytes: pieceBytes)
     }
 
     /// Signs a new device of a user in and gives its credentials.
@@ -141,6 +147,20 @@ struct ThrowawayCloud: Sendable {
             endpoint: endpoint, container: container, apiToken: apiToken, profile: profile, profilesFolder: folder)
     }
 
+    /// Returns a process that signs its requests with a new server-to-server key.
+    func serverProcess() async throws -> CKContainer {
+        let key = P256.Signing.PrivateKey()
+        let id = try await accountStore.serverKeys.add(
+            publicKey: key.publicKey.pemRepresentation, container: ContainerID(container), environment: .development,
+            name: "tests"
+        ).id
+        let signer = try ServerKeySigner(keyID: id, pem: key.pemRepresentation)
+        return CKContainer(
+            identifier: container, endpoint: endpoint,
+            account: SignedInDevice(apiToken: "", token: "signs", email: ""), transport: HTTPTransport.shared,
+            surface: .webServices(WebServicesAccess(signer: signer)))
+    }
+
     /// Everything that is kept of accounts.
     func storedAccounts() async throws -> [[UInt8]] {
         var values: [[UInt8]] = []
@@ -178,7 +198,8 @@ struct ThrowawayCloud: Sendable {
 
     private func container(_ account: SignedInDevice) -> CKContainer {
         CKContainer(
-            identifier: container, endpoint: endpoint, account: account, transport: HTTPTransport.shared)
+            identifier: container, endpoint: endpoint, account: account, transport: HTTPTransport.shared,
+            surface: kind.surface)
     }
 
     struct User: Sendable {

@@ -8,7 +8,8 @@ import Foundation
 /// The device's configuration names the cloud, the default container and the account: `CLOUDKIT_ENDPOINT`,
 /// `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN` and `CLOUDKIT_PROFILE` in the process's
 /// environment, or a `cloudkit.json`. Without one every operation fails with `CKError.badContainer`, and its
-/// description says what is missing.
+/// description says what is missing. With credentials for web services in it (`webServices` in `cloudkit.json`) the container speaks
+/// documented CloudKit Web Services alone, as with Apple's service; what they cannot do fails with `CKError.serverRejectedRequest`.
 public final class CKContainer: NSObject, Sendable {
     /// The container's name; nil when none is configured.
     public var containerIdentifier: String? { connection.identifier }
@@ -59,13 +60,15 @@ public final class CKContainer: NSObject, Sendable {
     /// - Parameters:
     ///   - endpoint: Scheme, host and port, without a trailing slash.
     ///   - account: The account of the signed-in user.
+    ///   - surface: The protocol in which the cloud is spoken to.
     ///   - operationsFolder: The folder of long-lived operations; nil: they are not kept.
     ///   - assetCache: The folder of fetched files; nil: a folder that is removed with the container.
     ///   - pieceBytes: The number of bytes of a file that are sent or fetched at a time; nil: some MiB.
     package convenience init(
         identifier: String, endpoint: String, environment: CloudKitModel.Environment = .development,
-        account: any DeviceAccount, transport: any Transport, clientEnvironment: ClientClock = .system,
-        epochs: EpochStore = EpochStore(), operationsFolder: String? = nil, assetCache: AssetCacheSettings? = nil,
+        account: any DeviceAccount, transport: any Transport, surface: CloudSurface = .native,
+        clientEnvironment: ClientClock = .system, epochs: EpochStore = EpochStore(), operationsFolder: String? = nil,
+        assetCache: AssetCacheSettings? = nil,
         pieceBytes: Int? = nil
     ) {
         let place = ContainerEndpoint(
@@ -73,7 +76,7 @@ public final class CKContainer: NSObject, Sendable {
         self.init(
             connection: ContainerConnection(
                 identifier: identifier, place: .success(place), account: account, transport: transport,
-                clientEnvironment: clientEnvironment,
+                surface: surface, clientEnvironment: clientEnvironment,
                 longLivedStore: operationsFolder.map { LongLivedStore(folder: $0) },
                 epochs: epochs, assets: assetCache.map(AssetCache.init) ?? AssetCache(),
                 pieceBytes: pieceBytes ?? PieceSizing.pieceBytesDefault))

@@ -16,6 +16,10 @@ extension CKError {
                 .limitExceeded, reason: reason, subcode: 1020, remedy: "Send the halves one after the other.")
         case .invalidArguments(let reason):
             self = .invalidArguments(reason)
+        case .beyondWebServices(let reason):
+            self = .failure(
+                .serverRejectedRequest, reason: reason, description: operation.describe(reason),
+                remedy: "The app is configured for documented web services alone, which cannot do this.")
         case .misconfigured(let reason):
             self = .failure(.badContainer, reason: reason)
         case .notSignedIn:

@@ -22,7 +22,8 @@ struct AssetRequests: Sendable {
             try Task.checkCancellation()
             response = try await cloud.transport.send(
                 TransportRequest(
-                    method: method, url: url, headers: settings.headers.merging(headers) { $1 }, body: body,
+                    method: method, url: url, headers: cloud.surface.headers(settings).merging(headers) { $1 },
+                    body: body,
                     timeout: settings.requestTimeout, allowsCellularAccess: settings.allowsCellularAccess))
         } catch {
             throw Task.isCancelled ? .cancelled : CallFailure(error)

@@ -32,7 +32,9 @@ struct PiecewiseDownload: Sendable {
         var isRenewed = false
         while transfer.bytes.received < length {
             do throws(CallFailure) {
-                let range = transfer.bytes.received..<min(transfer.bytes.received + Int64(pace.pieceBytes), length)
+                // Documented web services give a file whole.
+                let bytesMax = requests.cloud.surface.isNative ? Int64(pace.pieceBytes) : length
+                let range = transfer.bytes.received..<min(transfer.bytes.received + bytesMax, length)
                 let piece = try await fetch(range, from: url)
                 try transfer.take(piece, into: file)
                 pace.advanced()
@@ -108,6 +110,7 @@ struct PiecewiseDownload: Sendable {
     }
 
     private func fetch(_ range: Range<Int64>, from url: URL) async throws(CallFailure) -> [UInt8] {
+        guard requests.cloud.surface.isNative else { return try await fetchWhole(range, from: url) }
         let answer = try await requests.send(
             .get, url, headers: ["Range": "bytes=\(range.lowerBound)-\(range.upperBound - 1)"])
         // A file that fits into one piece may come as a whole.
@@ -119,6 +122,19 @@ struct PiecewiseDownload: Sendable {
         // Cut short on the way.
         guard answer.body.count == range.count else { throw .transport(.connectionLost) }
         return answer.body
+    }
+}
+
+extension PiecewiseDownload {
+    /// Fetches a file whole, as documented web services have it, and returns the part of it that is missing.
+    private func fetchWhole(_ range: Range<Int64>, from url: URL) async throws(CallFailure) -> [UInt8] {
+        let answer = try await requests.send(.get, url, headers: [:])
+        guard answer.status == 200, answer.body.count <= length else {
+            throw .assetDamaged("The cloud sent other bytes of the file than were asked for")
+        }
+        // Cut short on the way.
+        guard answer.body.count == length else { throw .transport(.connectionLost) }
+        return Array(answer.body[Int(range.lowerBound)...])
     }
 }
 

@@ -24,6 +24,7 @@ struct PiecewiseUpload: Sendable {
 
     /// - Parameter sent: Gets the bytes that the cloud has.
     func run(_ bytes: OutgoingBytes, sent: (Int64) async -> Void) async throws(CallFailure) -> End {
+        guard requests.cloud.surface.isNative else { return try await runWhole(bytes, sent: sent) }
         var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
         var offset: Int64 = 0
         var piece = try next(bytes, at: offset, pace: pace)
@@ -64,6 +65,48 @@ struct PiecewiseUpload: Sendable {
             }
         }
     }
+
+    /// Sends the file with one `POST`, as documented web services have it.
+    private func runWhole(
+        _ bytes: OutgoingBytes, sent: (Int64) async -> Void
+    ) async throws(CallFailure) -> End {
+        guard bytes.length <= Self.wholeBytesMax else {
+            throw .beyondWebServices("Web services take files of at most 50 MiB")
+        }
+        var whole: [UInt8] = []
+        whole.reserveCapacity(Int(bytes.length))
+        while whole.count < bytes.length {
+            let piece = try bytes.next(Int(bytes.length) - whole.count)
+            guard !piece.isEmpty else { break }
+            whole += piece
+        }
+        guard whole.count == bytes.length else {
+            throw .assetFileModified("The asset's file changed while it was sent")
+        }
+        try bytes.checkWhole()
+        var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
+        while true {
+            do throws(CallFailure) {
+                let answer = try await requests.send(
+                    .post, url, headers: ["Content-Type": "application/octet-stream"], body: whole)
+                let value = try read(answer)
+                guard value.size == bytes.length, value.fileChecksum == bytes.checksum else {
+                    return .lost(.assetDamaged("The cloud received other bytes than were sent"))
+                }
+                await sent(bytes.length)
+                return .uploaded(value)
+            } catch {
+                if case .refused(let refusal) = error, refusal.code.concernsUploadURL { return .lost(error) }
+                guard let delay = pace.delay(after: error, random: requests.cloud.clientEnvironment.random()) else {
+                    throw error
+                }
+                try await requests.pause(delay)
+            }
+        }
+    }
+
+    /// The largest file that web services take (B-LIM-10).
+    private static let wholeBytesMax: Int64 = 50 * 1_048_576
 
     private func next(
         _ bytes: OutgoingBytes, at offset: Int64, pace: PieceSizing

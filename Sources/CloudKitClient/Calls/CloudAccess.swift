@@ -32,6 +32,8 @@ package struct CloudAccess: Sendable {
     package let account: any DeviceAccount
     /// The transport of the requests.
     package let transport: any Transport
+    /// The protocol in which the cloud is spoken to.
+    package let surface: CloudSurface
     /// The clock and the source of random numbers.
     package let clientEnvironment: ClientClock
     let gate: RetryGate

@@ -18,7 +18,23 @@ struct CloudCall: Sendable {
     ///
     /// - Parameter needsUser: Whether the call is of no use without a signed-in user; it then is not sent (B-ACC-02).
     func answer(needsUser: Bool) async throws -> [UInt8] {
-        try await cloud.clientEnvironment.within(deadline) { try await finalAnswer(needsUser: needsUser) }
+        try cloud.surface.check(endpoint, scope)
+        return try await cloud.clientEnvironment.within(deadline) {
+            let bytes = try await finalAnswer(needsUser: needsUser)
+            return try await cloud.surface.read(bytes, of: endpoint) { try await callerName() }
+        }
+    }
+
+    /// Asks documented web services who the user is; nil: there is none, or the service does not say.
+    private func callerName() async throws -> String? {
+        guard cloud.account.state.isAvailable else { return nil }
+        let call = CloudCall(
+            cloud: cloud, scope: .public, endpoint: .caller, body: [], settings: settings, deadline: deadline)
+        do {
+            return try UserIdentity(wireAnswer: try await call.answer(needsUser: true)).user.recordName
+        } catch CallFailure.refused(let refusal) where refusal.code.concernsSignIn {
+            return nil
+        }
     }
 
     private func finalAnswer(needsUser: Bool) async throws -> [UInt8] {
@@ -42,7 +58,10 @@ struct CloudCall: Sendable {
         let place = try cloud.place.get()
         let now = cloud.clientEnvironment.now()
         let state = cloud.account.state
-        if needsUser { try state.check(cloud.account) }
+        if needsUser {
+            if !cloud.surface.isNative, state == .noAccount { throw CallFailure.webAuthTokenMissing }
+            try state.check(cloud.account)
+        }
         if let remaining = cloud.gate.remaining(at: now) { throw CallFailure.rateLimited(remaining) }
         // A request that needs no user continues without one (B-ACC-02).
         let token =
@@ -92,16 +111,21 @@ struct CloudCall: Sendable {
     }
 
     private func request(to place: ContainerEndpoint, webAuthToken: String?) throws -> TransportRequest {
-        guard let apiToken = cloud.account.apiToken else {
-            throw CallFailure.misconfigured(SignInError.apiTokenMissing(place.container.name).description)
+        var target = endpoint.path(in: place.address(scope))
+        if cloud.surface.sendsAPIToken {
+            guard let apiToken = cloud.account.apiToken else {
+                throw CallFailure.misconfigured(SignInError.apiTokenMissing(place.container.name).description)
+            }
+            target += "?ckAPIToken=" + apiToken.percentEncoded
+            if let webAuthToken { target += "&ckWebAuthToken=" + webAuthToken.percentEncoded }
         }
-        var text = place.endpoint + endpoint.path(in: place.address(scope))
-        text += "?ckAPIToken=" + apiToken.percentEncoded
-        if let webAuthToken { text += "&ckWebAuthToken=" + webAuthToken.percentEncoded }
+        let text = place.endpoint + target
         guard let url = URL(string: text) else {
             throw CallFailure.misconfigured(DeviceConfigurationError.endpointMalformed(place.endpoint).description)
         }
-        var headers = settings.headers
+        var headers = cloud.surface.headers(settings)
+        let now = cloud.clientEnvironment.milliseconds()
+        headers.merge(try cloud.surface.signature(of: body, to: target, now: now)) { $1 }
         if endpoint.method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
         return TransportRequest(
             method: endpoint.method, url: url, headers: headers, body: body, timeout: settings.requestTimeout,
@@ -148,6 +172,14 @@ extension AccountState {
 }
 
 extension CallFailure {
+    /// The failure of a call that needs a user, without a web auth token.
+    fileprivate static let webAuthTokenMissing = CallFailure.refused(
+        RequestFailure(
+            .authenticationRequired, "No web auth token is configured",
+            remedy:
+                "Write one into the file that CLOUDKIT_WEB_AUTH_TOKEN_FILE names, or webAuthTokenFile in cloudkit.json."
+        ))
+
     /// The cloud did not give this device a token for the container.
     package init(signIn error: SignInError) {
         switch error {

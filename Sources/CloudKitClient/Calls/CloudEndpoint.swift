@@ -10,6 +10,8 @@ struct CloudEndpoint: Hashable, Sendable {
     var isRepeatable: Bool
     /// A Boolean value that indicates whether the endpoint belongs to a container and not to one of its databases.
     var isOfDevice = false
+    /// The reason why documented web services cannot answer; nil: the endpoint is a documented one.
+    var addition: String?
 
     static let modifyRecords = CloudEndpoint(path: "records/modify", method: .post, isRepeatable: false)
     static let lookupRecords = CloudEndpoint(path: "records/lookup", method: .post, isRepeatable: true)
@@ -23,7 +25,8 @@ struct CloudEndpoint: Hashable, Sendable {
     static let lookupSubscriptions = CloudEndpoint(path: "subscriptions/lookup", method: .post, isRepeatable: true)
     static let modifySubscriptions = CloudEndpoint(path: "subscriptions/modify", method: .post, isRepeatable: false)
     static let createPushToken = CloudEndpoint(
-        path: "tokens/create", method: .post, isRepeatable: true, isOfDevice: true)
+        path: "tokens/create", method: .post, isRepeatable: true, isOfDevice: true,
+        addition: "Web services have no notifications that this framework can receive")
     static let uploadAssets = CloudEndpoint(path: "assets/upload", method: .post, isRepeatable: true)
     static let rereferenceAssets = CloudEndpoint(path: "assets/rereference", method: .post, isRepeatable: true)
     static let caller = CloudEndpoint(path: "users/caller", method: .get, isRepeatable: true)
@@ -32,15 +35,26 @@ struct CloudEndpoint: Hashable, Sendable {
 
     static let resolveShares = CloudEndpoint(path: "records/resolve", method: .post, isRepeatable: true)
     static let acceptShares = CloudEndpoint(path: "records/accept", method: .post, isRepeatable: true)
-    static let requestShareAccess = CloudEndpoint(path: "shares/requestAccess", method: .post, isRepeatable: true)
-    static let lookupParticipants = CloudEndpoint(path: "users/lookup/participants", method: .post, isRepeatable: true)
+    static let requestShareAccess = CloudEndpoint(
+        path: "shares/requestAccess", method: .post, isRepeatable: true,
+        addition: "Web services cannot ask for access to a share")
+    static let lookupParticipants = CloudEndpoint(
+        path: "users/lookup/participants", method: .post, isRepeatable: true,
+        addition: "Web services cannot verify participants")
     static let lookupDirectory = CloudEndpoint(
-        path: "directory/lookup", method: .post, isRepeatable: true, isOfDevice: true)
-    static let lookupShareKeys = CloudEndpoint(path: "shares/keys/lookup", method: .post, isRepeatable: true)
-    static let storeShareKeys = CloudEndpoint(path: "shares/keys/store", method: .post, isRepeatable: false)
+        path: "directory/lookup", method: .post, isRepeatable: true, isOfDevice: true,
+        addition: "Web services have no directory of identities")
+    static let lookupShareKeys = CloudEndpoint(
+        path: "shares/keys/lookup", method: .post, isRepeatable: true, addition: "Web services give no keys of shares")
+    static let storeShareKeys = CloudEndpoint(
+        path: "shares/keys/store", method: .post, isRepeatable: false, addition: "Web services take no keys of shares")
 
     /// The same endpoint for a body that may be sent twice.
-    var repeatable: CloudEndpoint { CloudEndpoint(path: path, method: method, isRepeatable: true) }
+    var repeatable: CloudEndpoint {
+        var endpoint = self
+        endpoint.isRepeatable = true
+        return endpoint
+    }
 
     /// The path of this endpoint in one database or container, percent-escaped, from `/database` or `/device` on.
     func path(in address: DatabaseAddress) -> String {

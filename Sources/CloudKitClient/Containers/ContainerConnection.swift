@@ -29,8 +29,9 @@ package final class ContainerConnection: Sendable {
     /// Creates a connection from its parts.
     package init(
         identifier: String?, place: Result<ContainerEndpoint, CallFailure>, account: any DeviceAccount,
-        transport: any Transport, clientEnvironment: ClientClock = .system, gate: RetryGate = RetryGate(),
-        notifications: NotificationHub = NotificationHub(), longLivedStore: LongLivedStore? = nil,
+        transport: any Transport, surface: CloudSurface = .native, clientEnvironment: ClientClock = .system,
+        gate: RetryGate = RetryGate(), notifications: NotificationHub = NotificationHub(),
+        longLivedStore: LongLivedStore? = nil,
         accountMonitor: AccountMonitor? = nil,
         epochs: EpochStore = EpochStore(),
         assets: AssetCache = AssetCache(), pieceBytes: Int = PieceSizing.pieceBytesDefault,
@@ -39,7 +40,9 @@ package final class ContainerConnection: Sendable {
         self.identifier = identifier
         self.folder = folder
         cloud = CloudAccess(
-            place: place, account: account, transport: transport, clientEnvironment: clientEnvironment, gate: gate)
+            place: place, account: account, transport: transport, surface: surface,
+            clientEnvironment: clientEnvironment,
+            gate: gate)
         self.notifications = notifications
         self.longLivedStore = longLivedStore
         self.accountMonitor = accountMonitor
@@ -79,7 +82,7 @@ package final class ContainerConnection: Sendable {
             identifier: identifier, place: .failure(.misconfigured(reason)), account: NoAccount(), transport: transport)
     }
 
-    /// Creates the connection of a configured device.
+    /// Creates the connection of a configured device, or of an app that speaks documented web services alone.
     package convenience init(
         _ configuration: DeviceConfiguration, identifier: String?, transport: any Transport,
         clientEnvironment: ClientClock = .system, accountChanged: @escaping @Sendable () -> Void
@@ -94,6 +97,12 @@ package final class ContainerConnection: Sendable {
             } else {
                 .failure(.misconfigured(Self.containerMissing))
             }
+        if let credentials = configuration.webServices {
+            self.init(
+                webServices: credentials, of: configuration, identifier: name, place: place, transport: transport,
+                clientEnvironment: clientEnvironment)
+            return
+        }
         let account = ProfileAccount(configuration: configuration, container: name ?? "", transport: transport)
         self.init(
             identifier: name, place: place, account: account, transport: transport,
@@ -113,6 +122,35 @@ package final class ContainerConnection: Sendable {
             epochs: EpochStore(folder: configuration.deviceProfile.folder),
             assets: .shared(configuration.assetCache?.folder(of: configuration.profile)),
             folder: configuration.deviceProfile.folder)
+    }
+
+    /// Creates the connection of an app that speaks documented web services alone.
+    private convenience init(
+        webServices credentials: WebServicesCredentials, of configuration: DeviceConfiguration, identifier: String?,
+        place: Result<ContainerEndpoint, CallFailure>, transport: any Transport, clientEnvironment: ClientClock
+    ) {
+        var place = place
+        var signer: ServerKeySigner?
+        do throws(CallFailure) {
+            if case .serverKey(let id, let file) = credentials {
+                guard let bytes = (try? PrivateFile.read(file)) ?? nil else {
+                    throw .misconfigured("The file \(file) of the server-to-server key cannot be read.")
+                }
+                signer = try ServerKeySigner(keyID: id, pem: String(decoding: bytes, as: UTF8.self))
+            }
+        } catch {
+            place = .failure(error)
+        }
+        self.init(
+            identifier: identifier, place: place,
+            account: WebServicesAccount(
+                credentials: credentials, apiToken: configuration.apiToken(for: identifier ?? "")),
+            transport: transport, surface: .webServices(WebServicesAccess(signer: signer)),
+            clientEnvironment: clientEnvironment,
+            gate: RetryGate.shared(
+                endpoint: configuration.endpoint, container: identifier ?? "", environment: configuration.environment,
+                profile: "web-services"),
+            assets: .shared(configuration.assetCache?.folder(of: configuration.profile)))
     }
 
     private static let containerMissing =

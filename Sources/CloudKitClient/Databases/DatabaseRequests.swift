@@ -44,10 +44,11 @@ package struct DatabaseRequests: Sendable {
     func send(_ request: ModifyRecordsRequest) async throws -> [RecordOutcome] {
         // An operation that checks no tag has the same effect when it is repeated.
         let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
+        try checkItemCount(request.operations.count)
         let outcomes = try await call(
             isRepeatable ? CloudEndpoint.modifyRecords.repeatable : .modifyRecords, request.wire(), needsUser: true
         ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
-        return try counted(outcomes, request.operations.count)
+        return try await completed(try counted(outcomes, request.operations.count), of: request)
     }
 
     /// Fetches records of one zone by name, as they come: sealed. Those that an answer has no space for are fetched by further requests.
@@ -55,14 +56,19 @@ package struct DatabaseRequests: Sendable {
         let items = request.records
         return try await fetchingRest(items.count) { positions in
             var part = request
-            part.records = positions.map { items[$0] }
-            return try await lookupOnce(part)
+            var outcomes: [RecordOutcome] = []
+            let itemsMax = connection.cloud.surface.itemsMax
+            for start in stride(from: 0, to: positions.count, by: itemsMax) {
+                part.records = positions[start..<min(start + itemsMax, positions.count)].map { items[$0] }
+                outcomes += try await lookupOnce(part)
+            }
+            return outcomes
         } isLeftOut: {
             if case .failed(_, let failure) = $0 { failure.isAnswerFull } else { false }
         }
     }
 
-    private func lookupOnce(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
+    func lookupOnce(_ request: LookupRecordsRequest) async throws -> [RecordOutcome] {
         let outcomes = try await call(
             .lookupRecords, request.wire(), needsUser: scope != .public
         ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
@@ -71,7 +77,8 @@ package struct DatabaseRequests: Sendable {
 
     /// One page of a query's results, as they come: `opened` opens the records.
     package func query(_ request: QueryRecordsRequest) async throws -> QueryPage {
-        try await call(.queryRecords, request.wire(), needsUser: scope != .public) {
+        if !connection.cloud.surface.isNative, request.query.matchesNothing { return QueryPage(records: []) }
+        return try await call(.queryRecords, request.wire(), needsUser: scope != .public) {
             try QueryPage(wireAnswer: $0, zoneID: request.zoneID ?? .default)
         }
     }
@@ -89,6 +96,7 @@ package struct DatabaseRequests: Sendable {
 
     /// Saves and deletes zones in one request; outcomes keep the order of the operations.
     package func modifyZones(_ operations: [ZoneOperation]) async throws -> [ZoneOutcome] {
+        try checkZones(operations)
         // Saving a zone that exists changes nothing (B-ZN-06); deleting one that is gone is an error.
         let isRepeatable = operations.allSatisfy { if case .create = $0 { true } else { false } }
         let endpoint = isRepeatable ? CloudEndpoint.modifyZones.repeatable : .modifyZones
@@ -132,6 +140,7 @@ package struct DatabaseRequests: Sendable {
 
     /// Saves and deletes subscriptions in one request; outcomes keep the order of the operations.
     package func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [SubscriptionOutcome] {
+        try checkSubscriptions(operations)
         // Saving twice has the same effect (B-SUB-05); deleting what does not exist is an error.
         let isRepeatable = operations.allSatisfy { if case .delete = $0 { false } else { true } }
         let endpoint = isRepeatable ? CloudEndpoint.modifySubscriptions.repeatable : .modifySubscriptions

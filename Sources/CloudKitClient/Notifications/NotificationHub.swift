@@ -29,7 +29,7 @@ package final class NotificationHub: Sendable {
             state.nextID += 1
             let listener = NotificationListener(hub: self, id: state.nextID, lastBatch: state.batch)
             state.listeners[state.nextID] = Listening(listener: listener)
-            if state.receiving == nil {
+            if state.receiving == nil, cloud.surface.isNative {
                 let receiving = NotificationReceiver(cloud: cloud, hub: self)
                 state.receiving = Task.detached { await receiving.run() }
             }

@@ -13,6 +13,7 @@ extension DatabaseRequests {
     /// - Parameter wanted: For each record the names of the fields that were asked for; nil: all.
     func opened(_ records: [Record], wanted: [Set<String>?]) async -> [OpenedRecord] {
         guard scope != .public else { return records.map { OpenedRecord($0) } }
+        guard connection.cloud.surface.isNative else { return records.map(openedByWebServices) }
         let records = await maintained(records)
         var opening = RecordOpener()
         for zone in Set(records.lazy.filter { $0.isSealed || $0.isStated || $0.sharing != nil }.map(\.id.zoneID)) {
@@ -27,6 +28,19 @@ extension DatabaseRequests {
             if let failure = await verifyIdentities(of: record) { opened[index].values = .failure(failure) }
         }
         for (keys, epoch) in opening.newest { try? connection.keys.epochs.met(epoch, in: keys) }
+        return opened
+    }
+
+    /// Returns a record of documented web services: this device has no keys, so one with sealed values does not open.
+    private func openedByWebServices(_ record: Record) -> OpenedRecord {
+        let sealed = record.fields.first { $0.type.isEncrypted || $0.holdsSealedFile }
+        var opened = OpenedRecord(record)
+        if let sealed {
+            opened.values = .failure(
+                .beyondWebServices(
+                    "Field '\(sealed.name)': it is encrypted, and web services give this device no keys"))
+        }
+        opened.link = link(of: record, nil)
         return opened
     }
 
@@ -97,9 +111,11 @@ extension DatabaseRequests {
     /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: a reader of a feed must not pass over
     ///   records that can be opened later.
     package func opened(_ page: ZoneChangesPage, desiredKeys: [String]? = nil) async throws -> OpenedChanges {
-        try await checkOwnEntryIfDue()
+        if connection.cloud.surface.isNative { try await checkOwnEntryIfDue() }
         let records = page.events.compactMap { if case .changed(let record) = $0 { record } else { nil } }
-        if records.contains(where: \.isSealed) { _ = try await zoneKeys(page.zoneID) }
+        if connection.cloud.surface.isNative, records.contains(where: \.isSealed) {
+            _ = try await zoneKeys(page.zoneID)
+        }
         let opened = await opened(records, desiredKeys: desiredKeys)
         if scope == .shared {
             // Without any key of the zone's shares the page waits: it opens when a key has arrived.

@@ -43,7 +43,11 @@ extension DatabaseRequests {
     private func uploadAndSend(
         _ batch: ModifyPlan.Batch, _ progress: @escaping AssetProgress
     ) async throws -> [ModifyItemOutcome] {
-        let (sendable, refused) = batch.uploadableBatch(try await uploadAssets(of: batch, progress), scope: scope)
+        let isNative = connection.cloud.surface.isNative
+        let batch = isNative ? batch : batch.withoutKeys
+        let uploads = isNative ? [:] : batch.refusalsByWebServices
+        let (sendable, refused) = batch.uploadableBatch(
+            try await uploadAssets(of: batch, progress).merging(uploads) { $1 }, scope: scope)
         let outcomes = sendable.items.isEmpty ? [] : try await sealAndSend(sendable)
         var answered = await opened(outcomes, of: sendable)[...]
         return zip(batch.items, refused).map { item, refusal in

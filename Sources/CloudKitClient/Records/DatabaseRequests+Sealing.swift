@@ -83,7 +83,7 @@ extension DatabaseRequests {
 
     /// nil: there is nothing to seal, or nothing that cannot do without it.
     private func sealingKeys(_ batch: ModifyPlan.Batch) async throws -> ZoneKeys? {
-        guard batch.hasSecrets || batch.savesShares else { return nil }
+        guard connection.cloud.surface.isNative, batch.hasSecrets || batch.savesShares else { return nil }
         do {
             return try await zoneKeys(batch.zoneID)
         } catch  where !batch.items.contains(where: { $0.secrets?.needsKeys ?? false }) {

@@ -65,7 +65,7 @@ private struct AssetUploads: Sendable {
     let requests: DatabaseRequests
     let zoneID: ZoneID
     /// A Boolean value that indicates whether files are encrypted before they are sent.
-    var isSealed: Bool { requests.scope != .public }
+    var isSealed: Bool { requests.scope != .public && requests.connection.cloud.surface.isNative }
 
     private var transfers: AssetRequests {
         AssetRequests(cloud: requests.connection.cloud, settings: requests.settings)

@@ -1,5 +1,6 @@
 import CloudKitEncryption
 import CloudKitModel
+import TextEncodings
 
 /// A record as an answer carried it, with the values of its encrypted fields and, once they are fetched, the files of its
 /// assets.
@@ -69,6 +70,14 @@ extension Record {
 }
 
 extension Field {
+    /// A Boolean value that indicates whether the field holds a file that a device of a Welkin cloud sealed. A service that keeps keys
+    /// itself has keys of another form.
+    var holdsSealedFile: Bool {
+        guard type.base == .asset else { return false }
+        let keys = (try? assets().compactMap(\.wrappingKey)) ?? []
+        return keys.contains { key in Base64.decode(key).map { SealedForm.epoch(of: $0) != nil } ?? false }
+    }
+
     /// A Boolean value that indicates whether the field holds an asset with a key.
     fileprivate var hasKeys: Bool { (try? assets().contains { $0.wrappingKey != nil }) ?? false }
 }

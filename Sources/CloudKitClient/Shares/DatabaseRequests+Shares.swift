@@ -93,6 +93,7 @@ extension DatabaseRequests {
 
     /// Participants for shares, in the order of the infos (B-PRT-05).
     package func participants(_ infos: [LookupInfo]) async throws -> [ShareParticipant] {
+        guard connection.cloud.surface.isNative else { return infos.map(ShareParticipant.init(unverified:)) }
         let request = LookupParticipantsRequest(infos)
         let participants = try await inPublic.call(.lookupParticipants, request.wire(), needsUser: true) {
             try [ShareParticipant](wireAnswer: $0)
@@ -147,5 +148,14 @@ extension DatabaseRequests {
     /// The same way to another of the container's databases.
     package func `in`(_ scope: DatabaseScope) -> DatabaseRequests {
         scope == self.scope ? self : DatabaseRequests(connection: connection, scope: scope, settings: settings)
+    }
+}
+
+extension ShareParticipant {
+    /// Creates a participant of whom documented web services say nothing before the share is saved.
+    fileprivate init(unverified info: LookupInfo) {
+        self.init(
+            id: UUID().uuidString, role: .privateUser, permission: .readWrite, acceptance: .pending,
+            identity: PersonIdentity(user: info.user, lookup: info))
     }
 }

@@ -9,6 +9,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// B-DB-04).
     case limitExceeded(String)
     case invalidArguments(String)
+    /// Documented web services cannot do it; the text says what.
+    case beyondWebServices(String)
     /// The device does not know its cloud; the text says what to do.
     case misconfigured(String)
     /// No user is signed in (B-ACC-02).
@@ -83,7 +85,8 @@ package enum CallFailure: Error, Hashable, Sendable {
                 return true
             default: return false
             }
-        case .limitExceeded, .invalidArguments, .keysMissing, .waitingForKey, .tampered, .assetFileNotFound,
+        case .limitExceeded, .invalidArguments, .beyondWebServices, .keysMissing, .waitingForKey, .tampered,
+            .assetFileNotFound,
             .assetFileModified, .assetNotAvailable, .assetDamaged, .assetCacheUnusable:
             return false
         }

@@ -7,6 +7,10 @@ import Foundation
 /// `container`, `environment`, `apiToken`, `apiTokens` (container → token) and `profile`. The file is the one named by
 /// `CLOUDKIT_CONFIGURATION`, else `cloudkit.json` in the working folder, else `welkin/cloudkit.json` in the user's
 /// configuration folder (`$XDG_CONFIG_HOME`, or `~/.config`).
+///
+/// An app that speaks documented web services alone, as with Apple's service, says so with the key `webServices`: an object with
+/// `webAuthTokenFile`, or `keyID` and `keyFile`, or neither; or with `CLOUDKIT_WEB_AUTH_TOKEN_FILE`, `CLOUDKIT_KEY_ID` and
+/// `CLOUDKIT_KEY_FILE`, or `CLOUDKIT_WEB_SERVICES=1`.
 package struct DeviceConfiguration: Hashable, Sendable {
     /// Scheme, host and port, without a slash at the end: `https://cloud.example.com`.
     package var endpoint: String
@@ -24,6 +28,8 @@ package struct DeviceConfiguration: Hashable, Sendable {
     package var profilesFolder: String
     /// The place of fetched files; nil for a folder that is removed when the process does not need it any more.
     package var assetCache: AssetCacheSettings?
+    /// The credentials for documented web services alone; nil: the cloud knows the additions to them.
+    package var webServices: WebServicesCredentials?
 
     /// The environment unless another is set.
     package static let environmentDefault = "development"
@@ -34,7 +40,7 @@ package struct DeviceConfiguration: Hashable, Sendable {
     package init(
         endpoint: String, container: String? = nil, environment: String = environmentDefault, apiToken: String? = nil,
         apiTokens: [String: String] = [:], profile: String = profileDefault, profilesFolder: String,
-        assetCache: AssetCacheSettings? = nil
+        assetCache: AssetCacheSettings? = nil, webServices: WebServicesCredentials? = nil
     ) {
         self.endpoint = endpoint
         self.container = container
@@ -44,6 +50,7 @@ package struct DeviceConfiguration: Hashable, Sendable {
         self.profile = profile
         self.profilesFolder = profilesFolder
         self.assetCache = assetCache
+        self.webServices = webServices
     }
 
     /// The API token for a container; nil where none is configured.
@@ -82,7 +89,8 @@ extension DeviceConfiguration {
             apiTokens: file.apiTokens ?? [:],
             profile: profile,
             profilesFolder: profilesFolder(variables: variables),
-            assetCache: try AssetCacheSettings(variables: variables))
+            assetCache: try AssetCacheSettings(variables: variables),
+            webServices: try WebServicesCredentials(variables: variables, file: file.webServices))
     }
 
     /// The folder of all profiles: `$XDG_DATA_HOME/welkin/profiles`, or `~/.local/share/welkin/profiles`.

@@ -6,6 +6,7 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
     case environmentUnknown(String)
     case profileNameInvalid(String)
     case cacheLimitMalformed(variable: String, String)
+    case webServicesIncomplete
     case fileUnreadable(String)
     case fileMalformed(String)
 
@@ -27,11 +28,14 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
                 + "the first not a dot."
         case .cacheLimitMalformed(let variable, let text):
             "\"\(text)\" is not a limit of the cache of files. Set \(variable) to a whole number from 0 on."
+        case .webServicesIncomplete:
+            "Web services need either a file with a web auth token (CLOUDKIT_WEB_AUTH_TOKEN_FILE, webAuthTokenFile), or a "
+                + "server-to-server key with its file (CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, keyID and keyFile), not both."
         case .fileUnreadable(let path):
             "The file \(path) that CLOUDKIT_CONFIGURATION names cannot be read."
         case .fileMalformed(let path):
             "The file \(path) is not a configuration. It holds a JSON object of strings: "
-                + "endpoint, container, environment, apiToken, profile."
+                + "endpoint, container, environment, apiToken, profile; apiTokens and webServices are objects of strings."
         }
     }
 }

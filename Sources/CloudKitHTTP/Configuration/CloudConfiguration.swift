@@ -8,8 +8,10 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var publicURL: String?
     /// Whether the server itself speaks TLS.
     package var usesTLS: Bool
-    /// Whether `X-Forwarded-For` is written by a trusted proxy.
+    /// Whether `X-Forwarded-For` and `X-Forwarded-Proto` are written by a trusted proxy.
     package var isBehindProxy: Bool
+    /// A Boolean value that indicates whether everything that documented web services do not have is refused.
+    package var isStrictWebServices: Bool
     /// Host names, besides those of this machine and of `publicURL`, under which operators' endpoints answer.
     package var operatorHosts: [String]
     /// The limits of connections.
@@ -28,7 +30,8 @@ package struct CloudConfiguration: Hashable, Sendable {
     /// Creates settings; by default the cloud serves this machine alone.
     package init(
         host: String = "127.0.0.1", port: Int = 8080, publicURL: String? = nil, usesTLS: Bool = false,
-        isBehindProxy: Bool = false, operatorHosts: [String] = [], connections: ConnectionLimits = ConnectionLimits(),
+        isBehindProxy: Bool = false, isStrictWebServices: Bool = false, operatorHosts: [String] = [],
+        connections: ConnectionLimits = ConnectionLimits(),
         bodies: BodyLimits = BodyLimits(), answersBytesMax: Int = 128 * 1024 * 1024, isSignUpOpen: Bool = true,
         minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), longPollHold: Duration = .seconds(25)
     ) {
@@ -37,6 +40,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.publicURL = publicURL
         self.usesTLS = usesTLS
         self.isBehindProxy = isBehindProxy
+        self.isStrictWebServices = isStrictWebServices
         self.operatorHosts = operatorHosts
         self.connections = connections
         self.bodies = bodies
@@ -46,5 +50,15 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.longPollHold = longPollHold
     }
 
-    var scheme: String { usesTLS ? "https" : "http" }
+    /// Returns the scheme of the URLs that clients are given.
+    ///
+    /// - Parameter forwarded: The header `X-Forwarded-Proto` of the request, which counts behind a trusted proxy alone. Its last entry is
+    ///   the proxy's own; those before it anyone may have written.
+    func scheme(forwarded: String?) -> String {
+        if isBehindProxy, let last = forwarded?.split(separator: ",").last {
+            let scheme = last.filter { $0 != " " }.lowercased()
+            if scheme == "http" || scheme == "https" { return scheme }
+        }
+        return usesTLS ? "https" : "http"
+    }
 }

@@ -91,6 +91,7 @@ struct DatabaseEndpoints {
     }
 
     func lookupZones(_ call: DatabaseCall) async throws -> EndpointResponse {
+        _ = try call.user()
         let zones = try [ZoneID](wire: call.body, limits: call.limits)
         let outcomes = try await LookupZones(cloud).run(zones, in: call.database, by: call.caller)
         return EndpointResponse(
@@ -163,6 +164,23 @@ struct DatabaseEndpoints {
             itemsFailed: outcomes.failedCount)
     }
 
+    /// Looks subscriptions up for a request that names no database: in the private database, the shared one and the public one; each is the
+    /// first that is found. A server-to-server key has those of the public database alone.
+    func lookupSubscriptionsAnywhere(_ call: DatabaseCall) async throws -> EndpointResponse {
+        let ids = try SubscriptionLookup.ids(wire: call.body, limits: call.limits)
+        let scopes: [DatabaseScope] = call.caller.isServerKey ? [.public] : [.private, .shared, .public]
+        var outcomes: [SubscriptionOutcome] = []
+        for scope in scopes {
+            let address = DatabaseAddress(
+                container: call.database.container, environment: call.database.environment, scope: scope)
+            let found = try await LookupSubscriptions(cloud).run(ids, in: address, by: call.caller)
+            outcomes = outcomes.isEmpty ? found : zip(outcomes, found).map { $0.isFailure ? $1 : $0 }
+        }
+        return EndpointResponse(
+            body: outcomes.wireAnswer(style: style(call)), itemsIn: ids.count, itemsOut: outcomes.count,
+            itemsFailed: outcomes.failedCount)
+    }
+
     func modifySubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let operations = try [SubscriptionOperation](wire: call.body, limits: call.limits)
         let outcomes = try await ModifySubscriptions(cloud).run(operations, in: call.database, by: call.caller)
@@ -176,8 +194,12 @@ extension [RecordOutcome] {
     fileprivate var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
 }
 
+extension SubscriptionOutcome {
+    fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
+}
+
 extension [SubscriptionOutcome] {
-    fileprivate var failedCount: Int { count { if case .failed = $0 { true } else { false } } }
+    fileprivate var failedCount: Int { count(where: \.isFailure) }
 }
 
 extension [ZoneOutcome] {

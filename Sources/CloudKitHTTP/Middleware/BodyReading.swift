@@ -14,7 +14,7 @@ struct BodyReading: RequestMiddleware {
         }
         try await reader.readBody(
             of: request, from: user.map { .known($0.recordName) } ?? .stranger,
-            bytesMax: user == nil ? reader.limits.strangerBytesMax : reader.limits.bytesMax)
+            bytesMax: user == nil ? reader.limits.strangerBytesMax : reader.limits.bytesMax(of: request.surface))
         return try await next(request)
     }
 }

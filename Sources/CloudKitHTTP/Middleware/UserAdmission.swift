@@ -36,7 +36,8 @@ extension Authenticator {
         return try await admit(
             request.credentials, container: place.container, environment: place.environment, target: request.target
         ) {
-            try await reader.readBody(of: request, from: .stranger, bytesMax: reader.limits.bytesMax)
+            try await reader.readBody(
+                of: request, from: .stranger, bytesMax: reader.limits.bytesMax(of: request.surface))
             return request.body
         }
     }

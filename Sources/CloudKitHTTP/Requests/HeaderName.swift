@@ -19,12 +19,14 @@ enum HeaderName {
     static let uploadLength = HTTPField.Name("Upload-Length")!
     static let uploadComplete = HTTPField.Name("Upload-Complete")!
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+    static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
     static let frameOptions = HTTPField.Name("X-Frame-Options")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 
     /// Headers in which proxies name the client of a request.
     static let ofProxies: [HTTPField.Name] = [
-        forwardedFor, HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-Host")!, HTTPField.Name("X-Real-IP")!,
+        forwardedFor, forwardedProtocol, HTTPField.Name("Forwarded")!, HTTPField.Name("X-Forwarded-Host")!,
+        HTTPField.Name("X-Real-IP")!,
         HTTPField.Name("Via")!,
     ]
 

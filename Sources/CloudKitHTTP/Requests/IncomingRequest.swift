@@ -66,7 +66,7 @@ final class IncomingRequest {
         announcedBytes = headers[.contentLength].flatMap { Int($0) }
         isBodyRead = (announcedBytes ?? 0) == 0 && headers[.transferEncoding] == nil
         publicURL = configuration.publicURL
-        scheme = configuration.scheme
+        scheme = configuration.scheme(forwarded: head.headerFields[HeaderName.forwardedProtocol])
         authority = head.authority
         responseHeaders[HeaderName.requestUUID] = uuid
         crossOrigin.addResponseHeaders(to: &responseHeaders)

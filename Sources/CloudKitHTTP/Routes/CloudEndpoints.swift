@@ -19,6 +19,8 @@ struct CloudEndpoints: Sendable {
     let metrics: RequestMetrics
     let bodyReader: BodyReader
     let operatorHosts: OperatorHosts
+    /// A Boolean value that indicates whether the additions to web services are refused.
+    let isStrict: Bool
 
     /// - Parameter rounds: The fewest rounds of a new password's derivation.
     init(
@@ -28,6 +30,7 @@ struct CloudEndpoints: Sendable {
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
         self.cloud = cloud
+        isStrict = configuration.isStrictWebServices
         answers = AnswerBudget(
             bytesMax: configuration.answersBytesMax, sleep: cloud.serverEnvironment.sleep)
         self.authenticator = authenticator

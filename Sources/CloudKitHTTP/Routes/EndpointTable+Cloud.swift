@@ -10,13 +10,16 @@ extension EndpointTable {
         addOperatorEndpoints(endpoints)
         addPages(endpoints)
         addPrefixes(endpoints)
+        if endpoints.isStrict { removeAdditions() }
     }
 
     private mutating func addDatabaseEndpoints(_ endpoints: CloudEndpoints) {
-        let steps: [any RequestMiddleware] = [
+        let reading: [any RequestMiddleware] = [
             UserAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
-            ServerKeyLimit(), BodyReading(reader: endpoints.bodyReader), InjectedFaults(faults: endpoints.cloud.faults),
+            ServerKeyLimit(), BodyReading(reader: endpoints.bodyReader),
         ]
+        let steps =
+            reading + (endpoints.isStrict ? [StrictBodies()] : []) + [InjectedFaults(faults: endpoints.cloud.faults)]
         func add(
             _ name: EndpointName, _ methods: AllowedMethods,
             handler: @escaping @Sendable (DatabaseCall) async throws -> EndpointResponse
@@ -45,6 +48,9 @@ extension EndpointTable {
         add(.subscriptionsList, .getOrPost, handler: databases.listSubscriptions)
         add(.subscriptionsLookup, .post, handler: databases.lookupSubscriptions)
         add(.subscriptionsModify, .post, handler: databases.modifySubscriptions)
+        addDatabaseAlias(
+            .subscriptionsLookup, .post, scope: .public,
+            handler: steps.around { try await databases.lookupSubscriptionsAnywhere(try DatabaseCall($0)) })
         add(.usersLookupParticipants, .post, handler: databases.lookupParticipants)
         let users = UserEndpoints()
         add(.usersCaller, .getOrPost, handler: users.caller)
@@ -86,15 +92,22 @@ extension EndpointTable {
         add(.identitiesLookup, steps: appSteps + [faults], handler: devices.lookupIdentities)
         let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
         add(.directoryLookup, steps: appSteps + [faults], handler: directory.lookup)
-        let userSteps: [any RequestMiddleware] = [
-            UserAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
-            BodyReading(reader: endpoints.bodyReader), faults,
-        ]
+        let userSteps = appStepsOfUser(endpoints) + (endpoints.isStrict ? [StrictBodies()] : []) + [faults]
         let tokens = endpoints.pushTokens
-        addDeviceEndpoint(.tokensCreate, .post, handler: userSteps.around(tokens.create))
-        addDeviceEndpoint(.tokensRegister, .post, handler: userSteps.around(tokens.register))
+        for (name, handler) in [(EndpointName.tokensCreate, tokens.create), (.tokensRegister, tokens.register)] {
+            addDeviceEndpoint(name, .post, handler: userSteps.around(handler))
+            addDatabaseAlias(name, .post, handler: userSteps.around(handler))
+            addDatabaseEndpoint(name, .post, handler: userSteps.around(handler))
+        }
         addDeviceEndpoint(.tokensDelete, .post, handler: userSteps.around(tokens.delete))
         addDeviceEndpoint(.tokensServices, .getOrPost, handler: userSteps.around(tokens.listServices))
+    }
+
+    private func appStepsOfUser(_ endpoints: CloudEndpoints) -> [any RequestMiddleware] {
+        [
+            UserAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
+            BodyReading(reader: endpoints.bodyReader),
+        ]
     }
 
     private mutating func addOperatorEndpoints(_ endpoints: CloudEndpoints) {

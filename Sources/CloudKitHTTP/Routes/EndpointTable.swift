@@ -12,6 +12,7 @@ struct EndpointTable: Sendable {
 
     private var pages: [Substring: Route] = [:]
     private var databaseEndpoints: [Substring: Route] = [:]
+    private var databaseAliases: [Substring: Route] = [:]
     private var deviceEndpoints: [Substring: Route] = [:]
     private var operatorEndpoints: [Substring: Route] = [:]
     private var prefixes: [Prefix] = []
@@ -53,6 +54,17 @@ struct EndpointTable: Sendable {
             endpoint: RoutedEndpoint(name: name, methods: methods), handler: handler)
     }
 
+    /// Adds an endpoint below `/database/1/{container}/{environment}/`, where some documents have it.
+    ///
+    /// - Parameter scope: The database whose rules about callers apply; nil for an endpoint without a database.
+    mutating func addDatabaseAlias(
+        _ name: EndpointName, _ methods: AllowedMethods, scope: DatabaseScope? = nil,
+        handler: @escaping RequestHandler
+    ) {
+        databaseAliases[name.rawValue[...]] = Route(
+            endpoint: RoutedEndpoint(name: name, methods: methods, scope: scope), handler: handler)
+    }
+
     /// Adds an endpoint below `/device/1/{container}/{environment}/`.
     mutating func addDeviceEndpoint(
         _ name: EndpointName, _ methods: AllowedMethods, handler: @escaping RequestHandler
@@ -67,6 +79,16 @@ struct EndpointTable: Sendable {
     ) {
         operatorEndpoints[name.rawValue.dropFirst("admin/".count)] = Route(
             endpoint: RoutedEndpoint(name: name, methods: methods), handler: handler)
+    }
+
+    /// Removes the endpoints that a cloud that is strict about web services does not have.
+    mutating func removeAdditions() {
+        func isServed(_ route: Route) -> Bool { route.endpoint.name.isServedStrictly }
+        pages = pages.filter { isServed($0.value) }
+        databaseEndpoints = databaseEndpoints.filter { isServed($0.value) }
+        databaseAliases = databaseAliases.filter { isServed($0.value) }
+        deviceEndpoints = deviceEndpoints.filter { isServed($0.value) }
+        prefixes.removeAll { !isServed($0.route) }
     }
 
     /// Finds the endpoint that a path names.
@@ -91,10 +113,15 @@ struct EndpointTable: Sendable {
         var scope: DatabaseScope?
         switch parts[1] {
         case "database":
-            found = parts.count == 7 ? databaseEndpoints[parts[6]] : nil
-            if found != nil {
+            if let alias = databaseAliases[path[parts[5].startIndex...]] {
+                found = alias
+                scope = alias.endpoint.scope
+            } else if parts.count == 7, let endpoint = databaseEndpoints[parts[6]] {
+                found = endpoint
                 scope = DatabaseScope(word: String(parts[5]))
                 guard scope != nil else { throw Self.unknownDatabase }
+            } else {
+                found = nil
             }
         case "device": found = deviceEndpoints[path[parts[5].startIndex...]]
         case "admin": found = operatorEndpoints[path[parts[5].startIndex...]]

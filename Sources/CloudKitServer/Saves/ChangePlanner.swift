@@ -86,7 +86,9 @@ struct ChangePlanner {
 
     private mutating func update(_ item: IncomingChange, _ held: StoredRecord, replacing: Bool) throws -> PlannedSave {
         try checkGrant(.write, held.recordType, creator: held.created.user)
-        let admitted = try growth.admit(item.fields, of: held.recordType)
+        if held.recordType == RecordTypeDefinition.usersName { try item.checkRoles(of: held, replacing: replacing) }
+        let sent = replacing ? item.fields : try item.fieldsWithoutEchoes(of: held)
+        let admitted = try growth.admit(sent, of: held.recordType)
         let set = try assets.bind(admitted, of: item, recordType: held.recordType, held: held)
         let kept = replacing ? [] : try held.fields()
         let fields = FieldMerge.merge(kept, set, removed: item.removed)
@@ -175,6 +177,25 @@ extension StoredRecord {
 }
 
 extension IncomingChange {
+    /// Returns the fields without the sealed values that the record has already: clients without keys send them back with the rest of a
+    /// record (B-ENC-06).
+    fileprivate func fieldsWithoutEchoes(of held: StoredRecord) throws -> [Field] {
+        guard protection == nil, held.protection != nil else { return fields }
+        let sealed = try held.fields().filter(\.type.isEncrypted)
+        return fields.filter { field in !sealed.contains { $0.name == field.name && $0.json == field.json } }
+    }
+
+    /// Refuses a change of the roles in a user's record: they are given by operators, not by apps (B-USR-02, B-DB-07).
+    fileprivate func checkRoles(of held: StoredRecord, replacing: Bool) throws {
+        let present = try held.fields(["roles"]).first
+        let next = fields.first { $0.name == "roles" }
+        let isRemoved = removed.contains("roles") || replacing && next == nil
+        guard next.map({ $0.json != present?.json }) ?? (isRemoved && present != nil) else { return }
+        throw RequestFailure(
+            .accessDenied, "WRITE operation not permitted",
+            remedy: "Roles are given to users by the operator of the cloud.")
+    }
+
     var newParent: String? { if case .set(let name) = parent { name } else { nil } }
 
     func parent(keeping held: String?) -> String? {

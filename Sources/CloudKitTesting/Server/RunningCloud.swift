@@ -23,18 +23,23 @@ package struct RunningCloud: Sendable {
     package static let rounds = 10
 
     /// Starts the server, on its former port if that is still free.
-    package static func start(_ storage: CloudStorage) async throws -> RunningCloud {
-        if let port = storage.address.firstPort, let restarted = try? await start(storage, port: port) {
+    ///
+    /// - Parameter isStrict: Whether everything that documented web services do not have is refused.
+    package static func start(_ storage: CloudStorage, isStrict: Bool = false) async throws -> RunningCloud {
+        if let port = storage.address.firstPort,
+            let restarted = try? await start(storage, port: port, isStrict: isStrict)
+        {
             return restarted
         }
-        return try await start(storage, port: 0)
+        return try await start(storage, port: 0, isStrict: isStrict)
     }
 
-    private static func start(_ storage: CloudStorage, port: Int) async throws -> RunningCloud {
+    private static func start(_ storage: CloudStorage, port: Int, isStrict: Bool) async throws -> RunningCloud {
         let cloud = Cloud(store: storage.store, files: storage.files, serverEnvironment: storage.serverEnvironment)
         let logger = Logger(label: "welkin.testing") { _ in SwiftLogNoOpLogHandler() }
         let application = CloudApplication(
-            cloud: cloud, configuration: CloudConfiguration(port: port), logger: logger, cacheLifetime: 0,
+            cloud: cloud, configuration: CloudConfiguration(port: port, isStrictWebServices: isStrict), logger: logger,
+            cacheLifetime: 0,
             rounds: rounds)
         let (numbers, opened) = AsyncStream.makeStream(of: Int.self)
         let listener = try application.service(listening: { opened.yield($0) })

@@ -77,7 +77,12 @@ struct RecordPrinter {
         } else {
             writer.splice(field.json)
         }
-        writer.writeTag(field.type)
+        if field.type.isEncrypted, !style.isNative {
+            // Clients without keys hold bytes, whatever type is sealed in them (B-ENC-06).
+            writer.splice(#","type":"ENCRYPTED_BYTES","isEncrypted":true"#)
+        } else {
+            writer.writeTag(field.type)
+        }
         writer.splice("}")
     }
 

@@ -1,6 +1,6 @@
 /// The limits up to which a body is read before it is refused.
 package struct WireLimits: Hashable, Sendable {
-    /// Bytes of a body. A request may carry 2 MB (B-LIM-02); the rest is space for base64 and names.
+    /// Bytes of a body.
     package var bodyBytesMax: Int
     /// Operations, ids or zones of one request: 200 by web services, 400 for our own SDK (B-LIM-01, B-LIM-03).
     package var itemsMax: Int
@@ -14,9 +14,9 @@ package struct WireLimits: Hashable, Sendable {
         self.depthMax = depthMax
     }
 
-    /// Requests of clients of web services.
-    package static let web = WireLimits()
-    /// Requests of our own SDK.
+    /// Requests of clients of web services: the 2 MB of B-LIM-02 count the body as it is sent.
+    package static let web = WireLimits(bodyBytesMax: 2_097_152)
+    /// Requests of our own SDK: the 2 MB of B-LIM-02 count values, and a body may have more for base64 and names.
     package static let native = WireLimits(itemsMax: 400)
     /// Answers, read by the SDK: it trusts its server more than a server its clients.
     package static let answer = WireLimits(bodyBytesMax: 268_435_456, itemsMax: .max)

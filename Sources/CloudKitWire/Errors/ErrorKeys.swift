@@ -37,7 +37,9 @@ struct ErrorKeys {
     var failure: RequestFailure? {
         guard let word else { return nil }
         return RequestFailure(
-            RequestFailure.Code(word: word, name: name, native: nativeCode, subcode: nativeSubcode), reason ?? word,
+            RequestFailure.Code(
+                word: word, name: name, native: nativeCode, subcode: nativeSubcode, reason: reason ?? ""),
+            reason ?? word,
             remedy: remedy, retryAfter: retryAfter, serverRecord: serverRecord)
     }
 }

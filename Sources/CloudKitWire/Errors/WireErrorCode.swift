@@ -84,15 +84,15 @@ extension RequestFailure.Code {
     package var httpStatus: Int { self == .methodNotAllowed ? 405 : WireErrorCode(self).httpStatus }
 
     /// The code that an answer means: by its own name, else by the native numbers that agree with the word, else by the
-    /// word.
-    init(word: String?, name: String?, native: Int?, subcode: Int?) {
+    /// word and the reasons that are known of it.
+    init(word: String?, name: String?, native: Int?, subcode: Int?, reason: String) {
         if let name, let code = Self(rawValue: name) {
             self = code
             return
         }
         let known = word.flatMap(WireErrorCode.init(rawValue:))
         guard let native else {
-            self = known?.likelyCode ?? Self(foreignWord: word)
+            self = known.map { Self.known(reason, of: $0) ?? $0.likelyCode } ?? Self(foreignWord: word)
             return
         }
         let candidates = Self.allCases.filter { $0.native.code == native && $0.native.subcode == subcode }

@@ -20,10 +20,16 @@ extension QueryPage {
             printer.write(.failed(recordName: name, failure), to: &writer)
         }
         writer.endArray()
-        writer.pair("continuationMarker", continuationMarker)
+        writer.pair("continuationMarker", marker(style: style, answering: request))
         writer.pair("syncToken", syncToken)
         writer.endObject()
         return writer.bytes
+    }
+
+    /// Clients of web services may send a marker without its query; our own SDK repeats the query.
+    private func marker(style: WireStyle, answering request: QueryRecordsRequest?) -> String? {
+        guard let continuationMarker, let request, !style.isNative else { return continuationMarker }
+        return WebQueryMarker(continuationMarker, of: request).text
     }
 
     /// Reads the answer of `records/query`.

@@ -11,6 +11,21 @@ extension QueryRecordsRequest {
         }
     }
 
+    /// Continues the query of a marker with what the request says beside the marker.
+    private mutating func `continue`(_ marker: WebQueryMarker, limits: WireLimits) throws {
+        let first = try WireBody.request(marker.request, limits: limits) { reader in
+            try QueryRecordsRequest(reading: &reader, limits: limits)
+        }
+        query = first.query
+        if zoneID == nil, !zoneWide {
+            zoneID = first.zoneID
+            zoneWide = first.zoneWide
+        }
+        resultsLimit = resultsLimit ?? first.resultsLimit
+        desiredKeys = desiredKeys ?? first.desiredKeys
+        numbersAsStrings = numbersAsStrings || first.numbersAsStrings
+    }
+
     private init(reading reader: inout JSONReader, limits: WireLimits) throws {
         self.init(query: Query(recordType: ""), zoneID: nil)
         var isQueryGiven = false
@@ -29,6 +44,11 @@ extension QueryRecordsRequest {
             case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.bool()
             default: try reader.skipValue()
             }
+        }
+        let marker = continuationMarker.flatMap { WebQueryMarker($0) }
+        if let marker {
+            if !isQueryGiven { try self.continue(marker, limits: limits) }
+            continuationMarker = marker.marker
         }
         // A next page may come with the marker alone.
         guard isQueryGiven || continuationMarker != nil else { throw RequestFailure.missing("query") }

@@ -30,8 +30,13 @@ struct ServeCommand: AsyncParsableCommand {
     var tlsCertificate: String?
     @Option(name: .customLong("tls-key"), help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
     var tlsKey: String?
-    @Flag(help: "Trust X-Forwarded-For; only behind a proxy of yours that sets it.")
+    @Flag(help: "Trust X-Forwarded-For and X-Forwarded-Proto; only behind a proxy of yours that sets both.")
     var behindProxy = false
+    @Flag(
+        help:
+            "Refuse everything that documented CloudKit Web Services do not have; devices of users cannot sign in then."
+    )
+    var strictWebServices = false
     @Option(
         name: .customLong("operator-host"),
         help: ArgumentHelp(
@@ -102,7 +107,8 @@ struct ServeCommand: AsyncParsableCommand {
             let logger = makeLogger()
             var configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
-                isBehindProxy: behindProxy, operatorHosts: operatorHosts, connections: connectionLimits,
+                isBehindProxy: behindProxy, isStrictWebServices: strictWebServices, operatorHosts: operatorHosts,
+                connections: connectionLimits,
                 isSignUpOpen: signUp == .open)
             memory.apply(to: &configuration)
             let cloud = folder.cloud(limits: limits)

@@ -56,4 +56,29 @@ import Testing
         }
         #expect(record.fields.map(\.name) == ["nickname"])
     }
+
+    @Test func `B-USR-02 B-DB-07 an app cannot change the roles in a user's record`() async throws {
+        let cloud = Cloud(
+            store: MemoryStore(), files: MemoryFileStore(now: { 0 }), serverEnvironment: time.serverEnvironment)
+        try await CreateUserRecords(cloud).run(user, in: TestCloud.container, .development)
+        let address = DatabaseAddress(container: TestCloud.container, environment: .development, scope: .public)
+        func save(_ fields: [FieldChange]) async throws -> RecordOutcome? {
+            let change = RecordChange(recordName: user.recordName, recordType: "Users", fields: fields)
+            return try await ModifyRecords(cloud).run(
+                ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, change)], zoneID: .default),
+                in: address, by: Caller(user: user)
+            ).first
+        }
+        let roles = Field(name: "roles", type: FieldType(.int64, isList: true), json: Array("[1]".utf8))
+        guard case .failed(_, let failure)? = try await save([.set(roles)]) else {
+            Issue.record("a user gave itself a role")
+            return
+        }
+        #expect(failure.code == .accessDenied)
+        // A client that sends a record back as it read it removes nothing that is not there.
+        guard case .record? = try await save([.remove(name: "roles")]) else {
+            Issue.record("nothing was changed")
+            return
+        }
+    }
 }

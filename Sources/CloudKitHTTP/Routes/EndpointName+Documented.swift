@@ -1,0 +1,27 @@
+extension EndpointName {
+    /// A Boolean value that indicates whether a cloud that is strict about web services has the endpoint: documented ones, those of the
+    /// pages where users sign in and open links, and those of operators.
+    var isServedStrictly: Bool {
+        switch self {
+        case .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .recordsResolve, .recordsAccept,
+            .zonesList,
+            .zonesLookup, .zonesModify, .zonesChanges, .changesZone, .changesDatabase, .assetsUpload,
+            .assetsRereference, .assetUpload, .assetDownload, .subscriptionsList, .subscriptionsLookup,
+            .subscriptionsModify, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID,
+            .usersLookupContacts, .tokensCreate, .tokensRegister, .courier:
+            true
+        case .sessionsPrepare, .sessionsCreate, .accountsCreate, .landingPage, .signInPage, .signUpPage, .signInScript,
+            .styleSheet, .sharePage, .shareScript:
+            true
+        case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
+            .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke, .health, .metrics, .unknown:
+            true
+        case .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
+            .accountsPassword, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery,
+            .keychainRecover, .devicesList, .devicesRevoke, .devicesRename, .identitiesLookup, .directoryLookup,
+            .directoryHistory, .tokensDelete, .tokensServices, .notificationsPage, .notificationsScript,
+            .notificationsWorker:
+            false
+        }
+    }
+}
