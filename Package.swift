@@ -153,8 +153,8 @@ let package = Package(
         .target(
             name: "CloudKitTesting",
             dependencies: [
-                "TextEncodings", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP",
-                "CloudKitModel", "CloudKitServer",
+                "AsyncLocks", "TextEncodings", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice",
+                "CloudKitHTTP", "CloudKitModel", "CloudKitServer",
                 "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),

@@ -61,6 +61,39 @@ struct DeviceConfigurationTests {
         #expect(throws: DeviceConfigurationError.fileMalformed(folder.path + "/cloudkit.json")) { try resolve([:]) }
     }
 
+    @Test func `an app without settings uses the profile that is signed in`() throws {
+        func signedIn(_ container: String? = nil, _ variables: [String: String] = [:]) throws -> DeviceConfiguration {
+            try DeviceConfiguration.ofSignedInDevice(
+                container: container, variables: ["HOME": folder.path].merging(variables) { $1 },
+                workingFolder: folder.path)
+        }
+        #expect(throws: DeviceConfigurationError.endpointMissing) { try signedIn("iCloud.a") }
+        let profile = DeviceProfile(name: "default", in: folder.path + "/.local/share/welkin/profiles")
+        var held = DeviceCredentials(
+            endpoint: "https://cloud.example.com", email: "ada@example.com", deviceID: "d", deviceSecret: "s")
+        held["iCloud.a", "production"] = credentials(of: "iCloud.a", "production")
+        try profile.store(held, keychain: nil)
+        let only = try signedIn()
+        #expect(only.endpoint == "https://cloud.example.com")
+        #expect(only.container == "iCloud.a" && only.environment == "production")
+        #expect(try signedIn("iCloud.new").environment == "development")
+
+        held["iCloud.b", "development"] = credentials(of: "iCloud.b", "development")
+        try profile.store(held, keychain: nil)
+        #expect(try signedIn("iCloud.a").environment == "production")
+        #expect(try signedIn("iCloud.b").environment == "development")
+        #expect(try signedIn("iCloud.a", ["CLOUDKIT_ENVIRONMENT": "development"]).environment == "development")
+        #expect(try signedIn("iCloud.a", ["CLOUDKIT_ENDPOINT": "http://localhost:1"]).endpoint == "http://localhost:1")
+        try folder.write(#"{"profile": "work"}"#, to: "cloudkit.json")
+        #expect(throws: DeviceConfigurationError.endpointMissing) { try signedIn("iCloud.a") }
+    }
+
+    private func credentials(of container: String, _ environment: String) -> ContainerCredentials {
+        ContainerCredentials(
+            container: container, environment: environment, apiToken: "t", webAuthToken: "w", userRecordName: "_1",
+            stored: 0, lifetime: 1)
+    }
+
     @Test(arguments: [
         "http://127.0.0.1:8080", "http://localhost", "http://[::1]:80", "http://127.1.2.3", "https://cloud.example.com",
         "HTTPS://cloud.example.com",

@@ -13,8 +13,8 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
     package var description: String {
         switch self {
         case .endpointMissing:
-            "No cloud is configured. Set CLOUDKIT_ENDPOINT, for instance to http://127.0.0.1:8080, "
-                + "or write a cloudkit.json with the key \"endpoint\"."
+            "No cloud is configured. Sign in with welkin login, or set CLOUDKIT_ENDPOINT, for instance to "
+                + "http://127.0.0.1:8080, or write a cloudkit.json with the key \"endpoint\"."
         case .endpointMalformed(let text):
             "The endpoint \"\(text)\" is not a web address such as https://cloud.example.com."
         case .endpointNotEncrypted(let text):
@@ -31,7 +31,7 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
             "The file \(path) that CLOUDKIT_CONFIGURATION names cannot be read."
         case .fileMalformed(let path):
             "The file \(path) is not a configuration. It holds a JSON object of strings: "
-                + "endpoint, container, environment, apiToken, profile."
+                + "endpoint, container, environment, apiToken, profile; apiTokens is an object of strings."
         }
     }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitClient
 import CloudKitModel
 import CloudKitServer
 
@@ -36,8 +37,13 @@ extension TestCloud {
             .fault(.quota, for: user.person, seconds: nil, bytes: bytes, sendsRetryAfter: true), in: container)
     }
 
-    /// Removes all injected faults: throttles, outages, quotas.
-    public func removeFaults() async throws { try await running.cloud.faults.removeAll() }
+    /// Removes all injected faults: throttles, outages, quotas. Devices do not wait any longer for the end of a throttle
+    /// (B-THR-03).
+    public func removeFaults() async throws {
+        let running = running
+        try await running.cloud.faults.removeAll()
+        RetryGate.openAll(endpoint: running.devicesEndpoint)
+    }
 
     /// Expires the change tokens of a zone: fetches with them fail with `changeTokenExpired` (B-CHG-09).
     public func expireChangeTokens(
