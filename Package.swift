@@ -155,8 +155,8 @@ let package = Package(
         .target(
             name: "CloudKitTesting",
             dependencies: [
-                "TextEncodings", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP",
-                "CloudKitModel", "CloudKitServer",
+                "AsyncLocks", "TextEncodings", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice",
+                "CloudKitHTTP", "CloudKitModel", "CloudKitServer",
                 "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
@@ -230,7 +230,7 @@ let package = Package(
             dependencies: [
                 "SeededChance", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
-                "OrderedStoreSQLite", "FileStore", "CSQLite", crypto,
+                "OrderedStoreSQLite", "FileStore", "CSQLite", "IdentityDirectory", crypto,
             ], swiftSettings: strict),
         .testTarget(
             name: "CloudKitEncryptionTests", dependencies: ["CloudKitEncryption", "SeededChance"],

@@ -82,6 +82,53 @@ import Testing
         #expect(throws: DeviceConfigurationError.fileMalformed(folder.path + "/cloudkit.json")) { try resolve([:]) }
     }
 
+    @Test func `an app without settings uses the profile that is signed in`() throws {
+        func signedIn(_ container: String? = nil, _ variables: [String: String] = [:]) throws -> DeviceConfiguration {
+            try DeviceConfiguration.ofSignedInDevice(
+                container: container, variables: ["HOME": folder.path].merging(variables) { $1 },
+                workingFolder: folder.path)
+        }
+        #expect(throws: DeviceConfigurationError.endpointMissing) { try signedIn("iCloud.a") }
+        let profile = DeviceProfile(name: "default", in: folder.path + "/.local/share/welkin/profiles")
+        var held = DeviceCredentials(
+            endpoint: "https://cloud.example.com", email: "ada@example.com", deviceID: "d", deviceSecret: "s")
+        held["iCloud.a", "production"] = credentials(of: "iCloud.a", "production")
+        try profile.store(held, keychain: nil)
+        let only = try signedIn()
+        #expect(only.endpoint == "https://cloud.example.com")
+        #expect(only.container == "iCloud.a" && only.environment == "production")
+        #expect(try signedIn("iCloud.new").environment == "development")
+
+        held["iCloud.b", "development"] = credentials(of: "iCloud.b", "development")
+        try profile.store(held, keychain: nil)
+        #expect(try signedIn("iCloud.a").environment == "production")
+        #expect(try signedIn("iCloud.b").environment == "development")
+        #expect(try signedIn("iCloud.a", ["CLOUDKIT_ENVIRONMENT": "development"]).environment == "development")
+        #expect(try signedIn("iCloud.a", ["CLOUDKIT_ENDPOINT": "http://localhost:1"]).endpoint == "http://localhost:1")
+        try folder.write(#"{"profile": "work"}"#, to: "cloudkit.json")
+        #expect(throws: DeviceConfigurationError.endpointMissing) { try signedIn("iCloud.a") }
+    }
+
+    @Test func `B-ACC-05 contacts are read from vCards and plain lines`() throws {
+        let contacts = ContactsFile(
+            text:
+                "BEGIN:VCARD\r\nFN:Ada\r\nitem1.EMAIL;TYPE=home:ada@example.com\r\nTEL;VALUE=uri:tel:+441632960083\r\n"
+                + "NOTE:bob@example.com\r\nEND:VCARD\r\n\n  cyd@example.com \ncyd@example.com\n+44 1632 960084\nnobody\n"
+        )
+        #expect(contacts.emailAddresses == ["ada@example.com", "cyd@example.com"])
+        #expect(contacts.phoneNumbers == ["+441632960083", "+44 1632 960084"])
+        #expect(throws: DeviceConfigurationError.contactsUnreadable("/nowhere")) { try ContactsFile(path: "/nowhere") }
+        try folder.write(#"{"endpoint": "http://localhost:1", "contacts": "/c"}"#, to: "cloudkit.json")
+        #expect(try resolve([:]).contactsFile == "/c")
+        #expect(try resolve(["CLOUDKIT_CONTACTS": "/d"]).contactsFile == "/d")
+    }
+
+    private func credentials(of container: String, _ environment: String) -> ContainerCredentials {
+        ContainerCredentials(
+            container: container, environment: environment, apiToken: "t", webAuthToken: "w", userRecordName: "_1",
+            stored: 0, lifetime: 1)
+    }
+
     @Test(arguments: [
         "http://127.0.0.1:8080", "http://localhost", "http://[::1]:80", "http://127.1.2.3", "https://cloud.example.com",
         "HTTPS://cloud.example.com",

@@ -215,6 +215,25 @@ private func code(_ body: () async throws -> Void) async -> CKError.Code? {
         }
     }
 
+    @Test func `B-THR-03 the end of a fault ends the waits of devices`() async throws {
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let device = try await ada.device()
+            let database = try await device.container(notes).privateCloudDatabase
+            try await cloud.throttle(ada, in: notes, for: 20)
+            #expect(await code { try await database.save(CKRecord(recordType: "Note")) } == .serviceUnavailable)
+            #expect(await code { try await database.save(CKRecord(recordType: "Note")) } == .requestRateLimited)
+            try await cloud.removeFaults()
+            try await database.save(CKRecord(recordType: "Note"))
+
+            device.network.fail(with: .answers(status: 503, retryAfter: 7))
+            #expect(await code { try await database.save(CKRecord(recordType: "Note")) } == .serviceUnavailable)
+            #expect(await code { try await database.save(CKRecord(recordType: "Note")) } == .requestRateLimited)
+            device.network.reset()
+            try await database.save(CKRecord(recordType: "Note"))
+        }
+    }
+
     @Test func `a waiting device continues when the test advances the clock`() async throws {
         let clock = TestClock()
         clock.skipsWaits = false

@@ -12,13 +12,18 @@ extension CKContainer {
     /// Returns the availability of the user's account on this device, without a request.
     @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        let standIn = ContainerStandIn.ofTask
         operations.addOperation { [self] in
-            do {
-                _ = try place()
-                completionHandler(CKAccountStatus(connection.cloud.account.state), nil)
-            } catch {
-                completionHandler(.couldNotDetermine, error)
-            }
+            ContainerStandIn.$ofTask.withValue(standIn) { report(to: completionHandler) }
+        }
+    }
+
+    private func report(to completionHandler: @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        do {
+            _ = try place()
+            completionHandler(CKAccountStatus(connection.cloud.account.state), nil)
+        } catch {
+            completionHandler(.couldNotDetermine, error)
         }
     }
 

@@ -7,9 +7,10 @@ import Foundation
 ///
 /// The device's configuration names the cloud, the default container and the account: `CLOUDKIT_ENDPOINT`,
 /// `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN` and `CLOUDKIT_PROFILE` in the process's
-/// environment, or a `cloudkit.json`. Without one every operation fails with `CKError.badContainer`, and its
-/// description says what is missing. With credentials for web services in it (`webServices` in `cloudkit.json`) the container speaks
-/// documented CloudKit Web Services alone, as with Apple's service; what they cannot do fails with `CKError.serverRejectedRequest`.
+/// environment, a `cloudkit.json`, or else the profile that is signed in on this machine. Without any of them every
+/// operation fails with `CKError.badContainer`, and its description says what is missing.
+/// With credentials for web services in it (`webServices` in `cloudkit.json`) the container speaks documented CloudKit Web Services
+/// alone, as with Apple's service; what they cannot do fails with `CKError.serverRejectedRequest`.
 public final class CKContainer: NSObject, Sendable {
     /// The container's name; nil when none is configured.
     public var containerIdentifier: String? { connection.identifier }
@@ -41,7 +42,9 @@ public final class CKContainer: NSObject, Sendable {
 
     /// The container with this name, such as `iCloud.com.example.app`.
     public convenience init(identifier containerIdentifier: String) {
-        self.init(connection: Self.configuredConnection(containerIdentifier, profile: nil))
+        self.init(
+            connection: ContainerStandIn.current?.connection(containerIdentifier)
+                ?? Self.configuredConnection(containerIdentifier, profile: nil))
     }
 
     /// A container as another profile of this machine sees it, so that several devices and users live in one process.
@@ -90,9 +93,20 @@ public final class CKContainer: NSObject, Sendable {
         transport: any Transport = HTTPTransport.shared, clientEnvironment: ClientClock = .system
     ) {
         self.init(
-            connection: ContainerConnection(
-                configuration, identifier: identifier, transport: transport, clientEnvironment: clientEnvironment,
-                accountChanged: Self.postAccountChanged))
+            connection: Self.connection(
+                to: identifier, by: configuration, transport: transport, clientEnvironment: clientEnvironment))
+    }
+
+    /// Returns the connection of a container by an explicit configuration.
+    ///
+    /// - Parameter identifier: nil: the configuration's container.
+    package static func connection(
+        to identifier: String?, by configuration: DeviceConfiguration, transport: any Transport,
+        clientEnvironment: ClientClock
+    ) -> ContainerConnection {
+        ContainerConnection(
+            configuration, identifier: identifier, transport: transport, clientEnvironment: clientEnvironment,
+            accountChanged: postAccountChanged)
     }
 
     private static func configuredConnection(_ identifier: String?, profile: String?) -> ContainerConnection {
@@ -108,11 +122,8 @@ public final class CKContainer: NSObject, Sendable {
 
     private static let configured = CKContainer(connection: configuredConnection(nil, profile: nil))
 
-    /// The container that `default()` returns in a task instead of the configured one.
-    @TaskLocal package static var standIn: CKContainer?
-
     /// The configured container; the same object each time.
-    public class func `default`() -> CKContainer { standIn ?? configured }
+    public class func `default`() -> CKContainer { ContainerStandIn.current?.defaultContainer ?? configured }
 
     /// One of the three databases.
     public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {

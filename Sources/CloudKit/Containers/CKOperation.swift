@@ -15,6 +15,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let work = Mutex<Task<Void, Never>?>(nil)
     private let callbacks: DispatchQueue
     private let life = Mutex<LongLivedProgress?>(nil)
+    /// The stand-in for containers where the operation was made, which applies to its blocks as well.
+    private let standIn = ContainerStandIn.ofTask
     private var ownIdentifier = UUID().uuidString
     private var ownConfiguration = Configuration()
 
@@ -125,7 +127,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Runs blocks of single items on the operation's queue and waits for them.
     final func deliver(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
-            callbacks.async {
+            onCallbacks {
                 body()
                 continuation.resume()
             }
@@ -155,7 +157,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         let isFirst = advance(to: .executing)
         didChangeValue(forKey: "isExecuting")
         guard isFirst else { return }
-        callbacks.async {
+        onCallbacks {
             guard !self.isCancelled else { return self.finish(.cancelled) }
             self.main()
         }
@@ -209,7 +211,11 @@ open class CKOperation: Operation, @unchecked Sendable {
         } catch {
             failure = Task.isCancelled ? .cancelled : CallFailure(error)
         }
-        callbacks.async { self.finish(failure) }
+        onCallbacks { self.finish(failure) }
+    }
+
+    private func onCallbacks(_ body: @escaping @Sendable () -> Void) {
+        callbacks.async { [standIn] in ContainerStandIn.$ofTask.withValue(standIn, operation: body) }
     }
 
     /// Writes the operation down if it is to outlive its process.

@@ -32,6 +32,7 @@ final class SyncAutomation: Sendable {
         let connection = engine.database.connection
         let notifications = RemoteNotifications(hub: connection.notifications, cloud: connection.cloud)
         let engine = WeakEngine(value: engine)
+        let standIn = ContainerStandIn.ofTask
         let listener = Task.detached(priority: .utility) {
             for await remote in notifications {
                 guard let engine = engine.value else { return }
@@ -40,7 +41,9 @@ final class SyncAutomation: Sendable {
         }
         listening.withLock { $0 = listener }
         let task = Task.detached(priority: .utility) { [self] in
-            await run { work in await engine.value?.syncBySchedule(work) }
+            await ContainerStandIn.$ofTask.withValue(standIn) {
+                await run { work in await engine.value?.syncBySchedule(work) }
+            }
         }
         running.withLock { $0 = task }
     }

@@ -12,12 +12,24 @@ package struct APITokens: Sendable {
         callback: String? = nil
     ) async throws -> (token: String, row: APIToken) {
         let token = store.serverEnvironment.randomHex(bytes: 32)
+        let row = try await add(
+            token, container: container, environment: environment, name: name, allowedOrigins: allowedOrigins,
+            callback: callback)
+        return (token, row)
+    }
+
+    /// Stores a token that exists already, made like those of `create`.
+    @discardableResult
+    package func add(
+        _ token: String, container: ContainerID, environment: Environment, name: String, allowedOrigins: [String] = [],
+        callback: String? = nil
+    ) async throws -> APIToken {
         let row = APIToken(
             hash: APIToken.hash(of: token), container: container.name, environment: environment.rawValue, name: name,
             allowedOrigins: allowedOrigins, callback: callback, created: store.serverEnvironment.now(),
             isRevoked: false)
         try await APIToken.table.set(row.key, to: row, in: store)
-        return (token, row)
+        return row
     }
 
     /// Returns every token, oldest first, revoked ones too.

@@ -52,22 +52,29 @@ package final class ContainerConnection: Sendable {
         keys = KeyRing(account: account, place: try? place.get(), epochs: epochs, folder: folder)
     }
 
-    /// Returns the connection for this process's configuration; without one, every call reports what is missing.
+    /// Returns the connection for this process's configuration, or else for the profile that is signed in; without either, every
+    /// call reports what is missing.
     ///
     /// - Parameters:
     ///   - identifier: nil: the configured container.
     ///   - profile: nil: the configured profile.
+    ///   - variables: The variables of the process.
+    ///   - workingFolder: The folder with a `cloudkit.json`, if any.
     ///   - accountChanged: Called after each change of the account, on an arbitrary thread.
     package static func configured(
         identifier: String?, profile: String?, transport: any Transport = HTTPTransport.shared,
+        variables: [String: String] = ProcessInfo.processInfo.environment,
+        workingFolder: String = FileManager.default.currentDirectoryPath,
         accountChanged: @escaping @Sendable () -> Void
     ) -> ContainerConnection {
         do throws(DeviceConfigurationError) {
-            var configuration = try DeviceConfiguration.resolve()
+            var variables = variables
             if let profile {
                 guard DeviceProfile.isValidName(profile) else { throw .profileNameInvalid(profile) }
-                configuration.profile = profile
+                variables["CLOUDKIT_PROFILE"] = profile
             }
+            let configuration = try DeviceConfiguration.ofSignedInDevice(
+                container: identifier, variables: variables, workingFolder: workingFolder)
             return ContainerConnection(
                 configuration, identifier: identifier, transport: transport, accountChanged: accountChanged)
         } catch {

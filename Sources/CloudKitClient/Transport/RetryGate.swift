@@ -15,6 +15,9 @@ package final class RetryGate: Sendable {
         opens.withLock { $0 = max($0, now + wait) }
     }
 
+    /// Opens the gate: the server's wish for quiet is over.
+    private func open() { opens.withLock { $0 = .zero } }
+
     private struct Key: Hashable {
         var endpoint: String
         var container: String
@@ -23,6 +26,18 @@ package final class RetryGate: Sendable {
     }
 
     private static let gates = Mutex<[Key: RetryGate]>([:])
+
+    /// Opens the gates of devices at one cloud, as after the end of a fault that a test injected.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The cloud's address.
+    ///   - profile: The profile of the device; nil for all devices.
+    package static func openAll(endpoint: String, profile: String? = nil) {
+        for (key, gate) in gates.withLock({ $0 })
+        where key.endpoint == endpoint && key.profile == profile ?? key.profile {
+            gate.open()
+        }
+    }
 
     /// The gate of one profile at one container, the same for every `CKContainer` object in the process.
     static func shared(endpoint: String, container: String, environment: String, profile: String) -> RetryGate {

@@ -9,6 +9,7 @@ struct ConfigurationFile: Codable, Hashable {
     var apiTokens: [String: String]?
     var profile: String?
     var webServices: WebServicesCredentials.File?
+    var contacts: String?
 
     /// The first file that exists, or none of the settings.
     static func find(

@@ -3,8 +3,8 @@ import Foundation
 /// The settings by which a device finds its cloud: the endpoint, the app's container, and the profile.
 ///
 /// Values come, first wins, from the process environment (`CLOUDKIT_ENDPOINT`, `CLOUDKIT_CONTAINER`,
-/// `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN`, `CLOUDKIT_PROFILE`), then from a JSON file with the keys `endpoint`,
-/// `container`, `environment`, `apiToken`, `apiTokens` (container → token) and `profile`. The file is the one named by
+/// `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN`, `CLOUDKIT_PROFILE`, `CLOUDKIT_CONTACTS`), then from a JSON file with the keys
+/// `endpoint`, `container`, `environment`, `apiToken`, `apiTokens` (container → token), `profile` and `contacts`. The file is the one named by
 /// `CLOUDKIT_CONFIGURATION`, else `cloudkit.json` in the working folder, else `welkin/cloudkit.json` in the user's
 /// configuration folder (`$XDG_CONFIG_HOME`, or `~/.config`).
 ///
@@ -30,6 +30,8 @@ package struct DeviceConfiguration: Hashable, Sendable {
     package var assetCache: AssetCacheSettings?
     /// The credentials for documented web services alone; nil: the cloud knows the additions to them.
     package var webServices: WebServicesCredentials?
+    /// The path of the user's address book, for discovery; nil: there is none.
+    package var contactsFile: String?
 
     /// The environment unless another is set.
     package static let environmentDefault = "development"
@@ -81,7 +83,7 @@ extension DeviceConfiguration {
         }
         let profile = variables.setting("CLOUDKIT_PROFILE") ?? file.profile ?? profileDefault
         guard DeviceProfile.isValidName(profile) else { throw .profileNameInvalid(profile) }
-        return DeviceConfiguration(
+        var configuration = DeviceConfiguration(
             endpoint: try validateEndpoint(endpoint),
             container: variables.setting("CLOUDKIT_CONTAINER") ?? file.container,
             environment: environment,
@@ -91,6 +93,8 @@ extension DeviceConfiguration {
             profilesFolder: profilesFolder(variables: variables),
             assetCache: try AssetCacheSettings(variables: variables),
             webServices: try WebServicesCredentials(variables: variables, file: file.webServices))
+        configuration.contactsFile = variables.setting("CLOUDKIT_CONTACTS") ?? file.contacts
+        return configuration
     }
 
     /// The folder of all profiles: `$XDG_DATA_HOME/welkin/profiles`, or `~/.local/share/welkin/profiles`.

@@ -9,13 +9,14 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
     case webServicesIncomplete
     case fileUnreadable(String)
     case fileMalformed(String)
+    case contactsUnreadable(String)
 
     /// A textual form of the value, for logs and debugging.
     package var description: String {
         switch self {
         case .endpointMissing:
-            "No cloud is configured. Set CLOUDKIT_ENDPOINT, for instance to http://127.0.0.1:8080, "
-                + "or write a cloudkit.json with the key \"endpoint\"."
+            "No cloud is configured. Sign in with welkin login, or set CLOUDKIT_ENDPOINT, for instance to "
+                + "http://127.0.0.1:8080, or write a cloudkit.json with the key \"endpoint\"."
         case .endpointMalformed(let text):
             "The endpoint \"\(text)\" is not a web address such as https://cloud.example.com."
         case .endpointNotEncrypted(let text):
@@ -33,9 +34,11 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
                 + "server-to-server key with its file (CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, keyID and keyFile), not both."
         case .fileUnreadable(let path):
             "The file \(path) that CLOUDKIT_CONFIGURATION names cannot be read."
+        case .contactsUnreadable(let path):
+            "The file \(path) of contacts cannot be read, or has more than 16 MiB. Correct CLOUDKIT_CONTACTS or \"contacts\"."
         case .fileMalformed(let path):
             "The file \(path) is not a configuration. It holds a JSON object of strings: "
-                + "endpoint, container, environment, apiToken, profile; apiTokens and webServices are objects of strings."
+                + "endpoint, container, environment, apiToken, profile, contacts; apiTokens and webServices are objects of strings."
         }
     }
 }

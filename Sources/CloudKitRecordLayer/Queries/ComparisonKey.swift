@@ -9,12 +9,10 @@ enum ComparisonKey: Hashable, Sendable {
     case name(String)
     case place(Place)
 
-    /// nil for values that no query compares.
-    ///
-    /// - Parameter ignoresCase: Whether texts that differ in case alone are equal (B-QRY-07).
-    init?(_ value: FieldValue, ignoresCase: Bool) {
+    /// Texts that differ in case alone are equal (B-QRY-07); nil for values that no query compares.
+    init?(_ value: FieldValue) {
         switch value {
-        case .string(let text): self = .text(ignoresCase ? FoldedText.fold(text) : FoldedText.decomposed(text))
+        case .string(let text): self = .text(FoldedText.fold(text))
         case .int64(let number), .timestamp(let number): self = .integer(number)
         case .double(let number): self = .double(number)
         case .reference(let reference): self = .name(reference.recordName)

@@ -4,15 +4,12 @@ import CloudKitModel
 package struct QuerySettings: Hashable, Sendable {
     /// Named in the text of one error.
     package var container: ContainerID
-    /// Whether `=`, `!=`, `IN` and list tests take texts that differ only in case for equal (B-QRY-07).
-    package var ignoresCase: Bool
     /// Values of an `IN` (B-LIM-09).
     package var filterValuesMax: Int
 
     /// Creates a value with the given properties.
-    package init(container: ContainerID, ignoresCase: Bool = true, filterValuesMax: Int = 250) {
+    package init(container: ContainerID, filterValuesMax: Int = 250) {
         self.container = container
-        self.ignoresCase = ignoresCase
         self.filterValuesMax = filterValuesMax
     }
 }
@@ -50,7 +47,7 @@ struct QueryCheck {
 
     private func make(_ fields: [IndexedField], _ test: QueryCondition.Test, of filter: QueryFilter) -> QueryCondition {
         QueryCondition(
-            fields, test, isNegated: filter.comparator.isNegation, ignoresCase: settings.ignoresCase)
+            fields, test, isNegated: filter.comparator.isNegation)
     }
 
     private func field(_ filter: QueryFilter) throws(RequestFailure) -> IndexedField {

@@ -27,29 +27,22 @@ struct QueryCondition: Hashable, Sendable {
     let test: Test
     /// Negated conditions hold for records without the field, as they do in a predicate.
     let isNegated: Bool
-    let ignoresCase: Bool
     private let comparisonKeys: Set<ComparisonKey>
     private let texts: Bytes
 
-    init(_ fields: [IndexedField], _ test: Test, isNegated: Bool, ignoresCase: Bool) {
+    init(_ fields: [IndexedField], _ test: Test, isNegated: Bool) {
         self.fields = fields
         self.test = test
         self.isNegated = isNegated
-        self.ignoresCase = ignoresCase
         var values: [FieldValue] = []
-        var comparesOrder = false
         var texts: Bytes = []
         switch test {
-        case .equals(let value): values = [value]
+        case .equals(let value), .compares(_, let value): values = [value]
         case .isIn(let list), .contains(let list, _): values = list
-        case .compares(_, let value):
-            values = [value]
-            comparesOrder = true
         case .beginsWith(let text), .memberBeginsWith(let text): texts = FoldedText.decomposed(text)
         case .never, .isNear, .hasWords: break
         }
-        // The order of texts never minds case: it is that of the index.
-        comparisonKeys = Set(values.compactMap { ComparisonKey($0, ignoresCase: ignoresCase || comparesOrder) })
+        comparisonKeys = Set(values.compactMap { ComparisonKey($0) })
         self.texts = texts
     }
 
@@ -84,11 +77,11 @@ struct QueryCondition: Hashable, Sendable {
     }
 
     private func isKnown(_ value: FieldValue) -> Bool {
-        ComparisonKey(value, ignoresCase: ignoresCase).map { comparisonKeys.contains($0) } ?? false
+        ComparisonKey(value).map { comparisonKeys.contains($0) } ?? false
     }
 
     private func compares(_ value: FieldValue, _ bound: Bound) -> Bool {
-        guard let limit = comparisonKeys.first, let value = ComparisonKey(value, ignoresCase: true) else {
+        guard let limit = comparisonKeys.first, let value = ComparisonKey(value) else {
             return false
         }
         return switch bound {
@@ -109,7 +102,7 @@ struct QueryCondition: Hashable, Sendable {
 
     private func contains(_ elements: [FieldValue], _ all: Bool) -> Bool {
         if !all { return elements.contains { isKnown($0) } }
-        return comparisonKeys.isSubset(of: elements.compactMap { ComparisonKey($0, ignoresCase: ignoresCase) })
+        return comparisonKeys.isSubset(of: elements.compactMap { ComparisonKey($0) })
     }
 
     private func hasWords(_ values: IndexedValues, _ wanted: Set<String>, all: Bool) throws -> Bool {

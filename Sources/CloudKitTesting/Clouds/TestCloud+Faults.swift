@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitClient
 import CloudKitModel
 import CloudKitServer
 
@@ -30,14 +31,27 @@ extension TestCloud {
         _ = try await running.cloud.faults.order(.unavailable, seconds: seconds, sendsRetryAfter: sendsRetryAfter)
     }
 
+    /// Refuses the requests of a user as the administration of a managed account does: apps get `managedAccountRestricted`
+    /// (B-ACC-08) until ``removeFaults()``.
+    public func restrictManagedAccount(of user: TestUser, in container: String) async throws {
+        try await order(
+            .fault(.managedAccountRestricted, for: user.person, seconds: nil, bytes: nil, sendsRetryAfter: false),
+            in: container)
+    }
+
     /// Limits the size of a user's private database (B-THR-01); a save beyond it fails with `quotaExceeded`.
     public func setQuota(bytes: UInt64, of user: TestUser, in container: String) async throws {
         try await order(
             .fault(.quota, for: user.person, seconds: nil, bytes: bytes, sendsRetryAfter: true), in: container)
     }
 
-    /// Removes all injected faults: throttles, outages, quotas.
-    public func removeFaults() async throws { try await running.cloud.faults.removeAll() }
+    /// Removes all injected faults: throttles, outages, quotas. Devices do not wait any longer for the end of a throttle
+    /// (B-THR-03).
+    public func removeFaults() async throws {
+        let running = running
+        try await running.cloud.faults.removeAll()
+        RetryGate.openAll(endpoint: running.devicesEndpoint)
+    }
 
     /// Expires the change tokens of a zone: fetches with them fail with `changeTokenExpired` (B-CHG-09).
     public func expireChangeTokens(

@@ -29,7 +29,7 @@ public final class TestCloud: Sendable {
         var running: RunningCloud
         var isServing = true
         var users: [String: TestUser] = [:]
-        var apiTokens: [String: String] = [:]
+        var apiTokens = TestAPITokens()
     }
 
     private let state: Mutex<State>
@@ -130,14 +130,15 @@ public final class TestCloud: Sendable {
 
     var running: RunningCloud { state.withLock { $0.running } }
 
-    /// Returns the API token for apps of a container.
-    func apiToken(of container: String) async throws -> String {
-        if let known = state.withLock({ $0.apiTokens[container] }) { return known }
-        let token = try await running.makeAPIToken(of: container)
-        return state.withLock { state in
-            if let known = state.apiTokens[container] { return known }
-            state.apiTokens[container] = token
-            return token
+    /// Returns the API token for apps of a container, which the cloud knows once `registerAPITokens()` has returned.
+    func apiToken(of container: String) -> String { state.withLock { $0.apiTokens.token(of: container) } }
+
+    /// Makes the cloud accept all API tokens that were given out.
+    func registerAPITokens() async throws {
+        let (running, missing) = state.withLock { ($0.running, $0.apiTokens.unregistered) }
+        for (container, token) in missing {
+            try await running.addAPIToken(token, of: container)
+            state.withLock { $0.apiTokens.note(registered: token, of: container) }
         }
     }
 }

@@ -8,7 +8,7 @@ public final class TestDevice: Sendable {
     /// The name in the account's list of devices.
     public let name: String
     /// The network between the device and the cloud, in which the test can inject faults.
-    public let network = TestNetwork()
+    public let network: TestNetwork
     private let cloud: TestCloud
     private let profile: String
     private let profilesFolder: String
@@ -23,32 +23,59 @@ public final class TestDevice: Sendable {
         self.cloud = cloud
         profilesFolder = running.profilesFolder
         address = running.storage.address
-        profile = UUID().uuidString
+        let profile = UUID().uuidString
+        self.profile = profile
+        let endpoint = running.devicesEndpoint
+        network = TestNetwork { RetryGate.openAll(endpoint: endpoint, profile: profile) }
     }
 
     /// Returns a container as an app on this device sees it.
     public func container(_ identifier: String) async throws -> CKContainer {
         CKContainer(
-            identifier: identifier, configuration: try await configuration(for: identifier), transport: transport,
+            identifier: identifier, configuration: configuration(for: identifier), transport: transport,
             clientEnvironment: cloud.clock.clientEnvironment)
     }
 
-    /// Makes `CKContainer.default()` return this device's container while the body runs, for code that does not take its
-    /// container as an argument.
+    /// Makes `CKContainer.default()` and `CKContainer(identifier:)` return this device's containers while the body runs, for
+    /// code that does not take its container as an argument.
     ///
-    /// Applies to the body's task and its child tasks; callbacks on other queues get the previous default.
+    /// Applies to the body's task, to tasks that it starts with `Task`, and to what the framework calls on behalf of these:
+    /// blocks of operations, completion handlers, delegates of sync engines. So any number of devices can be the default at
+    /// the same time, each in a task of its own. Code that goes on in a detached task or on a dispatch queue of its own needs
+    /// ``asProcessDefault(_:_:)``.
     public func asDefault<Value>(
         _ identifier: String, _ body: (CKContainer) async throws -> Value
     ) async throws -> Value {
         let container = try await container(identifier)
-        return try await CKContainer.$standIn.withValue(container) { try await body(container) }
+        return try await ContainerStandIn.$ofTask.withValue(standIn(container)) { try await body(container) }
+    }
+
+    /// Makes `CKContainer.default()` and `CKContainer(identifier:)` return this device's containers in the whole process while
+    /// the body runs, also on dispatch queues and in detached tasks.
+    ///
+    /// One device at a time: another test that calls this waits until the body has ended. Within the body another device may
+    /// take the place for a while, and tasks can have devices of their own by ``asDefault(_:_:)``.
+    public func asProcessDefault<Value>(
+        _ identifier: String, _ body: (CKContainer) async throws -> Value
+    ) async throws -> Value {
+        let container = try await container(identifier)
+        return try await ProcessDefault.with(standIn(container)) { try await body(container) }
+    }
+
+    private func standIn(_ container: CKContainer) -> ContainerStandIn {
+        ContainerStandIn(defaultContainer: container) { [self] identifier in
+            CKContainer.connection(
+                to: identifier, by: configuration(for: identifier), transport: transport,
+                clientEnvironment: cloud.clock.clientEnvironment)
+        }
     }
 
     /// Returns the environment variables with which another process, such as a command-line app, acts as this device.
     ///
     /// The process uses the network and the clock of the machine.
     public func environmentVariables(for container: String) async throws -> [String: String] {
-        let configuration = try await configuration(for: container)
+        let configuration = configuration(for: container)
+        try await cloud.registerAPITokens()
         var variables = [
             "CLOUDKIT_ENDPOINT": cloud.endpoint, "CLOUDKIT_CONTAINER": container,
             "CLOUDKIT_ENVIRONMENT": configuration.environment, "CLOUDKIT_PROFILE": profile,
@@ -60,14 +87,14 @@ public final class TestDevice: Sendable {
 
     /// Signs in a user; a previously signed-in user is signed out.
     public func signIn(as user: TestUser) async throws {
-        let configuration = try await configuration(for: Self.signInContainer)
+        let configuration = configuration(for: Self.signInContainer)
         _ = try await signIn(configuration).signIn(
             email: user.email, password: user.password, deviceName: name, container: Self.signInContainer)
     }
 
     /// Signs out the device, as `welkin logout` does.
     public func signOut() async throws {
-        let configuration = try await configuration(for: Self.signInContainer)
+        let configuration = configuration(for: Self.signInContainer)
         try await signIn(configuration).signOut(container: Self.signInContainer)
     }
 
@@ -83,13 +110,15 @@ public final class TestDevice: Sendable {
     }
 
     private var transport: NetworkTransport {
-        NetworkTransport(network: network, clock: cloud.clock, address: address, real: HTTPTransport.shared)
+        NetworkTransport(
+            network: network, clock: cloud.clock, address: address, real: HTTPTransport.shared
+        ) { [cloud] in try await cloud.registerAPITokens() }
     }
 
-    private func configuration(for container: String) async throws -> DeviceConfiguration {
+    private func configuration(for container: String) -> DeviceConfiguration {
         DeviceConfiguration(
             endpoint: cloud.running.devicesEndpoint, container: container,
-            apiToken: try await cloud.apiToken(of: container),
+            apiToken: cloud.apiToken(of: container),
             profile: profile, profilesFolder: profilesFolder)
     }
 }

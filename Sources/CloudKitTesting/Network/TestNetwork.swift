@@ -47,8 +47,10 @@ public final class TestNetwork: Sendable {
     }
 
     private let state = Mutex(State())
+    private let endWaits: @Sendable () -> Void
 
-    init() {}
+    /// - Parameter endWaits: Ends the waits that answers asked the device for.
+    init(endWaits: @escaping @Sendable () -> Void) { self.endWaits = endWaits }
 
     /// Whether the device is offline; every request then fails immediately.
     public var isOffline: Bool {
@@ -69,8 +71,11 @@ public final class TestNetwork: Sendable {
     /// All requests that the device has sent, in order.
     public var exchanges: [Exchange] { state.withLock { $0.exchanges } }
 
-    /// Ends all faults and clears the list of requests.
-    public func reset() { state.withLock { $0 = State() } }
+    /// Ends all faults, also the waits that answers asked the device for, and clears the list of requests.
+    public func reset() {
+        state.withLock { $0 = State() }
+        endWaits()
+    }
 
     fileprivate func takeFault(for endpoint: String) -> Fault? {
         state.withLock { state in
@@ -99,6 +104,8 @@ struct NetworkTransport: Transport {
     let clock: TestClock
     let address: ServerAddress
     let real: any Transport
+    /// Makes the cloud ready for a request of the device.
+    let prepare: @Sendable () async throws -> Void
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         let endpoint = Self.endpoint(of: request.url)
@@ -138,6 +145,7 @@ struct NetworkTransport: Transport {
 
     private func pass(_ request: TransportRequest) async throws -> TransportResponse {
         guard let url = address.current(request.url) else { throw TransportFailure.unreachable }
+        try await prepare()
         var request = request
         request.url = url
         return try await real.send(request)

@@ -110,6 +110,12 @@ package struct RunningCloud: Sendable {
         ).token
     }
 
+    /// Makes the cloud accept an API token for a container.
+    func addAPIToken(_ token: String, of container: String) async throws {
+        try await accountStore.apiTokens.add(
+            token, container: ContainerID(container), environment: .development, name: "tests")
+    }
+
     /// Returns the user of an account in a container.
     func user(_ account: TestAccount, in container: String) async throws -> UserID {
         try await accountStore.userNames

@@ -85,12 +85,11 @@ struct Library {
     }
 
     static func plan(
-        _ filters: [QueryFilter], sorts: [QuerySort] = [], indexes: RecordIndexes? = Self.indexes,
-        ignoresCase: Bool = true
+        _ filters: [QueryFilter], sorts: [QuerySort] = [], indexes: RecordIndexes? = Self.indexes
     ) throws(RequestFailure) -> QueryPlan {
         try QueryPlan(
             Query(recordType: "Song", filters: filters, sorts: sorts), indexes: indexes,
-            settings: QuerySettings(container: ContainerID("iCloud.com.example.songs"), ignoresCase: ignoresCase))
+            settings: QuerySettings(container: ContainerID("iCloud.com.example.songs")))
     }
 
     /// Every page of a query, `zone/name` for each record.
@@ -116,8 +115,8 @@ struct Library {
         return pages
     }
 
-    func names(_ filters: QueryFilter..., sorts: [QuerySort] = [], ignoresCase: Bool = true) async throws -> [String] {
-        try await pages(Self.plan(filters, sorts: sorts, ignoresCase: ignoresCase)).flatMap { $0 }.map {
+    func names(_ filters: QueryFilter..., sorts: [QuerySort] = []) async throws -> [String] {
+        try await pages(Self.plan(filters, sorts: sorts)).flatMap { $0 }.map {
             String($0.dropFirst(2))
         }
     }

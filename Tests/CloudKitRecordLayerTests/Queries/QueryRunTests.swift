@@ -23,12 +23,6 @@ import Testing
         #expect(try await library.names(filter("title", .notEquals, .string("blue"))) == ["s2", "s3"])
     }
 
-    @Test func `B-QRY-07 the switch makes equality mind case`() async throws {
-        let library = try await library(songs("Blue", "blue"))
-        #expect(try await library.names(filter("title", .equals, .string("blue")), ignoresCase: false) == ["s1"])
-        #expect(try await library.names(filter("title", .notEquals, .string("blue")), ignoresCase: false) == ["s0"])
-    }
-
     @Test func `texts longer than an index entry are distinguished`() async throws {
         let long = String(repeating: "x", count: 300)
         let library = try await library(songs(long + "a", long + "b", long))
