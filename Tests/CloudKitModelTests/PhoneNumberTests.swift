@@ -1,7 +1,7 @@
 import CloudKitModel
 import Testing
 
-@Suite struct PhoneNumberTests {
+@Suite(.timeLimit(.minutes(20))) struct PhoneNumberTests {
     @Test(arguments: [
         ("+441632960083", "+441632960083"), ("+44 1632 960-083", "+441632960083"),
         ("0044 (0)1632/960.083", "+441632960083"), ("+1 (555) 010-0123", "+15550100123"),

@@ -5,7 +5,7 @@ import Testing
 private let notes = "iCloud.com.example.notes"
 
 /// Discovery by deprecated forms. Tests cannot be deprecated themselves; they call these through a protocol.
-@Suite struct DiscoveryTests {
+@Suite(.timeLimit(.minutes(20))) struct DiscoveryTests {
     private static let forms: any OlderForms = OlderCode()
 
     @Test func `B-ACC-05, B-ACC-06, B-ACC-07 people who agreed are found by every form`() async throws {

@@ -7,7 +7,7 @@ private let notes = "iCloud.com.example.notes"
 private let photos = "iCloud.com.example.photos"
 
 /// Tests of assets that the server copies from one container to another.
-@Suite struct ImportedAssetTests {
+@Suite(.timeLimit(.minutes(20))) struct ImportedAssetTests {
     /// Saves a file in one container and returns its exported ID, read back from an archive.
     private func export(
         _ contents: String, in database: CKDatabase, name: String = "photo"

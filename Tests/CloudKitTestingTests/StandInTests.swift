@@ -38,7 +38,7 @@ private enum AppCode {
     }
 }
 
-@Suite struct StandInTests {
+@Suite(.timeLimit(.minutes(20))) struct StandInTests {
     @Test func `containers by name belong to the device, several devices at a time`() async throws {
         try await TestCloud.run { cloud in
             let people = try await [cloud.user("ada"), cloud.user("bob"), cloud.user("cyd")]

@@ -2,7 +2,7 @@ import CloudKitWire
 import Testing
 
 /// The caller's own name in answers of documented web services.
-struct OwnNamesTests {
+@Suite(.timeLimit(.minutes(20))) struct OwnNamesTests {
     private func replaced(_ body: String, caller: String? = "_ada") -> String {
         String(decoding: OwnNames(caller: caller).replaced(in: Array(body.utf8)), as: UTF8.self)
     }

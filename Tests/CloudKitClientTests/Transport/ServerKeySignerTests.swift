@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKitClient
 
 /// Signed requests (docs/web-services.md §2.4).
-struct ServerKeySignerTests {
+@Suite(.timeLimit(.minutes(20))) struct ServerKeySignerTests {
     private static let target = "/database/1/iCloud.com.example.app/development/public/records/query"
 
     @Test func `the signed text is the date, the hash of the body and the path`() {

@@ -2,7 +2,7 @@ import CloudKitHTTP
 import CloudKitServer
 import Testing
 
-@Suite struct RequestRateTests {
+@Suite(.timeLimit(.minutes(20))) struct RequestRateTests {
     @Test func `B-THR-02, B-THR-06 requests beyond a user's rate are refused with the time to wait`() async throws {
         var limits = Limits()
         limits.userRequestsPerSecond = 0.2

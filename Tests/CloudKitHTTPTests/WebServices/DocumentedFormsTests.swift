@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Forms of requests that documents of web services show and clients send (docs/web-services.md).
-struct DocumentedFormsTests {
+@Suite(.timeLimit(.minutes(20))) struct DocumentedFormsTests {
     @Test(arguments: [("https", "https"), ("http, HTTPS", "https"), ("https, http", "http"), ("gopher", "http")])
     func `behind a proxy URLs have the scheme that the proxy says`(header: String, scheme: String) async throws {
         for (isBehindProxy, expected) in [(true, scheme), (false, "http")] {

@@ -4,7 +4,7 @@ import CloudKitModel
 import Testing
 
 /// A cloud that refuses everything that documented web services do not have (docs/web-services.md §17).
-struct StrictModeTests {
+@Suite(.timeLimit(.minutes(20))) struct StrictModeTests {
     private static let strict = CloudConfiguration(port: 0, isStrictWebServices: true)
     private static let place = "1/\(TestCloud.container)/development"
 

@@ -4,7 +4,7 @@ import CloudKitServer
 import IdentityDirectory
 import Testing
 
-@Suite struct DiscoverUsersTests {
+@Suite(.timeLimit(.minutes(20))) struct DiscoverUsersTests {
     private let address = TestCloud.address(.public)
     private let caller = Caller(user: TestCloud.ada)
 

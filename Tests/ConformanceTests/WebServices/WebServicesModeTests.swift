@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The framework against a cloud of documented web services alone (docs/web-services.md §17).
-@Suite struct WebServicesModeTests {
+@Suite(.timeLimit(.minutes(20))) struct WebServicesModeTests {
     private func withCloud(_ body: (ThrowawayCloud) async throws -> Void) async throws {
         try await ThrowawayCloud.run(on: .webServices) { try await body($0) }
     }
