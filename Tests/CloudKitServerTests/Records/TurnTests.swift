@@ -20,6 +20,7 @@ import Testing
             try await test.makeZone(of: user)
             // The schema has the fields then.
             try await test.modify([create("first", "Note", text("body", "a"))], by: Caller(user: user))
+            try await test.modify([create("second", "Note", reference("r", to: "first"))], by: Caller(user: user))
         }
         try await body(test, store)
     }
