@@ -226,7 +226,7 @@ let package = Package(
             dependencies: [
                 "SeededChance", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
-                "OrderedStoreSQLite", "FileStore", "CSQLite", crypto,
+                "OrderedStoreSQLite", "FileStore", "CSQLite", "IdentityDirectory", crypto,
             ], swiftSettings: strict),
         .testTarget(
             name: "CloudKitEncryptionTests", dependencies: ["CloudKitEncryption", "SeededChance"],

@@ -88,6 +88,20 @@ struct DeviceConfigurationTests {
         #expect(throws: DeviceConfigurationError.endpointMissing) { try signedIn("iCloud.a") }
     }
 
+    @Test func `B-ACC-05 contacts are read from vCards and plain lines`() throws {
+        let contacts = ContactsFile(
+            text:
+                "BEGIN:VCARD\r\nFN:Ada\r\nitem1.EMAIL;TYPE=home:ada@example.com\r\nTEL;VALUE=uri:tel:+441632960083\r\n"
+                + "NOTE:bob@example.com\r\nEND:VCARD\r\n\n  cyd@example.com \ncyd@example.com\n+44 1632 960084\nnobody\n"
+        )
+        #expect(contacts.emailAddresses == ["ada@example.com", "cyd@example.com"])
+        #expect(contacts.phoneNumbers == ["+441632960083", "+44 1632 960084"])
+        #expect(throws: DeviceConfigurationError.contactsUnreadable("/nowhere")) { try ContactsFile(path: "/nowhere") }
+        try folder.write(#"{"endpoint": "http://localhost:1", "contacts": "/c"}"#, to: "cloudkit.json")
+        #expect(try resolve([:]).contactsFile == "/c")
+        #expect(try resolve(["CLOUDKIT_CONTACTS": "/d"]).contactsFile == "/d")
+    }
+
     private func credentials(of container: String, _ environment: String) -> ContainerCredentials {
         ContainerCredentials(
             container: container, environment: environment, apiToken: "t", webAuthToken: "w", userRecordName: "_1",

@@ -69,12 +69,35 @@ struct RouteTests {
         }
     }
 
-    @Test func `users are looked up in the public database, and none is found`() async throws {
+    @Test func `B-ACC-05 users who agreed are found in the public database, in new and old forms`() async throws {
         try await TestCloud.run { cloud in
+            let accounts = cloud.accountStore.accounts
+            _ = try await accounts.add(
+                email: "ada@example.com", name: "Ada", proof: TestCloud.proof,
+                derivation: accounts.newDerivation(rounds: 1))
             let tokens = try await cloud.signIn()
             let body = #"{"lookupInfos":[{"emailAddress":"ada@example.com"}]}"#
             let answer = try await cloud.client.post(TestCloud.target("users/discover", "public", tokens), body)
             #expect((answer["users"] as? [Any])?.isEmpty == true)
+            try await cloud.accountStore.accounts.setDiscoverable(true, email: "ada@example.com")
+            let found = try await cloud.client.post(TestCloud.target("users/discover", "public", tokens), body)
+            let name = try #require(found["users", "0", "userRecordName"] as? String)
+            #expect(found["users", "0", "lookupInfo", "emailAddress"] as? String == "ada@example.com")
+            #expect(found["users", "0", "nameComponents", "givenName"] as? String == "Ada")
+            for (endpoint, body) in [
+                ("email", #"{"users":[{"emailAddress":"ada@example.com"},{"emailAddress":"no@example.com"}]}"#),
+                ("id", #"{"users":[{"userRecordName":"\#(name)"},{"emailAddress":"ada@example.com"}]}"#),
+            ] {
+                let old = try await cloud.client.post(
+                    TestCloud.target("users/lookup/\(endpoint)", "public", tokens), body)
+                #expect((old["users"] as? [Any])?.count == 1)
+                #expect(old["users", "0", "userRecordName"] as? String == name)
+                #expect(old["users", "0", "firstName"] as? String == "Ada")
+            }
+            let contacts = try await cloud.client.get(TestCloud.target("users/lookup/contacts", "public", tokens))
+            #expect((contacts["users"] as? [Any])?.isEmpty == true)
+            let caller = try await cloud.client.get(TestCloud.target("users/current", "public", tokens))
+            #expect(caller["firstName"] as? String == "Ada")
             let wrong = try await cloud.client.post(TestCloud.target("users/discover", "private", tokens), body)
             #expect(wrong.status == 400)
             #expect(wrong["reason"] as? String == "endpoint not applicable in the database type 'privatedb'")

@@ -23,7 +23,7 @@ struct TestCloud: Sendable {
     /// Runs a cloud while `body` lasts.
     static func run(
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
-        rounds: Int = 600_000, cacheLifetime: Int64 = 0,
+        rounds: Int = 600_000, cacheLifetime: Int64 = 0, limits: Limits = Limits(),
         filesBytesMax: Int64 = 1 << 40, pushServices: [any PushService] = [],
         random: @escaping @Sendable (Int) -> [UInt8] = ServerEnvironment.systemRandom,
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
@@ -35,7 +35,7 @@ struct TestCloud: Sendable {
         let serverEnvironment = ServerEnvironment(
             secret: [UInt8](repeating: 7, count: 32), now: { clock.now }, random: random, sleep: rest)
         let files = MemoryFileStore(bytesMax: filesBytesMax, now: { clock.now })
-        var limits = Limits()
+        var limits = limits
         limits.freeBytesMin = 0
         let application = CloudApplication(
             cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),

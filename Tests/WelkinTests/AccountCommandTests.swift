@@ -54,6 +54,16 @@ import Testing
         }
     }
 
+    @Test func `B-ACC-05 a person turns discovery on and off`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            #expect(try await ada.welkin("discovery").output.contains("you have not decided"))
+            #expect(try await ada.welkin("discovery", "on").output.contains("Discovery is on"))
+            #expect(try await ada.welkin("discovery", "--json").output.contains("true"))
+            #expect(try await ada.welkin("discovery", "off").output.contains("Discovery is off"))
+        }
+    }
+
     @Test func `a signed-in device remembers its cloud`() async throws {
         try await CloudAndMachines.run { setup in
             var ada = try await setup.signedInMachine("ada")

@@ -25,6 +25,8 @@ public final class CKAsset: NSObject, Sendable {
         var sent: FileStamp?
         /// The app's file as it was when it was last sent; whether the server keeps it is not known yet.
         var sending: FileStamp?
+        /// The file of the server of which a copy is to be made; nil once it was.
+        var imported: ImportedAsset?
     }
 
     /// Creates an asset from a file.
@@ -64,6 +66,17 @@ public final class CKAsset: NSObject, Sendable {
         super.init()
     }
 
+    /// An asset that is to be copied by the server.
+    init(importing asset: ImportedAsset) {
+        fileURL = nil
+        staged = nil
+        memory = Mutex(Memory(imported: asset))
+        super.init()
+    }
+
+    /// The file of the server of which a copy is to be made.
+    package var imported: ImportedAsset? { memory.withLock { $0.imported } }
+
     /// The server's copy of this asset, if the file is still the one that was sent; nil: it has to be sent.
     package var kept: UploadedAsset? {
         let memory = memory.withLock { $0 }
@@ -85,6 +98,10 @@ public final class CKAsset: NSObject, Sendable {
     func note(saved kept: UploadedAsset) {
         memory.withLock { memory in
             let sent = memory.sending ?? memory.sent
+            if memory.imported != nil, memory.kept == nil {
+                memory = Memory(kept: kept)
+                return
+            }
             guard sent != nil || memory.kept?.place.record == kept.place.record else { return }
             memory = Memory(kept: kept, sent: sent)
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The permission to be found by other users (B-ACC-05): as since iOS 17, it is denied.
+/// The permission to be found by other users (B-ACC-05), which is a setting of the account: `welkin discovery on` grants it, `off` denies it.
 extension CKContainer {
     /// The permissions that an app may ask for.
     public struct ApplicationPermissions: OptionSet, Sendable {
@@ -45,23 +45,27 @@ extension CKContainer {
 
 @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
 extension CKContainer {
-    /// Returns `.denied` when a user is signed in.
+    /// Returns whether the user agreed to be found by others; `.initialState` if the person has not decided.
     ///
     /// - Throws: `CKError.notAuthenticated` when no user is signed in.
     nonisolated(nonsending) public func applicationPermissionStatus(
         for applicationPermission: CKContainer.ApplicationPermissions
     ) async throws -> CKContainer.ApplicationPermissionStatus {
-        _ = try await userRecordID()
-        return .denied
+        let isDiscoverable = try await publicCloudDatabase.failing {
+            try await publicCloudDatabase.requests().isDiscoverable()
+        }
+        return isDiscoverable.map { $0 ? .granted : .denied } ?? .initialState
     }
 
-    /// Returns `.denied` when a user is signed in, without asking.
+    /// Returns whether the user agreed to be found by others. A person who has not decided is not asked, because an app could
+    /// answer in their place: the permission is then `.denied` until `welkin discovery on`.
     ///
     /// - Throws: `CKError.notAuthenticated` when no user is signed in.
     nonisolated(nonsending) public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions
     ) async throws -> CKContainer.ApplicationPermissionStatus {
-        try await applicationPermissionStatus(for: applicationPermission)
+        let status = try await applicationPermissionStatus(for: applicationPermission)
+        return status == .initialState ? .denied : status
     }
 
     /// ``applicationPermissionStatus(for:)`` with a handler, which is called on an arbitrary queue.
@@ -70,9 +74,16 @@ extension CKContainer {
         forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
         completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
     ) {
+        report(to: completionHandler) { try await $0.applicationPermissionStatus(for: applicationPermission) }
+    }
+
+    private func report(
+        to completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void,
+        _ body: @escaping @Sendable (CKContainer) async throws -> CKContainer.ApplicationPermissionStatus
+    ) {
         Task {
             do {
-                completionHandler(try await applicationPermissionStatus(for: applicationPermission), nil)
+                completionHandler(try await body(self), nil)
             } catch {
                 completionHandler(.couldNotComplete, error)
             }
@@ -85,7 +96,7 @@ extension CKContainer {
         _ applicationPermission: CKContainer.ApplicationPermissions,
         completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
     ) {
-        status(forApplicationPermission: applicationPermission, completionHandler: completionHandler)
+        report(to: completionHandler) { try await $0.requestApplicationPermission(applicationPermission) }
     }
 }
 

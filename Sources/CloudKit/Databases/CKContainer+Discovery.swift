@@ -1,38 +1,38 @@
 import CloudKitModel
 import Foundation
 
-/// Looks up users who agreed to be found: finds no one, because users cannot agree (B-ACC-05).
+/// Looks up users who agreed to be found, with `welkin discovery on` (B-ACC-05). All others, known or not, are not found.
 @available(*, deprecated, message: "No longer supported; see shareParticipants(for:)")
 extension CKContainer {
-    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up a user who agreed to be found (B-ACC-05); nil for all others.
     nonisolated(nonsending) public func userIdentity(
         forEmailAddress email: String
     ) async throws -> CKUserIdentity? {
         try await userIdentities(forEmailAddresses: [email])[email]
     }
 
-    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up a user who agreed to be found (B-ACC-05); nil for all others.
     nonisolated(nonsending) public func userIdentity(
         forPhoneNumber phoneNumber: String
     ) async throws -> CKUserIdentity? {
         try await userIdentities(forPhoneNumbers: [phoneNumber])[phoneNumber]
     }
 
-    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up a user who agreed to be found (B-ACC-05); nil for all others.
     nonisolated(nonsending) public func userIdentity(
         forUserRecordID userRecordID: CKRecord.ID
     ) async throws -> CKUserIdentity? {
         try await userIdentities(forUserRecordIDs: [userRecordID])[userRecordID]
     }
 
-    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up users; only those who agreed to be found are found (B-ACC-05).
     nonisolated(nonsending) public func userIdentities(
         forEmailAddresses emails: [String]
     ) async throws -> [String: CKUserIdentity] {
         try await discovered(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { $0.emailAddress }
     }
 
-    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up users; only those who agreed to be found are found (B-ACC-05).
     nonisolated(nonsending) public func userIdentities(
         forPhoneNumbers phoneNumbers: [String]
     ) async throws -> [String: CKUserIdentity] {
@@ -41,19 +41,21 @@ extension CKContainer {
         }
     }
 
-    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up users; only those who agreed to be found are found (B-ACC-05).
     nonisolated(nonsending) public func userIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: CKUserIdentity] {
         try await discovered(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)) { $0.userRecordID }
     }
 
-    /// Returns the user's contacts who agreed to be found; a device without an address book has none.
+    /// Returns the user's contacts who agreed to be found. The address book is the file that `CLOUDKIT_CONTACTS` names; without one there
+    /// are no contacts.
     ///
     /// - Throws: `CKError.notAuthenticated` when no user is signed in.
     nonisolated(nonsending) public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
-        _ = try await userRecordID()
-        return []
+        try await publicCloudDatabase.failing {
+            try await publicCloudDatabase.requests().discoverContacts().map { CKUserIdentity($0) }
+        }
     }
 
     nonisolated(nonsending) private func discovered<Key: Hashable>(
@@ -72,21 +74,21 @@ extension CKContainer {
 /// The forms with completion handlers, which are called on an arbitrary queue.
 @available(*, deprecated, message: "No longer supported; see shareParticipants(for:)")
 extension CKContainer {
-    /// Looks up the contacts of the user; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up the contacts of the user; only those who agreed to be found are found (B-ACC-05).
     @preconcurrency public func discoverAllIdentities(
         completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
     ) {
         complete(to: completionHandler) { try await $0.allUserIdentitiesFromContacts() }
     }
 
-    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up a user who agreed to be found (B-ACC-05); nil for all others.
     @preconcurrency public func discoverUserIdentity(
         withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
         complete(oneTo: completionHandler) { try await $0.userIdentity(forEmailAddress: email) }
     }
 
-    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up a user who agreed to be found (B-ACC-05); nil for all others.
     @preconcurrency public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -94,7 +96,7 @@ extension CKContainer {
         complete(oneTo: completionHandler) { try await $0.userIdentity(forPhoneNumber: phoneNumber) }
     }
 
-    /// Looks a user up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up a user who agreed to be found (B-ACC-05); nil for all others.
     @preconcurrency public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -102,7 +104,7 @@ extension CKContainer {
         complete(oneTo: completionHandler) { try await $0.userIdentity(forUserRecordID: userRecordID) }
     }
 
-    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up users; only those who agreed to be found are found (B-ACC-05).
     @preconcurrency public func discoverUserIdentities(
         forEmailAddresses emails: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -110,7 +112,7 @@ extension CKContainer {
         complete(to: completionHandler) { try await $0.userIdentities(forEmailAddresses: emails) }
     }
 
-    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up users; only those who agreed to be found are found (B-ACC-05).
     @preconcurrency public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -118,7 +120,7 @@ extension CKContainer {
         complete(to: completionHandler) { try await $0.userIdentities(forPhoneNumbers: phoneNumbers) }
     }
 
-    /// Looks users up; finds no one, because users cannot agree to be found (B-ACC-05).
+    /// Looks up users; only those who agreed to be found are found (B-ACC-05).
     @preconcurrency public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
         completionHandler: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void

@@ -4,7 +4,7 @@ import Foundation
 
 /// Looks up the user's contacts who agreed to be found (B-ACC-05).
 ///
-/// Finds no one: a device without an address book has no contacts to look up.
+/// The address book is the file that `CLOUDKIT_CONTACTS` names; without one there are no contacts.
 // Restates what `Operation` declares, see `CKOperation`.
 @available(*, deprecated, message: "No longer supported; see CKFetchShareParticipantsOperation")
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
@@ -20,7 +20,12 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
 
     override func prepare() throws(CallFailure) -> @Sendable () async throws -> Void {
         let requests = containerRequests()
-        return { _ = try await requests.currentUser() }
+        return {
+            let people = try await requests.discoverContacts()
+            await self.deliver {
+                for person in people { self.userIdentityDiscoveredBlock?(CKUserIdentity(person)) }
+            }
+        }
     }
 
     override func conclude(_ failure: CallFailure?) {

@@ -1,4 +1,5 @@
 import CloudKitRecordLayer
+import IdentityDirectory
 
 /// A person who may sign in.
 package struct Account: StoredRow, Hashable {
@@ -15,11 +16,16 @@ package struct Account: StoredRow, Hashable {
     var password: PasswordVerifier
     private var keychains: Int?
     private var resetting: Bool?
+    private var phones: [String]?
+    /// Whether others may find the person by address, number or user name (B-ACC-05); nil: the person has not decided, and is
+    /// not found.
+    package var isDiscoverable: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
         case password = "lock"
-        case keychains, resetting
+        case keychains, resetting, phones
+        case isDiscoverable = "discoverable"
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -44,10 +50,28 @@ package struct Account: StoredRow, Hashable {
         set { resetting = newValue ? true : nil }
     }
 
+    /// The phone numbers that the operator has verified, normalised.
+    package internal(set) var phoneNumbers: [String] {
+        get { phones ?? [] }
+        set { phones = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// The first word of the name; nil if the name is empty.
+    package var givenName: String? { name.split(separator: " ", maxSplits: 1).first.map(String.init) }
+    /// The rest of the name; nil if there is none.
+    package var familyName: String? {
+        let parts = name.split(separator: " ", maxSplits: 1)
+        return parts.count > 1 ? String(parts[1]) : nil
+    }
+
     /// account → `Account`
     package static let table = RowTable<String, Account>("account")
     /// normalised address → account
     static let idsByEmail = RowTable<String, String>("email")
+    /// normalised number → account
+    static let idsByPhone = RowTable<String, String>("phone")
+    /// hash of a normalised address or number → account
+    static let idsByAddressHash = RowTable<String, String>("address-hash")
 }
 
 extension StorageView {
@@ -55,5 +79,17 @@ extension StorageView {
     func account(_ email: EmailAddress) async throws -> Account? {
         guard let id = try await Account.idsByEmail.row(email.normalised, in: self) else { return nil }
         return try await Account.table.row(id, in: self)
+    }
+}
+
+extension StorageWriter {
+    /// Makes an account found by an address or number.
+    mutating func setAccountAddress(_ normalised: String, of account: String) throws {
+        try Account.idsByAddressHash.set(AddressHash.of(normalised).hex, to: account, in: &self)
+    }
+
+    /// Makes an account no longer found by an address or number.
+    mutating func clearAccountAddress(_ normalised: String) {
+        Account.idsByAddressHash.clear(AddressHash.of(normalised).hex, in: &self)
     }
 }

@@ -3,6 +3,10 @@ package enum AccountError: Error, Hashable, Sendable, CustomStringConvertible {
     case emailInvalid(String)
     case emailTaken(String)
     case notFound(String)
+    case phoneNumberInvalid(String)
+    case phoneNumberTaken(String)
+    case phoneNumberUnknown(String)
+    case tooManyPhoneNumbers(String)
 
     /// The sentence for the operator who gave the command.
     package var description: String {
@@ -10,6 +14,12 @@ package enum AccountError: Error, Hashable, Sendable, CustomStringConvertible {
         case .emailInvalid(let email): "\"\(email)\" is not an e-mail address."
         case .emailTaken(let email): "There is an account for \(email) already. Choose another address, or remove it."
         case .notFound(let email): "There is no account for \(email). See: welkin account list"
+        case .phoneNumberInvalid(let text):
+            "\"\(text)\" is not a phone number with its country code, such as +44 1632 960083."
+        case .phoneNumberTaken(let number): "Another account has the number \(number). Remove it there first."
+        case .phoneNumberUnknown(let number): "The account does not have the number \(number)."
+        case .tooManyPhoneNumbers(let email):
+            "The account \(email) has \(Accounts.phoneNumbersMax) phone numbers. Remove one first."
         }
     }
 }

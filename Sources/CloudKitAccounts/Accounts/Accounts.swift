@@ -26,6 +26,7 @@ package struct Accounts: Sendable {
             }
             try Account.table.set(account.id, to: account, in: &transaction)
             try Account.idsByEmail.set(address.normalised, to: account.id, in: &transaction)
+            try transaction.setAccountAddress(address.normalised, of: account.id)
             return account
         }
     }
@@ -60,7 +61,12 @@ package struct Accounts: Sendable {
         try await change(email) { $0.password = password }
     }
 
-    private func change(_ email: String, _ change: @Sendable (inout Account) -> Void) async throws {
+    /// Lets others find the person, or not (B-ACC-05); nil: the person has not decided, and is not found.
+    package func setDiscoverable(_ isDiscoverable: Bool?, email: String) async throws {
+        try await change(email) { $0.isDiscoverable = isDiscoverable }
+    }
+
+    func change(_ email: String, _ change: @Sendable (inout Account) -> Void) async throws {
         guard let id = try await account(email: email)?.id else { throw AccountError.notFound(email) }
         try await store.write { transaction in
             guard var account = try await Account.table.row(id, in: transaction) else {

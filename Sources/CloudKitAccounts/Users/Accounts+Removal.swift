@@ -18,8 +18,11 @@ extension Accounts {
             }
             Keychain.table.clear(account.id, in: &transaction)
             KeyReset.table.clear(account.id, in: &transaction)
+            let numbers = try await Account.table.row(account.id, in: transaction)?.phoneNumbers ?? account.phoneNumbers
+            for number in numbers { transaction.clearPhoneNumber(number) }
             Account.table.clear(account.id, in: &transaction)
             Account.idsByEmail.clear(account.email, in: &transaction)
+            transaction.clearAccountAddress(account.email)
             try transaction.noteDirectoryChange(.label(.address(account.email)))
         }
     }

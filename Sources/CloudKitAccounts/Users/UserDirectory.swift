@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRecordLayer
 
 /// The names, addresses and public keys behind the users of a container, as shares show them.
 package struct UserDirectory: Sendable {
@@ -8,6 +9,8 @@ package struct UserDirectory: Sendable {
     package struct Person: Hashable, Sendable {
         /// Normalised.
         package var email: String
+        /// Normalised.
+        package var phoneNumbers: [String]
         /// The first word of the account's name.
         package var givenName: String?
         /// The rest of the account's name.
@@ -23,9 +26,9 @@ package struct UserDirectory: Sendable {
             guard let id = try await UserNames.accounts.row(user.recordName, in: transaction),
                 let account = try await Account.table.row(id, in: transaction), !account.isDisabled
             else { return nil }
-            let parts = account.name.split(separator: " ", maxSplits: 1).map(String.init)
             return Person(
-                email: account.email, givenName: parts.first, familyName: parts.count > 1 ? parts[1] : nil,
+                email: account.email, phoneNumbers: account.phoneNumbers, givenName: account.givenName,
+                familyName: account.familyName,
                 publicIdentity: try await Keychain.table.row(id, in: transaction)?.identity)
         }
     }
@@ -36,6 +39,52 @@ package struct UserDirectory: Sendable {
             let id = try await Account.idsByEmail.row(address.normalised, in: store)
         else { return nil }
         return try await store.userNames.name(of: id, in: container)
+    }
+
+    /// Returns the user of an account in a container, by one of the account's phone numbers.
+    package func user(phoneNumber: String, in container: ContainerID) async throws -> UserID? {
+        guard let number = PhoneNumber(phoneNumber),
+            let id = try await Account.idsByPhone.row(number.normalised, in: store)
+        else { return nil }
+        return try await store.userNames.name(of: id, in: container)
+    }
+
+    /// Returns the identity of a person who agreed to be found and has used the container; nil for all others, whatever the reason.
+    package func discoverable(_ lookup: LookupInfo, in container: ContainerID) async throws -> PersonIdentity? {
+        try await store.read { transaction -> PersonIdentity? in
+            let id: String? =
+                if let user = lookup.user {
+                    try await UserNames.accounts.row(user.recordName, in: transaction)
+                } else if let hash = lookup.addressHash {
+                    try await Account.idsByAddressHash.row(hash.hex, in: transaction)
+                } else if let email = lookup.emailAddress.flatMap({ EmailAddress($0) }) {
+                    try await Account.idsByEmail.row(email.normalised, in: transaction)
+                } else if let number = lookup.phoneNumber.flatMap({ PhoneNumber($0) }) {
+                    try await Account.idsByPhone.row(number.normalised, in: transaction)
+                } else {
+                    nil
+                }
+            guard let id, let account = try await Account.table.row(id, in: transaction),
+                account.isDiscoverable == true, !account.isDisabled,
+                let name = try await UserNames.names.row(
+                    OwnedRowKey(owner: id, name: container.name), in: transaction),
+                lookup.user == nil || lookup.user?.recordName == name
+            else { return nil }
+            return PersonIdentity(
+                user: UserID(name), lookup: lookup, givenName: account.givenName, familyName: account.familyName)
+        }
+    }
+
+    /// Returns the person behind a user if the person agreed to be found.
+    package func discoverable(_ user: UserID) async throws -> Person? {
+        try await store.read { transaction -> Person? in
+            guard let id = try await UserNames.accounts.row(user.recordName, in: transaction),
+                let account = try await Account.table.row(id, in: transaction), account.isDiscoverable == true
+            else { return nil }
+            return Person(
+                email: account.email, phoneNumbers: account.phoneNumbers, givenName: account.givenName,
+                familyName: account.familyName)
+        }
     }
 
     // MARK: Shares
@@ -113,6 +162,8 @@ package struct UserDirectory: Sendable {
                         user
                     } else if let email = lookup?.emailAddress {
                         try await user(email: email, in: container)
+                    } else if let number = lookup?.phoneNumber {
+                        try await user(phoneNumber: number, in: container)
                     } else {
                         nil
                     }

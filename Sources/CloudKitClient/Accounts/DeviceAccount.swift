@@ -1,5 +1,6 @@
 import CloudKitDevice
 import CloudKitEncryption
+import CloudKitModel
 
 /// The account of this device, as one container sees it.
 package protocol DeviceAccount: Sendable {
@@ -25,6 +26,10 @@ package protocol DeviceAccount: Sendable {
     var userRecordName: String? { get }
     /// Stores, for every process, the problem that the cloud reported for the account of a device.
     func remember(_ trouble: AccountIssue, of device: String)
+    /// Returns whether others may find the user; nil: the person has not decided.
+    func isDiscoverable() async throws -> Bool?
+    /// The people that the user knows, for discovery.
+    func contacts() throws -> [LookupInfo]
     /// Asks the cloud whether the trouble with the account is over, and remembers that.
     func verify() async
 }
@@ -32,6 +37,10 @@ package protocol DeviceAccount: Sendable {
 extension DeviceAccount {
     /// An account that is not kept anywhere remembers nothing.
     package func remember(_ trouble: AccountIssue, of device: String) {}
+    /// An account that is not kept anywhere has no such setting.
+    package func isDiscoverable() async throws -> Bool? { nil }
+    /// An account that is not kept anywhere has no contacts.
+    package func contacts() throws -> [LookupInfo] { [] }
     /// Does nothing: an account that is not kept anywhere remembers no trouble.
     package func verify() async {}
 }
@@ -91,6 +100,15 @@ struct ProfileAccount: DeviceAccount {
     func remember(_ trouble: AccountIssue, of device: String) {
         // A profile that cannot be written is reported where it is read.
         try? profile.mark(trouble, of: device)
+    }
+
+    func isDiscoverable() async throws -> Bool? { try await signIn.isDiscoverable(container: container) }
+
+    func contacts() throws -> [LookupInfo] {
+        guard let path = configuration.contactsFile else { return [] }
+        let contacts = try ContactsFile(path: path)
+        return contacts.emailAddresses.map { LookupInfo(emailAddress: $0) }
+            + contacts.phoneNumbers.map { LookupInfo(phoneNumber: $0) }
     }
 
     func verify() async {

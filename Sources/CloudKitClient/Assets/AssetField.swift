@@ -9,8 +9,30 @@ package protocol OutgoingAsset: Sendable {
     var fileURL: URL? { get }
     /// The server's copy, if the file is still the one it was sent from; nil: it has to be sent.
     var kept: UploadedAsset? { get }
+    /// The file of the server that is to be copied, perhaps from another container; nil: none.
+    var imported: ImportedAsset? { get }
     /// Notes that the file is on its way.
     func note(sending stamp: FileStamp)
+}
+
+/// A file that the server holds for a record of this account, to be copied for another.
+package struct ImportedAsset: Hashable, Sendable {
+    /// The URL from which it can be downloaded for some hours.
+    package var downloadURL: String
+    /// Bytes, as the server holds them.
+    package var size: Int64
+    /// The checksum of the bytes that the server holds.
+    package var fileChecksum: String
+    /// The key that seals the file; nil: the file is plain.
+    package var secret: AssetSecret?
+
+    /// Creates a description of a file.
+    package init(downloadURL: String, size: Int64, fileChecksum: String, secret: AssetSecret?) {
+        self.downloadURL = downloadURL
+        self.size = size
+        self.fileChecksum = fileChecksum
+        self.secret = secret
+    }
 }
 
 /// A field of assets on its way to the server.

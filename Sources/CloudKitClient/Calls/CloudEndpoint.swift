@@ -25,6 +25,7 @@ struct CloudEndpoint: Hashable, Sendable {
     static let createPushToken = CloudEndpoint(
         path: "tokens/create", method: .post, isRepeatable: true, isOfDevice: true)
     static let uploadAssets = CloudEndpoint(path: "assets/upload", method: .post, isRepeatable: true)
+    static let importAsset = CloudEndpoint(path: "assets/import", method: .post, isRepeatable: true)
     static let rereferenceAssets = CloudEndpoint(path: "assets/rereference", method: .post, isRepeatable: true)
     static let caller = CloudEndpoint(path: "users/caller", method: .get, isRepeatable: true)
 

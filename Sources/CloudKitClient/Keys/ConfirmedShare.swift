@@ -142,7 +142,7 @@ extension ShareStatement {
                 statement.publicPermission = permission
                 continue
             }
-            let subject = answer.person.map { Subject($0.contains("@") ? .email : .user, $0.lowercased(), of: share) }
+            let subject = answer.person.map { Subject(.init(namedBy: $0), $0.lowercased(), of: share) }
             statement.set(
                 Participant(
                     id: id, isAdministrator: answer.isAdministrator, permission: permission,
@@ -198,9 +198,14 @@ extension ShareStatement.Subject {
         var subjects: [Self] = []
         if let user = user ?? lookup?.user { subjects.append(Self(.user, user.recordName.lowercased(), of: share)) }
         if let email = lookup?.emailAddress { subjects.append(Self(.email, email.lowercased(), of: share)) }
-        if let phone = lookup?.phoneNumber { subjects.append(Self(.phone, phone, of: share)) }
+        if let phone = lookup?.normalisedPhone { subjects.append(Self(.phone, phone, of: share)) }
         return subjects
     }
+}
+
+extension ShareStatement.Subject.Kind {
+    /// The kind of a text that names a person: an address, a number in the form of E.164, or the name of a user's record.
+    fileprivate init(namedBy text: String) { self = text.contains("@") ? .email : text.hasPrefix("+") ? .phone : .user }
 }
 
 extension ShareStatement.Permission {
@@ -247,7 +252,8 @@ extension ShareParticipant {
     /// The question whether this participant is to have access.
     func question(in share: RecordAddress, root: String?) -> ShareQuestions.Question {
         ShareQuestions.Question(
-            share: share, participant: id, person: identity.lookup?.emailAddress ?? identity.user?.recordName,
+            share: share, participant: id,
+            person: identity.lookup?.emailAddress ?? identity.lookup?.normalisedPhone ?? identity.user?.recordName,
             fingerprint: publicIdentity?.fingerprint, isAdministrator: role == .administrator,
             canWrite: permission == .readWrite, root: root)
     }

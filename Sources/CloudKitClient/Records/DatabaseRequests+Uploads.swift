@@ -24,6 +24,8 @@ private enum AssetStep: Sendable {
     case keep(UploadedAsset)
     /// The server has the file in another record.
     case rereference(UploadedAsset)
+    /// The server has the file, perhaps in another container.
+    case copy(ImportedAsset)
     /// The file has to be sent.
     case upload(FileStamp, AssetDigest)
 }
@@ -135,6 +137,10 @@ private struct AssetUploads: Sendable {
     // MARK: What is to be done
 
     private func step(for job: AssetJob) throws(CallFailure) -> AssetStep {
+        if let imported = job.asset.imported, job.asset.kept == nil {
+            guard (imported.secret != nil) == isSealed else { throw Self.cannotImport(isSealed: isSealed) }
+            return .copy(imported)
+        }
         if let kept = job.asset.kept, kept.place.address == nil || kept.place.address == job.place.address,
             !(job.isNew && kept.place.record == job.place.record)
         {
@@ -150,6 +156,16 @@ private struct AssetUploads: Sendable {
             return .upload(file.stamp, digest)
         }
         return step(kept, for: job)
+    }
+
+    /// The server cannot seal a file, or open one.
+    private static func cannotImport(isSealed: Bool) -> CallFailure {
+        .invalidArguments(
+            isSealed
+                ? "An asset of a public database cannot be imported into a private or shared one, where files are sealed; "
+                    + "fetch it and save CKAsset(fileURL:)"
+                : "An asset of a private or shared database is sealed and cannot be imported into a public one; fetch it and "
+                    + "save CKAsset(fileURL:)")
     }
 
     /// The server finds an asset that was in the same field by its checksum; elsewhere it wants a receipt.
@@ -198,6 +214,9 @@ private struct AssetUploads: Sendable {
             do {
                 switch try work.step.get() {
                 case .keep(let kept): return .success(.init(value: kept.value.sent, secret: kept.secret))
+                case .copy(let imported):
+                    let value = try await requests.copy(imported, to: work.job.place, in: zoneID)
+                    return .success(.init(value: value, secret: imported.secret))
                 case .rereference(let kept): return .success(try await rereference(kept, for: work, sent))
                 case .upload(let stamp, let digest):
                     return .success(try await upload(work, stamp, digest) { await sent(work, $0, $1) })
@@ -292,6 +311,24 @@ extension DatabaseRequests {
             try [AssetUploadTarget](wireAnswer: $0)
         }
         return try counted(uploadTargets, places.count)
+    }
+
+    /// The server's copy of a file, with a receipt for a field.
+    fileprivate func copy(
+        _ imported: ImportedAsset, to place: AssetLocation, in zoneID: ZoneID
+    ) async throws -> AssetValue {
+        let request = ImportAssetRequest(
+            item: .init(
+                recordType: place.recordType, recordName: place.record.recordName, fieldName: place.slot.field),
+            zoneID: zoneID, downloadURL: imported.downloadURL)
+        let outcomes = try await call(.importAsset, request.wire(), needsUser: true) {
+            try [RereferenceOutcome](wireAnswer: $0)
+        }
+        // Another file would not open, or open as something else.
+        guard case .asset(let value) = outcomes.first, value.fileChecksum == imported.fileChecksum,
+            value.size == imported.size
+        else { throw CallFailure.assetDamaged("The cloud copied another file than the one that was exported") }
+        return value.sent
     }
 
     /// The asset of another record, with a receipt for this zone; nil when the cloud does not have it there any more.

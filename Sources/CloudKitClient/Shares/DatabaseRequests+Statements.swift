@@ -65,7 +65,8 @@ extension ShareChange {
             guard let id = participant.id else { return nil }
             return ShareQuestions.Question(
                 share: share, participant: id,
-                person: participant.user?.recordName ?? participant.lookup?.emailAddress,
+                person: participant.user?.recordName ?? participant.lookup?.emailAddress
+                    ?? participant.lookup?.normalisedPhone,
                 isAdministrator: participant.role == .administrator, canWrite: participant.permission == .readWrite,
                 root: root)
         }

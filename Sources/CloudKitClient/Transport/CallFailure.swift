@@ -79,7 +79,8 @@ package enum CallFailure: Error, Hashable, Sendable {
         case .refused(let failure):
             switch failure.code {
             case .throttled, .tryAgainLater, .authenticationFailed, .authenticationRequired, .accountRestricted,
-                .accountTemporarilyUnavailable, .badContainer, .unknownAPIToken, .quotaExceeded:
+                .managedAccountRestricted, .accountTemporarilyUnavailable, .badContainer, .unknownAPIToken,
+                .quotaExceeded:
                 return true
             default: return false
             }

@@ -4,16 +4,6 @@ import CloudKitWire
 
 /// Calls about users.
 extension DatabaseRequests {
-    /// Returns the users of the look-ups who agreed to be found, in no order (B-ACC-05).
-    package func discover(_ infos: [LookupInfo]) async throws -> [PersonIdentity] {
-        try RequestLimits.check(items: infos.count)
-        if infos.isEmpty { return [] }
-        let requests = DatabaseRequests(connection: connection, scope: .public, settings: settings)
-        return try await requests.call(.discoverUsers, LookupParticipantsRequest(infos).wire(), needsUser: true) {
-            try [PersonIdentity](wireAnswer: $0)
-        }
-    }
-
     /// Returns a token with which web services act for the user together with another API token (B-ACC-09).
     package func webAuthToken(beside apiToken: String) async throws -> String {
         let account = connection.cloud.account

@@ -8,6 +8,7 @@ struct ConfigurationFile: Codable, Hashable {
     var apiToken: String?
     var apiTokens: [String: String]?
     var profile: String?
+    var contacts: String?
 
     /// The first file that exists, or none of the settings.
     static func find(

@@ -3,8 +3,8 @@ import Foundation
 /// The settings by which a device finds its cloud: the endpoint, the app's container, and the profile.
 ///
 /// Values come, first wins, from the process environment (`CLOUDKIT_ENDPOINT`, `CLOUDKIT_CONTAINER`,
-/// `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN`, `CLOUDKIT_PROFILE`), then from a JSON file with the keys `endpoint`,
-/// `container`, `environment`, `apiToken`, `apiTokens` (container → token) and `profile`. The file is the one named by
+/// `CLOUDKIT_ENVIRONMENT`, `CLOUDKIT_API_TOKEN`, `CLOUDKIT_PROFILE`, `CLOUDKIT_CONTACTS`), then from a JSON file with the keys
+/// `endpoint`, `container`, `environment`, `apiToken`, `apiTokens` (container → token), `profile` and `contacts`. The file is the one named by
 /// `CLOUDKIT_CONFIGURATION`, else `cloudkit.json` in the working folder, else `welkin/cloudkit.json` in the user's
 /// configuration folder (`$XDG_CONFIG_HOME`, or `~/.config`).
 package struct DeviceConfiguration: Hashable, Sendable {
@@ -24,6 +24,8 @@ package struct DeviceConfiguration: Hashable, Sendable {
     package var profilesFolder: String
     /// The place of fetched files; nil for a folder that is removed when the process does not need it any more.
     package var assetCache: AssetCacheSettings?
+    /// The path of the user's address book, for discovery; nil: there is none.
+    package var contactsFile: String?
 
     /// The environment unless another is set.
     package static let environmentDefault = "development"
@@ -74,7 +76,7 @@ extension DeviceConfiguration {
         }
         let profile = variables.setting("CLOUDKIT_PROFILE") ?? file.profile ?? profileDefault
         guard DeviceProfile.isValidName(profile) else { throw .profileNameInvalid(profile) }
-        return DeviceConfiguration(
+        var configuration = DeviceConfiguration(
             endpoint: try validateEndpoint(endpoint),
             container: variables.setting("CLOUDKIT_CONTAINER") ?? file.container,
             environment: environment,
@@ -83,6 +85,8 @@ extension DeviceConfiguration {
             profile: profile,
             profilesFolder: profilesFolder(variables: variables),
             assetCache: try AssetCacheSettings(variables: variables))
+        configuration.contactsFile = variables.setting("CLOUDKIT_CONTACTS") ?? file.contacts
+        return configuration
     }
 
     /// The folder of all profiles: `$XDG_DATA_HOME/welkin/profiles`, or `~/.local/share/welkin/profiles`.

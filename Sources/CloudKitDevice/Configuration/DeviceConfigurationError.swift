@@ -8,6 +8,7 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
     case cacheLimitMalformed(variable: String, String)
     case fileUnreadable(String)
     case fileMalformed(String)
+    case contactsUnreadable(String)
 
     /// A textual form of the value, for logs and debugging.
     package var description: String {
@@ -29,9 +30,11 @@ package enum DeviceConfigurationError: Error, Hashable, Sendable, CustomStringCo
             "\"\(text)\" is not a limit of the cache of files. Set \(variable) to a whole number from 0 on."
         case .fileUnreadable(let path):
             "The file \(path) that CLOUDKIT_CONFIGURATION names cannot be read."
+        case .contactsUnreadable(let path):
+            "The file \(path) of contacts cannot be read, or has more than 16 MiB. Correct CLOUDKIT_CONTACTS or \"contacts\"."
         case .fileMalformed(let path):
             "The file \(path) is not a configuration. It holds a JSON object of strings: "
-                + "endpoint, container, environment, apiToken, profile; apiTokens is an object of strings."
+                + "endpoint, container, environment, apiToken, profile, contacts; apiTokens is an object of strings."
         }
     }
 }

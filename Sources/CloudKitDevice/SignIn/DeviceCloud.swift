@@ -10,6 +10,7 @@ struct DeviceCloud: Sendable {
     enum Value: Encodable, ExpressibleByStringLiteral {
         case text(String)
         case number(Int)
+        case flag(Bool)
         /// Travels as base 64.
         case bytes([UInt8])
 
@@ -20,6 +21,7 @@ struct DeviceCloud: Sendable {
             switch self {
             case .text(let text): try container.encode(text)
             case .number(let number): try container.encode(number)
+            case .flag(let flag): try container.encode(flag)
             case .bytes(let bytes): try container.encode(Data(bytes))
             }
         }

@@ -74,6 +74,14 @@ struct DatabaseEndpoints {
         return EndpointResponse(body: tickets.wireAnswer(), itemsIn: request.items.count, itemsOut: tickets.count)
     }
 
+    func importAsset(_ call: DatabaseCall) async throws -> EndpointResponse {
+        let request = try ImportAssetRequest(wire: call.body, limits: call.limits)
+        let asset = try await ImportAsset(cloud).run(
+            request, token: AssetURL.downloadToken(in: request.downloadURL), in: call.database, by: call.caller)
+        return EndpointResponse(
+            body: [RereferenceOutcome.asset(asset)].wireAnswer(style: style(call)), itemsIn: 1, itemsOut: 1)
+    }
+
     func rereferenceAssets(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try RereferenceAssetsRequest(wire: call.body, limits: call.limits)
         let outcomes = try await RereferenceAssets(cloud).run(request, in: call.database, by: call.caller)

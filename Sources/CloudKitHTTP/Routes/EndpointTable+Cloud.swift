@@ -15,7 +15,8 @@ extension EndpointTable {
     private mutating func addDatabaseEndpoints(_ endpoints: CloudEndpoints) {
         let steps: [any RequestMiddleware] = [
             UserAdmission(authenticator: endpoints.authenticator, reader: endpoints.bodyReader), TokenRotation(),
-            ServerKeyLimit(), BodyReading(reader: endpoints.bodyReader), InjectedFaults(faults: endpoints.cloud.faults),
+            ServerKeyLimit(), RequestRateLimit(rates: endpoints.cloud.requestRates),
+            BodyReading(reader: endpoints.bodyReader), InjectedFaults(faults: endpoints.cloud.faults),
         ]
         func add(
             _ name: EndpointName, _ methods: AllowedMethods,
@@ -36,6 +37,7 @@ extension EndpointTable {
         add(.changesZone, .post, handler: databases.zoneChanges)
         add(.changesDatabase, .post, handler: databases.databaseChanges)
         add(.assetsUpload, .post, handler: databases.uploadAssets)
+        add(.assetsImport, .post, handler: databases.importAsset)
         add(.assetsRereference, .post, handler: databases.rereferenceAssets)
         add(.recordsResolve, .post, handler: databases.resolveShares)
         add(.recordsAccept, .post, handler: databases.acceptShares)
@@ -46,13 +48,14 @@ extension EndpointTable {
         add(.subscriptionsLookup, .post, handler: databases.lookupSubscriptions)
         add(.subscriptionsModify, .post, handler: databases.modifySubscriptions)
         add(.usersLookupParticipants, .post, handler: databases.lookupParticipants)
-        let users = UserEndpoints()
+        let users = UserEndpoints(cloud: endpoints.cloud)
         add(.usersCaller, .getOrPost, handler: users.caller)
         add(.usersCurrent, .getOrPost, handler: users.current)
         add(.usersDiscover, .getOrPost, handler: users.discover)
-        add(.usersLookupEmail, .post, handler: users.discover)
-        add(.usersLookupID, .post, handler: users.discover)
-        add(.usersLookupContacts, .getOrPost, handler: users.discover)
+        add(.usersLookupEmail, .post, handler: users.lookupByEmail)
+        add(.usersLookupPhone, .post, handler: users.lookupByPhone)
+        add(.usersLookupID, .post, handler: users.lookupByID)
+        add(.usersLookupContacts, .getOrPost, handler: users.contacts)
     }
 
     private mutating func addDeviceEndpoints(_ endpoints: CloudEndpoints) {
@@ -74,6 +77,7 @@ extension EndpointTable {
         add(.sessionsDelete, steps: appSteps, handler: devices.sessions.delete)
         add(.accountsCreate, steps: appSteps, handler: devices.accounts.create)
         add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
+        add(.accountsDiscovery, steps: appSteps, handler: devices.setDiscovery)
         add(.keychainGet, steps: appSteps, handler: devices.keychains.get)
         add(.keychainCreate, steps: appSteps, handler: devices.keychains.create)
         add(.keychainRewrap, steps: appSteps, handler: devices.keychains.rewrap)

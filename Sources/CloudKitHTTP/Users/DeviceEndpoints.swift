@@ -12,6 +12,8 @@ import Foundation
 ///   first digits of it.
 /// - `devices/rename {deviceID, deviceSecret, rename, name}` → `{}`: names a session of the account, by its id or the first
 ///   digits of it; 1 to 100 characters.
+/// - `accounts/discovery {deviceID, deviceSecret, isDiscoverable?}` → `{isDiscoverable}`: whether others may find the person;
+///   sets it where the request has it, and null stands for a person who has not decided.
 /// - `identities/lookup {userRecordNames}` → `{identities: [{userRecordName, identity, generation}]}`, for a user with a web
 ///   token; at most 100, unknown ones left out.
 final class DeviceEndpoints: Sendable {
@@ -71,12 +73,25 @@ final class DeviceEndpoints: Sendable {
         }
     }
 
+    func setDiscovery(_ call: DeviceCall) async throws -> EndpointResponse {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let wanted = try SmallJSON.decode(DiscoveryBody.self, from: call.body).isDiscoverable
+        let (_, account) = try await changes.sessions.owner(of: device, now: store.serverEnvironment.now())
+        guard let wanted else { return try .json(["isDiscoverable": account.isDiscoverable]) }
+        try await store.accounts.setDiscoverable(wanted, email: account.email)
+        return try .json(["isDiscoverable": wanted])
+    }
+
     func lookupIdentities(_ call: DeviceCall) async throws -> EndpointResponse {
         guard call.user != nil else { throw RequestFailure.userNeeded }
         let names = try SmallJSON.decode(IdentitiesBody.self, from: call.body).userRecordNames
         let entries = try await store.identities.lookup(
             names.map(UserID.init), in: call.place.container)
         return try .json(["identities": entries.map(IdentityLine.init)])
+    }
+
+    private struct DiscoveryBody: Decodable {
+        var isDiscoverable: Bool?
     }
 
     private struct RevokeBody: Decodable {

@@ -46,6 +46,23 @@ package struct AssetUploadTarget: Hashable, Sendable {
     }
 }
 
+/// One `assets/import` request: the copy of a file of the same account, perhaps of another container, for a field of a record.
+package struct ImportAssetRequest: Hashable, Sendable {
+    /// The field that will hold the asset.
+    package var item: AssetUploadRequest.Item
+    /// The zone of the record.
+    package var zoneID: ZoneID
+    /// The URL from which the asset can be downloaded.
+    package var downloadURL: String
+
+    /// Creates a request.
+    package init(item: AssetUploadRequest.Item, zoneID: ZoneID = .default, downloadURL: String) {
+        self.item = item
+        self.zoneID = zoneID
+        self.downloadURL = downloadURL
+    }
+}
+
 /// One `assets/rereference` request: assets of records there are, to be used in other records without another upload.
 package struct RereferenceAssetsRequest: Hashable, Sendable {
     /// One asset of a record that exists.

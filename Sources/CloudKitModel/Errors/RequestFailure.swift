@@ -44,6 +44,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case recordExists
         case indexMissing
         case internalError
+        /// The administration of a managed account excludes it from the service (B-ACC-08).
+        case managedAccountRestricted
         case itemLimitExceeded
         case sizeLimitExceeded
         case itemNotFound
@@ -93,7 +95,7 @@ extension RequestFailure.Code {
     package var native: (code: Int, subcode: Int?) {
         switch self {
         case .accessDenied, .systemFieldWrite: (10, 2007)
-        case .accountRestricted: (32, nil)
+        case .accountRestricted, .managedAccountRestricted: (32, nil)
         case .accountTemporarilyUnavailable: (36, nil)
         case .assetNotAvailable: (35, nil)
         case .alreadyShared: (30, nil)

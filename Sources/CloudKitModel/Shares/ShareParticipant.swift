@@ -34,16 +34,26 @@ package struct LookupInfo: Hashable, Codable, Sendable {
     package var phoneNumber: String?
     /// The user; nil if the user is not the attribute.
     package var user: UserID?
+    /// The hash of an address or number, in place of it (B-ACC-07); nil if it is not the attribute. Only for discovery.
+    package var addressHash: [UInt8]?
 
     /// Creates a value with the given properties.
-    package init(emailAddress: String? = nil, phoneNumber: String? = nil, user: UserID? = nil) {
+    package init(
+        emailAddress: String? = nil, phoneNumber: String? = nil, user: UserID? = nil, addressHash: [UInt8]? = nil
+    ) {
         self.emailAddress = emailAddress
         self.phoneNumber = phoneNumber
         self.user = user
+        self.addressHash = addressHash
     }
 
     /// A Boolean value that indicates whether no attribute is given.
-    package var isEmpty: Bool { emailAddress == nil && phoneNumber == nil && user == nil }
+    package var isEmpty: Bool {
+        emailAddress == nil && phoneNumber == nil && user == nil && addressHash == nil
+    }
+
+    /// The number as accounts store it; a text that is no such number stays as it is.
+    package var normalisedPhone: String? { phoneNumber.map { PhoneNumber($0)?.normalised ?? $0 } }
 
     /// Characters of an address or number.
     package static let lengthMax = 320

@@ -39,6 +39,13 @@ package struct Limits: Hashable, Sendable {
     /// register again its place with a push service.
     package var pushTokenLifetime: Int64 = 90 * 86_400_000
 
+    /// Requests a second that one user may send to one container, on average; nil: no limit (B-THR-06).
+    package var userRequestsPerSecond: Double?
+    /// Requests a second that one container may get, on average, from all its users and apps together; nil: no limit (B-THR-06).
+    package var containerRequestsPerSecond: Double?
+    /// Look-ups of people, for discovery and for shares, that one user may make in an hour (B-ACC-05).
+    package var peopleLookupsMax = 1000
+
     /// Bytes of one asset that a client of web services uploads (B-LIM-10).
     package var webAssetBytesMax: Int64 = 50 * 1_048_576
     /// Bytes of one asset that our SDK uploads, sealed (B-LIM-10).

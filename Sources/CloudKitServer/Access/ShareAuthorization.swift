@@ -90,10 +90,10 @@ package enum ShareAuthorization {
     ///
     /// - Parameters:
     ///   - user: nil: no user is signed in.
-    ///   - email: The address that the caller's account has proved, normalised.
+    ///   - proved: The addresses and numbers that are known to be the caller's.
     ///   - participantSlotID: The participant whose one-time link it is; nil: the share's own link.
     package static func verdict(
-        onLinkOf share: StoredShare, ownedBy owner: UserID, for user: UserID?, email: String?,
+        onLinkOf share: StoredShare, ownedBy owner: UserID, for user: UserID?, proved: ProvedAddresses,
         participantSlotID: String?
     ) -> LinkVerdict {
         guard let user else { return share.publicPermission == .none ? .signIn : .join(share.publicPermission) }
@@ -108,7 +108,7 @@ package enum ShareAuthorization {
             return .slot(id: slot.id)
         }
         let unclaimed = share.participants.filter { $0.user == nil && $0.oneTimeGUID == nil }
-        if let email, let slot = unclaimed.first(where: { $0.email == email }) { return .slot(id: slot.id) }
+        if let slot = unclaimed.first(where: proved.include) { return .slot(id: slot.id) }
         if share.publicPermission != .none { return .join(share.publicPermission) }
         return unclaimed.isEmpty ? .hide : .mayNeedVerification
     }

@@ -37,6 +37,10 @@ package final class Cloud: Sendable {
     let preparationTurns = KeyedAsyncMutex<UserID>()
     /// The renewals of the store's epoch.
     package let storeHistory = StoreHistory()
+    /// Bounds requests of users and to containers.
+    package let requestRates: RequestRates
+    /// Bounds look-ups of people.
+    let peopleLookups: PeopleLookups
     /// The turns of deliveries from a partition to others.
     let deliveryTurns = KeyedAsyncMutex<StoragePartition>()
 
@@ -52,6 +56,8 @@ package final class Cloud: Sendable {
         accountStore = AccountStore(store, serverEnvironment)
         userDirectory = accountStore.userDirectory
         faults = Faults(store: accountStore)
+        requestRates = RequestRates(limits: limits, now: serverEnvironment.now)
+        peopleLookups = PeopleLookups(hourMax: limits.peopleLookupsMax, now: serverEnvironment.now)
         schemas = SchemaCache(store: store)
         registry = PartitionRegistry(store: store)
         tokens = SyncTokenSeal(secret: serverEnvironment.secret) { store.epoch }

@@ -11,6 +11,8 @@ package struct Fault: StoredRow, Hashable {
         case unavailable
         /// The user's private database may hold `bytes` (B-THR-01).
         case quota
+        /// Requests of a user are refused as if the administration of the account excluded it: HTTP 403 (B-ACC-08).
+        case managedAccountRestricted
     }
 
     /// 16 hexadecimal digits.
@@ -63,6 +65,10 @@ package struct Fault: StoredRow, Hashable {
             return RequestFailure(.throttled, "request rate limited by the operator", retryAfter: wait)
         case .unavailable:
             return RequestFailure(.tryAgainLater, "service made unavailable by the operator", retryAfter: wait)
+        case .managedAccountRestricted:
+            return RequestFailure(
+                .managedAccountRestricted, "the account's administration does not allow this service",
+                remedy: "Ask the administrator of the account.")
         case .quota: return nil
         }
     }

@@ -98,6 +98,8 @@ package final class Faults: Sendable {
         guard environment == .development else { return }
         let now = store.serverEnvironment.now()
         for fault in try await current(now) where fault.affects(user, in: container, at: now) {
+            // Without a user there is no account that could be restricted.
+            if fault.kind == .managedAccountRestricted, user == nil { continue }
             if let refusal = fault.refusal(at: now) { throw refusal }
         }
     }

@@ -61,7 +61,7 @@ package struct AcceptShares: Sendable {
             },
             { share in
                 try share.accepted(
-                    by: user, email: person.email, proof: request.linkProof,
+                    by: user, proved: person.proved, proof: request.linkProof,
                     holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
                     now: now)
             })

@@ -18,6 +18,7 @@ package struct LookupParticipants: Sendable {
         guard address.scope == .public else { throw RequestFailure.notApplicable(in: address.scope) }
         guard caller.user != nil, !caller.isServerKey else { throw RequestFailure.notSignedIn }
         try caller.checkItemCount(infos.count)
+        try cloud.peopleLookups.count(infos.count, by: caller)
         var participants: [ShareParticipant] = []
         for info in infos {
             var user: UserID?
@@ -28,6 +29,8 @@ package struct LookupParticipants: Sendable {
                 user = person == nil ? nil : name
             } else if let email = info.emailAddress {
                 user = try await cloud.userDirectory.user(email: email, in: address.container)
+            } else if let number = info.phoneNumber {
+                user = try await cloud.userDirectory.user(phoneNumber: number, in: address.container)
             }
             let identity = try await cloud.userDirectory.addingIdentity(
                 to: PersonIdentity(user: user, lookup: info), withName: false)

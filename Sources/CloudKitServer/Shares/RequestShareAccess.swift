@@ -25,7 +25,7 @@ package struct RequestShareAccess: Sendable {
                 guard let link = try await links.link(request.shortGUID, in: address) else {
                     throw RequestFailure.noSuchShare
                 }
-                let asking = StoredPerson(user: user, email: person.email)
+                let asking = StoredPerson(user: user, email: person.proved.email)
                 let holder = person.opening(link)
                 try await links.changeShare(at: link, opening: request.shortGUID, by: caller) { share in
                     try share.asked(by: asking, holder.verdict(on: share, ownedBy: link.owner))

@@ -35,14 +35,14 @@ struct ResolvedShareLink: Sendable {
 /// The holder of a link.
 struct LinkHolder: Hashable, Sendable {
     var user: UserID?
-    /// The address that the account has proved.
-    var email: String?
+    /// The addresses and numbers that are known to be the user's.
+    var proved = ProvedAddresses()
     /// The participant whose one-time link it is.
     var participantSlotID: String?
 
     func verdict(on share: StoredShare, ownedBy owner: UserID) -> ShareAuthorization.LinkVerdict {
         ShareAuthorization.verdict(
-            onLinkOf: share, ownedBy: owner, for: user, email: email, participantSlotID: participantSlotID)
+            onLinkOf: share, ownedBy: owner, for: user, proved: proved, participantSlotID: participantSlotID)
     }
 }
 
@@ -50,13 +50,13 @@ extension StoredShare {
     /// Returns the share after the holder of its link has joined; nil: nothing changes.
     ///
     /// - Parameters:
-    ///   - email: The address that the user's account has proved.
+    ///   - proved: The addresses and numbers that are known to be the user's.
     ///   - proof: The proof that the user has the link's secret; nil if there is none.
     ///   - freshID: For a participant who comes by a public link.
     /// - Throws: `accessDenied` (B-ACP-03), `participantMayNeedVerification`, `tooManyParticipants`,
     ///   `authenticationRequired`.
     func accepted(
-        by user: UserID, email: String?, proof: [UInt8]? = nil, _ verdict: ShareAuthorization.LinkVerdict,
+        by user: UserID, proved: ProvedAddresses, proof: [UInt8]? = nil, _ verdict: ShareAuthorization.LinkVerdict,
         freshID: String, now: Int64
     ) throws(RequestFailure) -> StoredShare? {
         var share = self
@@ -70,7 +70,7 @@ extension StoredShare {
             share.participants[index].user = user
             share.participants[index].acceptance = .accepted
             share.participants[index].oneTimeGUID = nil
-            if let email { share.mergeParticipant(participants[index].id, invitedAs: email) }
+            share.mergeParticipant(participants[index].id, invitedAs: proved)
         case .join(let permission):
             guard participants.count < ShareDecision.participantsMax else { throw .tooManyParticipants }
             share.participants.append(
@@ -88,14 +88,17 @@ extension StoredShare {
 
     /// Merges the slots to which a participant was invited by address before having an account: no user has
     /// two slots.
-    private mutating func mergeParticipant(_ id: String, invitedAs email: String) {
-        let isDouble = { (other: StoredParticipant) in other.user == nil && other.email == email && other.id != id }
+    private mutating func mergeParticipant(_ id: String, invitedAs proved: ProvedAddresses) {
+        let isDouble = { (other: StoredParticipant) in
+            other.user == nil && other.id != id && proved.include(other)
+        }
         let doubles = participants.filter(isDouble)
         guard !doubles.isEmpty else { return }
         participants.removeAll(where: isDouble)
         guard let index = participants.firstIndex(where: { $0.id == id }) else { return }
-        participants[index].email = email
         for double in doubles {
+            participants[index].email = participants[index].email ?? double.email
+            participants[index].phone = participants[index].phone ?? double.phone
             if double.role == .administrator { participants[index].role = .administrator }
             if double.permission == .readWrite { participants[index].permission = .readWrite }
         }

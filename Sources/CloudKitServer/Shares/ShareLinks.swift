@@ -19,7 +19,7 @@ struct ShareLinks: Sendable {
 
     func holder(_ caller: Caller) async throws -> LinkHolder {
         guard let user = caller.user else { return LinkHolder() }
-        return LinkHolder(user: user, email: try await cloud.userDirectory.person(user)?.email)
+        return LinkHolder(user: user, proved: ProvedAddresses(try await cloud.userDirectory.person(user)))
     }
 
     /// Returns the location of a link's share; nil: there is no such link.
@@ -138,6 +138,6 @@ struct ShareLinks: Sendable {
 
 extension LinkHolder {
     func opening(_ link: ShareLocation) -> LinkHolder {
-        LinkHolder(user: user, email: email, participantSlotID: link.participantID)
+        LinkHolder(user: user, proved: proved, participantSlotID: link.participantID)
     }
 }

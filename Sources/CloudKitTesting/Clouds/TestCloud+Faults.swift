@@ -31,6 +31,14 @@ extension TestCloud {
         _ = try await running.cloud.faults.order(.unavailable, seconds: seconds, sendsRetryAfter: sendsRetryAfter)
     }
 
+    /// Refuses the requests of a user as the administration of a managed account does: apps get `managedAccountRestricted`
+    /// (B-ACC-08) until ``removeFaults()``.
+    public func restrictManagedAccount(of user: TestUser, in container: String) async throws {
+        try await order(
+            .fault(.managedAccountRestricted, for: user.person, seconds: nil, bytes: nil, sendsRetryAfter: false),
+            in: container)
+    }
+
     /// Limits the size of a user's private database (B-THR-01); a save beyond it fails with `quotaExceeded`.
     public func setQuota(bytes: UInt64, of user: TestUser, in container: String) async throws {
         try await order(

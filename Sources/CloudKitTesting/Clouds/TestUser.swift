@@ -22,6 +22,18 @@ public struct TestUser: Sendable {
         return device
     }
 
+    /// Adds a phone number to the account, so that invitations to it can be accepted.
+    ///
+    /// - Parameter number: The number with its country code, such as `+441632960083`.
+    public func addPhoneNumber(_ number: String) async throws {
+        try await cloud.running.accountStore.accounts.addPhoneNumber(number, email: email)
+    }
+
+    /// Lets others find the user, or not, as the person does with `welkin discovery`.
+    public func setDiscoverable(_ isDiscoverable: Bool) async throws {
+        try await cloud.running.accountStore.accounts.setDiscoverable(isDiscoverable, email: email)
+    }
+
     /// Returns the ID of the user record in a container (B-USR-01).
     public func recordID(in container: String) async throws -> CKRecord.ID {
         CKRecord.ID(recordName: try await cloud.running.user(account, in: container).recordName)

@@ -20,7 +20,8 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
     /// The word for a failure.
     package init(_ code: RequestFailure.Code) {
         switch code {
-        case .accessDenied, .systemFieldWrite, .accountRestricted, .participantMayNeedVerification,
+        case .accessDenied, .systemFieldWrite, .accountRestricted, .managedAccountRestricted,
+            .participantMayNeedVerification,
             .participantAlreadyInvited:
             self = .accessDenied
         case .atomicFailure: self = .atomicError

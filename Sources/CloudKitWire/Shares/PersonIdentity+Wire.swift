@@ -48,6 +48,24 @@ extension PersonIdentity {
 }
 
 extension Array where Element == PersonIdentity {
+    /// Prints the answer of `users/discover` (docs/web-services.md §11).
+    package func wireAnswer(style: WireStyle) -> [UInt8] {
+        WireBody.list("users", self) { person, writer in person.write(to: &writer, style: style) }
+    }
+
+    /// Prints the answer of the older look-ups, such as `users/lookup/email`.
+    package func oldWireAnswer() -> [UInt8] {
+        WireBody.list("users", self) { person, writer in
+            writer.object { writer in
+                writer.pair("userRecordName", person.user?.recordName)
+                writer.pair("firstName", person.givenName)
+                writer.pair("lastName", person.familyName)
+                writer.pair("emailAddress", person.lookup?.emailAddress)
+                writer.pair("phoneNumber", person.lookup?.phoneNumber)
+            }
+        }
+    }
+
     /// Reads the answer of `users/discover`.
     ///
     /// - Throws: `internalError` if it cannot be read.
@@ -62,6 +80,7 @@ extension LookupInfo {
         writer.pair("emailAddress", emailAddress)
         writer.pair("phoneNumber", phoneNumber)
         writer.pair("userRecordName", user?.recordName)
+        writer.pair("addressHash", base64: addressHash)
         writer.endObject()
     }
 
@@ -70,6 +89,7 @@ extension LookupInfo {
         try reader.object { reader, key in
             if try reader.readNull() { return }
             switch key {
+            case "addressHash": addressHash = try reader.base64IfAny()
             case "emailAddress": emailAddress = try reader.lookupText()
             case "phoneNumber": phoneNumber = try reader.lookupText()
             case "userRecordName": user = UserID(try reader.lookupText())
@@ -92,7 +112,7 @@ extension JSONReader {
     }
 }
 
-/// The requests of `users/lookup/participants`.
+/// The requests of `users/lookup/participants` and of discovery.
 package struct LookupParticipantsRequest: Hashable, Sendable {
     /// The attributes by which users are looked up.
     package var lookupInfos: [LookupInfo]
@@ -100,7 +120,7 @@ package struct LookupParticipantsRequest: Hashable, Sendable {
     /// Creates a request for these users.
     package init(_ lookupInfos: [LookupInfo]) { self.lookupInfos = lookupInfos }
 
-    /// Reads `{"lookupInfos": […]}`.
+    /// Reads `{"lookupInfos": […]}`, or `{"users": […]}` as older clients send it.
     ///
     /// - Throws: `badRequest`; `itemLimitExceeded`, `sizeLimitExceeded` beyond `limits`.
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
@@ -108,7 +128,7 @@ package struct LookupParticipantsRequest: Hashable, Sendable {
             var infos: [LookupInfo] = []
             try reader.object { reader, key in
                 switch key {
-                case "lookupInfos": infos = try reader.items(limits: limits) { try LookupInfo(reading: &$0) }
+                case "lookupInfos", "users": infos = try reader.items(limits: limits) { try LookupInfo(reading: &$0) }
                 default: try reader.skipValue()
                 }
             }

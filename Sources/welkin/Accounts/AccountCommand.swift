@@ -9,7 +9,8 @@ struct AccountCommand: AsyncParsableCommand {
         commandName: "account", abstract: "Manage the accounts that may sign in.",
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
-            EnableAccountCommand.self, SetPasswordCommand.self, AccountDevicesCommand.self, RevokeDeviceCommand.self,
+            EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountDevicesCommand.self,
+            RevokeDeviceCommand.self,
         ])
 }
 

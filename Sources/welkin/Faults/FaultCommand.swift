@@ -27,11 +27,14 @@ struct OrderFaultCommand: AsyncParsableCommand {
             welkin fault order unavailable iCloud.com.example.app --seconds 5
             welkin fault order quota iCloud.com.example.app --email ada@example.com --bytes 100000
 
-            throttle answers 429, unavailable 503, both with Retry-After unless --no-retry-after is given.
+            welkin fault order managedAccountRestricted iCloud.com.example.app --email ada@example.com
+
+            throttle answers 429, unavailable 503, both with Retry-After unless --no-retry-after is given. managedAccountRestricted \
+            refuses users as if their employer or school excluded the service.
             """)
 
     @OptionGroup var folder: DataOptions
-    @Argument(help: "throttle, unavailable or quota.") var kind: Fault.Kind
+    @Argument(help: "throttle, unavailable, quota or managedAccountRestricted.") var kind: Fault.Kind
     @Argument(help: "The container, such as iCloud.com.example.app.") var container: String
     @Option(help: "The account whose requests fail; all accounts if omitted.") var email: String?
     @Option(help: "The duration; until the fault is removed if omitted.") var seconds: Double?

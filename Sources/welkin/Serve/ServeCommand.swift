@@ -50,11 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var webPush: WebPushOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "The maximum size of an asset in bytes; 4 GiB by default, and at most 50 MiB from web clients.",
-            valueName: "n"))
-    var assetBytesMax: Int64?
+    @OptionGroup(title: "Limits") var limits: LimitOptions
 
     @Option(
         help: ArgumentHelp(
@@ -70,7 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--tls-certificate and --tls-key go together.")
         }
         try connections.validate()
-        if let assetBytesMax, assetBytesMax <= 0 { throw ValidationError("--asset-bytes-max is 1 or more.") }
+        try limits.validate()
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
         }
@@ -102,7 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, operatorHosts: operatorHosts, connections: connectionLimits,
                 isSignUpOpen: signUp == .open)
-            let cloud = folder.cloud(limits: limits)
+            let cloud = folder.cloud(limits: limits.limits)
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL))
@@ -133,15 +129,6 @@ struct ServeCommand: AsyncParsableCommand {
                 throw PortTakenError(host: host, port: port)
             }
         }
-    }
-
-    private var limits: Limits {
-        var limits = Limits()
-        if let assetBytesMax {
-            limits.nativeAssetBytesMax = assetBytesMax
-            limits.webAssetBytesMax = min(limits.webAssetBytesMax, assetBytesMax)
-        }
-        return limits
     }
 
     @Sendable private static func logLevel(_ word: String) throws -> Logger.Level {

@@ -19,6 +19,16 @@ import Testing
         }
     }
 
+    @Test func `B-ACC-08 a managed account is restricted, apps without a user are not`() async throws {
+        try await withCloud { test in
+            let faults = test.cloud.faults
+            _ = try await faults.order(.managedAccountRestricted, in: TestCloud.container)
+            let refusal = await failure { try await faults.check(TestCloud.ada, in: TestCloud.container, .development) }
+            #expect(refusal?.code == .managedAccountRestricted && refusal?.retryAfter == nil)
+            try await faults.check(nil, in: TestCloud.container, .development)
+        }
+    }
+
     @Test func `a fault that another process orders is seen within a second`() async throws {
         try await withCloud { test in
             try await test.cloud.faults.check(nil, in: TestCloud.container, .development)

@@ -130,6 +130,31 @@ import Testing
         }
     }
 
+    @Test func `B-PRT-05, B-PRT-09 an invitation by phone number is claimed by the account that has it`() async throws {
+        let people = [
+            ParticipantChange(id: "P", permission: .readOnly, lookup: LookupInfo(phoneNumber: "+44 1632 960083")),
+            ParticipantChange(id: "M", permission: .readWrite, lookup: LookupInfo(emailAddress: "bea@example.com")),
+        ]
+        try await withShare(with: people) { test, share in
+            #expect(try await test.resolve(share.shortGUID, by: TestCloud.cyd).code == .participantMayNeedVerification)
+            let bea = try await account("bea@example.com", "Bea", test)
+            let accounts = test.cloud.accountStore.accounts
+            try await accounts.addPhoneNumber("0044 (0)1632 960083", email: "bea@example.com")
+            // Invited by both, the person has one slot with the rights of both.
+            #expect(try await test.accept(share.shortGUID, by: bea).invitation?.permission == .readWrite)
+            let seen = try await test.share("Share-Root")?.participants
+            #expect(seen?.count == 2)
+            #expect(seen?.last?.identity.user == bea)
+            #expect(
+                seen?.last?.identity.lookup
+                    == LookupInfo(emailAddress: "bea@example.com", phoneNumber: "+441632960083"))
+            let found = try await LookupParticipants(test.cloud).run(
+                [LookupInfo(phoneNumber: "+44 1632 960083")], in: TestCloud.address(.public),
+                by: Caller(user: TestCloud.ada))
+            #expect(found.map(\.identity.user) == [bea])
+        }
+    }
+
     @Test func `B-PRT-05, B-ACC-05 users are looked up by address or name, with or without an account`() async throws {
         try await withCloud { test in
             let bea = try await account("bea@example.com", "Bea", test)

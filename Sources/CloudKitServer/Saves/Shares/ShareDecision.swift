@@ -136,7 +136,7 @@ package struct ShareDecision: Sendable {
     private func known(_ change: ParticipantChange, among participants: [StoredParticipant]) -> StoredParticipant? {
         let user = change.user ?? change.lookup?.user
         let email = change.lookup?.normalisedEmail
-        let phone = change.lookup?.phoneNumber
+        let phone = change.lookup?.normalisedPhone
         return participants.first { $0.id == change.id }
             ?? participants.first { participant in
                 (user != nil && participant.user == user) || (email != nil && participant.email == email)
@@ -149,7 +149,7 @@ package struct ShareDecision: Sendable {
     ) throws(RequestFailure) -> StoredParticipant {
         let user = change.user ?? change.lookup?.user
         let email = change.lookup?.normalisedEmail
-        let phone = change.lookup?.phoneNumber
+        let phone = change.lookup?.normalisedPhone
         guard let id = change.id, Self.isID(id) else {
             throw RequestFailure(
                 .badRequest, "BadRequestException: bad participantId", remedy: "Use 1 to 64 ASCII characters.")
