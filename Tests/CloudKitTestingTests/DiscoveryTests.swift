@@ -16,6 +16,8 @@ private let notes = "iCloud.com.example.notes"
         try await TestCloud.run { cloud in
             let (ada, bea) = (try await cloud.user("ada"), try await cloud.user("bea"))
             try await bea.addPhoneNumber("+44 1632 960083")
+            // The account's first device makes the keys to which the share's key is sealed.
+            let theirs = try await bea.device().container(notes)
             let container = try await ada.device().container(notes)
             let database = container.privateCloudDatabase
             let zone = try await database.save(CKRecordZone(zoneName: "Shared")).zoneID
@@ -27,7 +29,6 @@ private let notes = "iCloud.com.example.notes"
             let kept = try #require(try saved.saveResults[share.recordID]?.get() as? CKShare)
             #expect(kept.participants.last?.userIdentity.lookupInfo?.phoneNumber == "+441632960083")
 
-            let theirs = try await bea.device().container(notes)
             let metadata = try await theirs.shareMetadata(for: try #require(kept.url))
             try await theirs.accept(metadata)
             let id = CKRecord.ID(recordName: "root", zoneID: metadata.share.recordID.zoneID)
