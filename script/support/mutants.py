@@ -307,6 +307,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=120, help="the least number of seconds that a target gets (default 120)")
     parser.add_argument("--prefix", default="", help="a command before builds and tests, such as 'nice'")
     parser.add_argument("--list", action="store_true", help="only lists the faults")
+    parser.add_argument("--only", help="the numbers of the faults to try, separated by commas; all are built")
     parser.add_argument("--report", action="store_true", help="writes the table of docs/mutation.md")
     options = parser.parse_args()
     names = tracked()
@@ -330,6 +331,11 @@ def main():
     print(f"The copy is {folder}", flush=True)
     prefix = options.prefix.split()
     mutants = build(folder, prefix, mutants, names)
+    if options.only:
+        wanted = {int(number) for number in options.only.split(",")}
+        mutants = [mutant for mutant in mutants if mutant.number in wanted]
+    # Those that a person chose take seconds.
+    mutants.sort(key=lambda mutant: (mutant.name is None, mutant.number))
     with open(folder / "mutants.jsonl", "w") as log:
         judge(mutants, folder, prefix, options.timeout, log)
     noticed = sum(mutant.outcome != "unnoticed" for mutant in mutants)
