@@ -45,7 +45,8 @@ package struct DatabaseRequests: Sendable {
         // An operation that checks no tag has the same effect when it is repeated.
         let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
         let outcomes = try await call(
-            isRepeatable ? CloudEndpoint.modifyRecords.repeatable : .modifyRecords, request.wire(), needsUser: true
+            isRepeatable ? CloudEndpoint.modifyRecords.repeatable : .modifyRecords, withState(request).wire(),
+            needsUser: true
         ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
         return try counted(outcomes, request.operations.count)
     }

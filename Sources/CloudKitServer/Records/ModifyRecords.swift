@@ -36,7 +36,10 @@ package struct ModifyRecords: Sendable {
         let batch = ChangeBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
             clientChangeToken: request.clientChangeToken, limits: limits, now: cloud.serverEnvironment.now())
-        let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) { try await run(batch) }
+        let update = ZoneStateKeeper.keepsStates(in: place) ? request.stateUpdate : nil
+        let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) {
+            try await run(batch, keeping: update)
+        }
         return try await cloud.userDirectory.addingIdentities(to: outcomes)
     }
 
@@ -49,18 +52,27 @@ package struct ModifyRecords: Sendable {
     }
 
     /// Runs a batch until the schema holds what it needs.
-    private func run(_ unprepared: ChangeBatch) async throws -> [RecordOutcome] {
+    ///
+    /// - Parameter update: The state of the caller's device, kept with what the batch writes.
+    private func run(
+        _ unprepared: ChangeBatch, keeping update: ZoneStateUpdate?
+    ) async throws -> [RecordOutcome] {
         var batch = unprepared
         let place = batch.place
         try await cloud.registry.enter(place.partition)
         var schema = try await cloud.schemas.current(place.schemaPartition)
         batch.words = try await words(of: batch, schema)
+        let keeper = ZoneStateKeeper(place: place, tokens: cloud.tokens)
         var hasPendingWork = cloud.registry.hasPendingWork(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
             let result = try await cloud.writeNotifying(batch.partitions) {
                 [batch, schema, hasPendingWork] transaction, pendingNotifications in
-                try await batch.run(
+                let result = try await batch.run(
                     schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
+                if let update, case .outcomes = result {
+                    try await keeper.keep(update, zoneName: batch.zoneName, &transaction)
+                }
+                return result
             }
             switch result {
             case .outcomes(let outcomes): return outcomes
