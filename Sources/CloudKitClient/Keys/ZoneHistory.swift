@@ -173,5 +173,5 @@ extension StatedChange {
 
 extension Record {
     /// The part of the record's creation by which its lives are told apart.
-    fileprivate var createdMark: UInt32 { UInt32(truncatingIfNeeded: created?.timestamp ?? 0) }
+    fileprivate var createdMark: UInt32 { UInt32(truncatingIfNeeded: created.timestamp) }
 }

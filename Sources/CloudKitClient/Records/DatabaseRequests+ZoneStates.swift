@@ -46,8 +46,8 @@ extension DatabaseRequests {
 
     /// Remembers what this device has saved, for the account's other devices.
     func note(saved outcomes: [ModifyItemOutcome], in zone: ZoneID, incarnation: String?) {
-        guard let incarnation, let salt = connection.keys.salt(of: zone) else { return }
-        let changes = outcomes.compactMap { outcome -> StatedChange? in
+        guard let incarnation, !incarnation.isEmpty, let salt = connection.keys.salt(of: zone) else { return }
+        let changes = outcomes.suffix(ZoneState.changesMax).compactMap { outcome -> StatedChange? in
             guard case .success(let opened?) = outcome.result, let version = opened.version else { return nil }
             return StatedChange(version, of: opened.record, in: salt)
         }
