@@ -1,6 +1,8 @@
 import CloudKitModel
 import CloudKitServer
 
+@testable import CloudKitClient
+
 /// An edit of a record by a device.
 struct Edit {
     var place: Place

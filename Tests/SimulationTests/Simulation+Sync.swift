@@ -1,6 +1,8 @@
 import CloudKitModel
 import CloudKitServer
 
+@testable import CloudKitClient
+
 /// The syncing of devices.
 extension Simulation {
     /// Fetches the changes of both databases until the end, or until an answer is lost.
