@@ -94,8 +94,15 @@ import Testing
         #expect(try await signIn.open(container: "iCloud.b")?.apiToken == "b")
         #expect(try configuration.deviceProfile.credentials()?.containers.count == 2)
         await #expect(throws: SignInError.apiTokenMissing("iCloud.c")) { try await signIn.open(container: "iCloud.c") }
+        let memories = ["record-versions", "zone-states"].map { configuration.deviceProfile.folder + "/" + $0 }
+        for memory in memories {
+            try PrivateFile.makeFolder(memory)
+            try PrivateFile.replace(memory + "/00", with: [1])
+        }
         try await signIn.signOut(container: "iCloud.a")
         #expect(configuration.deviceProfile.accountState == .noAccount)
+        // What the device remembers of the account's zones is gone.
+        for memory in memories { #expect(!FileManager.default.fileExists(atPath: memory)) }
         #expect(try await signIn.open(container: "iCloud.a") == nil)
     }
 }

@@ -8,6 +8,9 @@ import CloudKitModel
 final class DeviceFiles {
     var pins = IdentityPins()
     var epochs = HighestSeenEpochs()
+    /// The versions of records, and the states of the user's own zones.
+    let versions = RecordVersions(folder: nil)
+    let memories = ZoneMemories(folder: nil)
     /// The secrets of used links.
     var links: [RecordAddress: ShareLinkSecret] = [:]
     /// The replaced identities; data signed with them waits for its successor.

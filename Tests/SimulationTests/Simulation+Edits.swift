@@ -1,6 +1,8 @@
 import CloudKitModel
 import CloudKitServer
 
+@testable import CloudKitClient
+
 /// An edit of a record by a device.
 struct Edit {
     var place: Place
@@ -179,7 +181,7 @@ extension Simulation {
             try await judged([edit], atomic: true, on: index)
         }
         guard let answer else { return }
-        take(answer, of: [edit], on: index)
+        try take(answer, of: [edit], on: index)
         guard attempt < 2, case .done(let outcomes) = answer, case .failed(_, let failure) = outcomes[0],
             failure.code == .staleKeyEpoch || failure.code == .staleRecordStatement
         else { return }
@@ -216,11 +218,11 @@ extension Simulation {
         let place = edits[0].place
         let whole = zoneRefusal(place, by: device.person)
         let refusals = edits.map { refusal($0, by: device.person) }
+        var request = ModifyRecordsRequest(
+            operations: edits.map(\.operation), zoneID: zoneID(place, for: device), atomic: atomic)
+        request.stateUpdate = exchange(of: place, on: index, isFeed: false)?.request.update
         let answer = try await Answer {
-            try await cloud.modifyRecords(
-                ModifyRecordsRequest(
-                    operations: edits.map(\.operation), zoneID: zoneID(place, for: device), atomic: atomic),
-                in: address(place, for: device), by: device.caller)
+            try await cloud.modifyRecords(request, in: address(place, for: device), by: device.caller)
         }
         switch answer {
         case .refused(let failure):
@@ -303,8 +305,10 @@ extension Simulation {
     }
 
     /// Updates a device with the answer to its saves.
-    func take(_ answer: Answer<[RecordOutcome]>, of edits: [Edit], on index: Int) {
+    func take(_ answer: Answer<[RecordOutcome]>, of edits: [Edit], on index: Int) throws {
         guard case .done(let outcomes) = answer else { return }
+        let saved = outcomes.compactMap { if case .record(let record) = $0 { record } else { nil } }
+        try note(saved: saved, in: edits[0].place, on: index)
         for (edit, outcome) in zip(edits, outcomes) {
             switch outcome {
             case .record(let record): devices[index].keep(record, in: edit.place)
@@ -400,7 +404,7 @@ extension Simulation {
         let isAtomic = roll(3) > 0
         let event = "\(devices[index].name) saves \(names) in \(place)\(isAtomic ? ", all or none" : "")"
         let answer = try await deliver(event) { try await judged(edits, atomic: isAtomic, on: index) }
-        if let answer { take(answer, of: edits, on: index) }
+        if let answer { try take(answer, of: edits, on: index) }
     }
 }
 
@@ -419,7 +423,9 @@ extension Simulation {
         let done = try await deliver("\(devices[index].name) deletes \(name) in \(place)") {
             try await judgedDeletion(name, in: place, on: index)
         }
-        if done == true { devices[index].zones[place]?.records[name] = nil }
+        guard done == true else { return }
+        devices[index].zones[place]?.records[name] = nil
+        note(deleted: name, in: place, on: index)
     }
 
     private func judgedDeletion(_ name: String, in place: Place, on index: Int) async throws -> Bool {

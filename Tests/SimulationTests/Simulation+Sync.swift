@@ -1,6 +1,8 @@
 import CloudKitModel
 import CloudKitServer
 
+@testable import CloudKitClient
+
 /// The syncing of devices.
 extension Simulation {
     /// Fetches the changes of both databases until the end, or until an answer is lost.
@@ -71,8 +73,9 @@ extension Simulation {
             let device = devices[index]
             let token = device.zones[place]?.token
             let limit = roll(3) == 0 ? 1 + roll(4) : nil
+            let exchange = exchange(of: place, on: index, isFeed: true)
             let answer = try await deliver("\(device.name) asks for changes of \(place)", isQuiet: true) {
-                try await page(of: place, since: token, limit: limit, for: device)
+                try await page(of: place, since: token, limit: limit, states: exchange?.request, for: device)
             }
             switch answer {
             case nil: return false
@@ -82,6 +85,7 @@ extension Simulation {
             case .done(let page):
                 if token == nil { devices[index].zones[place] = nil }
                 devices[index].zones[place, default: ZoneCache()].take(page)
+                try await compare(page, of: place, exchange, on: index)
                 if !page.moreComing {
                     devices[index].stale.remove(place)
                     try await tend(place, on: index)
@@ -108,11 +112,14 @@ extension Simulation {
 
     /// Applies one page of a zone's feed.
     func page(
-        of place: Place, since token: String?, limit: Int?, for device: Device
+        of place: Place, since token: String?, limit: Int?, states: ZoneStatesRequest? = nil, for device: Device
     ) async throws -> Answer<ZoneChangesPage> {
         try await Answer {
             let outcome = try await cloud.zoneChanges(
-                [ZoneChangesRequest(zoneID: zoneID(place, for: device), syncToken: token, resultsLimit: limit)],
+                [
+                    ZoneChangesRequest(
+                        zoneID: zoneID(place, for: device), syncToken: token, resultsLimit: limit, states: states)
+                ],
                 in: address(place, for: device), by: device.caller)[0]
             switch outcome {
             case .page(let page): return page

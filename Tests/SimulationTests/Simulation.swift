@@ -43,6 +43,9 @@ final class Simulation {
     var listeners: [Listener] = []
     /// The positions of the feeds that are compared with notifications.
     var watched: [Watch: String] = [:]
+    /// The states of other devices that devices have opened and compared, and how often they had to read a whole feed for that.
+    var statesCompared = 0
+    var statesJudged = 0
     /// The content of files by checksum.
     var fileTexts: [String: String] = [:]
 

@@ -31,6 +31,17 @@ import Testing
     }
 }
 
+extension SimulationTests {
+    @Test func `B-TM-14 devices of one user compare what they wrote about zones`() async throws {
+        var (compared, judged) = (0, 0)
+        for seed in UInt64(0)..<20 {
+            let (more, others) = try await History(seed: seed).comparisons()
+            (compared, judged) = (compared + more, judged + others)
+        }
+        #expect(compared > 20 && judged > 0, "\(compared) states, \(judged) whole feeds")
+    }
+}
+
 /// The history of a seed, and its smallest failing part.
 struct History {
     let seed: UInt64
@@ -50,6 +61,14 @@ struct History {
             The least history found that goes wrong, \(steps.count) steps of \(all.count): \(least.violation)
             \(least.history.suffix(60).joined(separator: "\n"))
             """
+    }
+
+    /// Returns the number of states that devices compared, and of those times when they read a whole feed.
+    func comparisons() async throws -> (compared: Int, judged: Int) {
+        let simulation = try await Simulation(seed: seed, engine: engine)
+        try await simulation.run(Array(0..<SimulationTests.steps))
+        await simulation.world.close()
+        return (simulation.statesCompared, simulation.statesJudged)
     }
 
     private func violation(_ steps: [Int], _ engine: Engine) async throws -> (violation: String, history: [String])? {

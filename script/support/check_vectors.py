@@ -244,6 +244,38 @@ def statement(v):
     same((version, previous, created), (v.number["version"], v.bytes["previous"], v.number["created"]), "head")
 
 
+def zone_state(v):
+    container, environment = v.zone[:2]
+    root = expand(v.bytes["secret"], frame("welkin container root 1", container, environment))
+    key = expand(root, frame("welkin zone state key 1", *v.zone))
+    mark = expand(root, frame("welkin zone state devices 1", *v.zone))[:4]
+    salt = expand(root, frame("welkin zone memory 1", *v.zone))[16:]
+    need(v.bytes["device"][:4] == mark, "a device of another account")
+    associated = frame(
+        "welkin zone state 1", *v.zone, v.text["incarnation"], v.bytes["device"], number(v.number["number"], 8)
+    )
+    reader = Reader(v.bytes["sealed"])
+    reader.version(1)
+    plain = unseal(key, reader.data, associated)
+    same(seal(key, v.bytes["nonce"], plain, associated), reader.data, "seal")
+
+    reader = Reader(plain)
+    same(reader.number(4), v.number["epoch"], "epoch")
+    others = [(reader.take(12), reader.number(8)) for _ in range(reader.number(1))]
+    same(others, [(v.bytes["other"], v.number["otherNumber"])][: v.number["others"]], "others")
+    changes = [
+        (reader.take(7), reader.number(6), reader.number(3), reader.number(4)) for _ in range(reader.number(1))
+    ]
+    reader.finish()
+
+    def name(key):
+        return hashlib.sha256(salt + v.text[key].encode()).digest()[:7]
+
+    version, tag = v.number["version"], v.number["tag"]
+    made = [(name("record"), version, tag, v.number["created"]), (name("ended"), version, tag | 1 << 23, 0)]
+    same(changes, made[: v.number["changes"]], "changes")
+
+
 CHUNK = 65_536
 HEADER = bytes([1]) + number(CHUNK, 4)
 
@@ -497,6 +529,7 @@ SECTIONS = {
     "field": field,
     "assetKey": asset_key,
     "statement": statement,
+    "zoneState": zone_state,
     "asset": asset,
     "protection": protection,
     "keyring": keyring,

@@ -46,7 +46,8 @@ package struct DatabaseRequests: Sendable {
         let isRepeatable = request.operations.allSatisfy { $0.kind == .forceUpdate || $0.kind == .forceDelete }
         try checkItemCount(request.operations.count)
         let outcomes = try await call(
-            isRepeatable ? CloudEndpoint.modifyRecords.repeatable : .modifyRecords, request.wire(), needsUser: true
+            isRepeatable ? CloudEndpoint.modifyRecords.repeatable : .modifyRecords, withState(request).wire(),
+            needsUser: true
         ) { try [RecordOutcome](wireAnswer: $0, zoneID: request.zoneID) }
         return try await completed(try counted(outcomes, request.operations.count), of: request)
     }

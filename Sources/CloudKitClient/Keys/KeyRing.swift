@@ -12,6 +12,8 @@ final class KeyRing: Sendable {
     let epochs: EpochStore
     /// The versions of records that this device has seen.
     let versions: RecordVersions
+    /// What this device knows of zones for the account's other devices, and from them.
+    let zones: ZoneMemories
     /// The public identities that this device knows (B-TM-08).
     let identities: PinFile<IdentityPins>
     /// The participants of shares about whom the user of this device is asked.
@@ -23,6 +25,7 @@ final class KeyRing: Sendable {
     /// - Parameter folder: The profile's; nil: nothing is written.
     init(account: any DeviceAccount, place: ContainerEndpoint?, epochs: EpochStore, folder: String? = nil) {
         versions = RecordVersions(folder: folder)
+        zones = ZoneMemories(folder: folder)
         identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
         questions = PinFile(folder: folder, name: DeviceProfile.shareQuestionsFile, empty: ShareQuestions())
         links = PinFile(folder: folder, name: "share-links.json", empty: [:])
@@ -55,6 +58,21 @@ final class KeyRing: Sendable {
     func salt(of zone: ZoneID) -> ZoneSalt? {
         guard let user = knownUserName, let root = try? accountRoot().root else { return nil }
         return root.salt(of: place(of: zone, owner: user))
+    }
+
+    /// Returns the key under which the account's devices seal their states of a zone, and the zone's highest key epoch; nil where
+    /// the device does not know who the user is.
+    func stateKey(of zone: ZoneID) -> (key: ZoneStateKey, epoch: UInt32)? {
+        guard let user = knownUserName, let root = try? accountRoot().root else { return nil }
+        let place = place(of: zone, owner: user)
+        guard let epoch = try? epochs.epoch(of: place) else { return nil }
+        return (root.stateKey(of: place), epoch)
+    }
+
+    /// Remembers a key epoch of one of the account's zones that another device has seen.
+    func met(_ epoch: UInt32, in zone: ZoneID) throws(CallFailure) {
+        guard let user = knownUserName else { return }
+        try epochs.met(epoch, in: place(of: zone, owner: user))
     }
 
     /// Keeps the keys received through shares for the next request.

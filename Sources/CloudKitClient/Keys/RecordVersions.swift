@@ -61,7 +61,7 @@ final class RecordVersions: Sendable {
     private static let clockTick = 0.02
 
     /// - Parameter folder: The profile's; nil: nothing is written.
-    init(folder: String?) { self.folder = folder.map { $0 + "/record-versions" } }
+    init(folder: String?) { self.folder = folder.map { $0 + "/" + DeviceProfile.recordVersionsFolder } }
 
     /// The moment before a request: its answer is compared with versions that were known then.
     struct Mark: Sendable {
@@ -89,7 +89,7 @@ final class RecordVersions: Sendable {
             var learned: [UInt64: Seen] = [:]
             for (name, version) in records {
                 if version == nil, known.seen.isEmpty { continue }
-                let hash = zone.hash(of: name)
+                let hash = zone.recordHash(name)
                 let held = known.seen[hash]
                 let expected = held.flatMap { $0.isDeleted || $0.order > mark.order ? nil : $0.version }
                 guard let version else {
@@ -112,20 +112,44 @@ final class RecordVersions: Sendable {
     }
 
     /// Remembers that records were deleted: they may be created again.
-    func forget(_ names: [String], in zone: ZoneSalt, since mark: Mark) {
+    ///
+    /// - Returns: The deletions of those that were known.
+    @discardableResult
+    func forget(_ names: [String], in zone: ZoneSalt, since mark: Mark) -> [StatedChange] {
         state.withLock { state in
             var known = refreshed(zone, since: mark, &state)
-            guard !known.seen.isEmpty else { return }
+            guard !known.seen.isEmpty else { return [] }
             var learned: [UInt64: Seen] = [:]
+            var deletions: [StatedChange] = []
             for name in names {
-                let hash = zone.hash(of: name)
+                let hash = zone.recordHash(name)
                 guard var seen = known.seen[hash], !seen.isDeleted else { continue }
+                deletions.append(
+                    StatedChange(
+                        record: hash, version: seen.version.number, tag: seen.version.tag, isDeletion: true, created: 0)
+                )
                 state.order += 1
                 (seen.isDeleted, seen.order) = (true, state.order)
                 learned[hash] = seen
             }
             append(learned, to: &known, of: zone)
             state.zones[zone.file] = known
+            return deletions
+        }
+    }
+
+    /// Returns those changes of other devices that do not agree with the versions seen, or concern records that were not seen.
+    func disagreeing(with changes: [StatedChange], in zone: ZoneSalt) -> [StatedChange] {
+        if changes.isEmpty { return [] }
+        return state.withLock { state in
+            let known = refreshed(zone, since: Mark(order: state.order, time: 0), &state)
+            state.zones[zone.file] = known
+            return changes.filter { change in
+                guard let held = known.seen[change.record] else { return !change.isDeletion }
+                if held.isDeleted { return !change.isDeletion && held.version.number < change.version }
+                let isSame = held.version.number == change.version && held.version.tag == change.tag
+                return change.isDeletion ? isSame : !isSame && held.version.number <= change.version
+            }
         }
     }
 
@@ -135,7 +159,7 @@ final class RecordVersions: Sendable {
             let known = refreshed(zone, since: mark, &state)
             state.zones[zone.file] = known
             guard !known.seen.isEmpty else { return 0 }
-            return names.reduce(0) { max($0, known.seen[zone.hash(of: $1)]?.version.number ?? 0) }
+            return names.reduce(0) { max($0, known.seen[zone.recordHash($1)]?.version.number ?? 0) }
         }
     }
 
@@ -230,6 +254,6 @@ extension FileStamp {
 }
 
 extension ZoneSalt {
-    /// 7 bytes.
-    fileprivate func hash(of name: String) -> UInt64 { number(for: name) >> 8 }
+    /// Returns 7 bytes of a hash of a record's name.
+    func recordHash(_ name: String) -> UInt64 { number(for: name) >> 8 }
 }

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import CloudKitModel
 
 /// The saves of one zone while they are sealed and sent; where the keys of the zone or of a record turn out to have
@@ -16,6 +17,8 @@ struct BatchSealer {
     private var current: [Int: OpenedRecord] = [:]
     /// All that were looked at since then.
     private var looked: Set<Int> = []
+    /// The statements that were sent with the last request; empty: none.
+    private var sent: [Int: [UInt8]] = [:]
     /// The names of records that have to be looked at before anything more is sent.
     private(set) var wanted: [String] = []
 
@@ -71,6 +74,7 @@ struct BatchSealer {
             sealed = []
         }
         pending = sealed
+        sent = ready.compactMapValues { $0.change.protection?.statement }.filter { !$0.value.isEmpty }
         return sealed.isEmpty ? nil : batch.request(sealed.compactMap { ready[$0] })
     }
 
@@ -117,13 +121,22 @@ struct BatchSealer {
         let unsettled =
             isAtomic && !stale.isEmpty ? pending : pending.filter { stale.contains($0) || waiting.contains($0) }
         for (index, answer) in zip(pending, answers) where !unsettled.contains(index) {
-            settled[index] = .success(answer)
+            settled[index] = checked(answer, index)
         }
         last = Dictionary(zip(pending, answers)) { _, new in new }
         pending = unsettled
         (current, looked) = ([:], [])
         wanted = stale.map { batch.items[$0].id.recordName }
         return wanted
+    }
+
+    /// Returns the outcome of an operation: a saved record has the statement that was sent with it.
+    private func checked(_ answer: RecordOutcome, _ index: Int) -> Outcome {
+        guard case .record(let record) = answer, let statement = sent[index],
+            record.protection?.statement != statement
+        else { return .success(answer) }
+        let name = batch.items[index].id.recordName
+        return .failure(CallFailure(.wentBack(.otherAnswer), record: name))
     }
 
     /// Settles the remaining operations with their last outcomes when the attempts are used up.

@@ -100,17 +100,16 @@ extension DatabaseRequests {
         keys.learn(records)
     }
 
-    /// One page of one zone's feed, its records opened.
-    package func zoneChanges(_ request: ZoneChangesRequest) async throws -> OpenedChanges {
-        try await opened(try await zonePage(request), desiredKeys: request.desiredKeys)
-    }
-
     /// Opens the records of a page of a feed.
     ///
-    /// - Parameter desiredKeys: The names of the fields that were asked for; nil: all.
+    /// - Parameters:
+    ///   - desiredKeys: The names of the fields that were asked for; nil: all.
+    ///   - exchange: The exchange of states that the request began; nil: none.
     /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: a reader of a feed must not pass over
     ///   records that can be opened later.
-    package func opened(_ page: ZoneChangesPage, desiredKeys: [String]? = nil) async throws -> OpenedChanges {
+    func opened(
+        _ page: ZoneChangesPage, desiredKeys: [String]?, exchange: ZoneExchange?
+    ) async throws -> OpenedChanges {
         if connection.cloud.surface.isNative { try await checkOwnEntryIfDue() }
         let records = page.events.compactMap { if case .changed(let record) = $0 { record } else { nil } }
         if connection.cloud.surface.isNative, records.contains(where: \.isSealed) {
@@ -125,7 +124,7 @@ extension DatabaseRequests {
             }
         }
         let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
-        forget(deleted, in: page.zoneID)
+        forget(deleted, in: page.zoneID, incarnation: exchange?.incarnation)
         return OpenedChanges(page, records: opened, in: address)
     }
 

@@ -27,9 +27,11 @@ extension DatabaseRequests {
             do {
                 if let failure = series.end { throw failure }
                 try Task.checkCancellation()
+                let incarnation = incarnation(of: batch.zoneID)
                 let outcomes = try await uploadAndSend(batch, progress)
                 let deleted = outcomes.filter { if case .success(nil) = $0.result { true } else { false } }
-                forget(deleted.map(\.item.id.recordName), in: batch.zoneID)
+                forget(deleted.map(\.item.id.recordName), in: batch.zoneID, incarnation: incarnation)
+                note(saved: outcomes, in: batch.zoneID, incarnation: incarnation)
                 series.answered()
                 await deliver(outcomes)
             } catch {

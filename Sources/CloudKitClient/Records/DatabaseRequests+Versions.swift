@@ -27,9 +27,12 @@ extension DatabaseRequests {
     }
 
     /// Remembers that records were deleted.
-    func forget(_ names: [String], in zone: ZoneID) {
+    ///
+    /// - Parameter incarnation: The zone's when the request began, for the account's other devices; nil: they are not told.
+    func forget(_ names: [String], in zone: ZoneID, incarnation: String? = nil) {
         guard scope != .public, !names.isEmpty, let salt = connection.keys.salt(of: zone) else { return }
-        connection.keys.versions.forget(names, in: salt, since: versionsMark)
+        let deletions = connection.keys.versions.forget(names, in: salt, since: versionsMark)
+        if let incarnation { connection.keys.zones.note(deletions, in: salt, incarnation: incarnation) }
     }
 }
 

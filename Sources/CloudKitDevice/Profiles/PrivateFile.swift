@@ -38,8 +38,10 @@ package enum PrivateFile {
 
     /// Puts `bytes` under `path`, mode 0600, so that a reader sees the old file or the new one and a crash leaves one of
     /// them.
-    package static func replace(_ path: String, with bytes: [UInt8]) throws(FileFailure) {
-        let draft = try draft(of: path, bytes)
+    ///
+    /// - Parameter isForced: Whether a failure of the power leaves one of them as well.
+    package static func replace(_ path: String, with bytes: [UInt8], isForced: Bool = true) throws(FileFailure) {
+        let draft = try draft(of: path, bytes, isForced: isForced)
         guard rename(draft, path) == 0 else {
             let failure = FileFailure("replace the file", errno)
             unlink(draft)
@@ -60,15 +62,24 @@ package enum PrivateFile {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("remove the file", errno) }
     }
 
+    /// Removes a folder of files; one that does not exist is no error. Folders in it are not removed.
+    package static func removeFolder(_ path: String) throws(FileFailure) {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return }
+        for name in names { try remove(path + "/" + name) }
+        guard rmdir(path) == 0 || errno == ENOENT else { throw FileFailure("remove the folder", errno) }
+    }
+
     /// Writes a file in the folder of `path`, under a name that other processes do not know yet.
-    private static func draft(of path: String, _ bytes: [UInt8]) throws(FileFailure) -> String {
+    private static func draft(
+        of path: String, _ bytes: [UInt8], isForced: Bool = true
+    ) throws(FileFailure) -> String {
         let draft = path + ".\(getpid()).\(UInt32.random(in: 0 ... .max)).new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFailure("create a file", errno) }
         defer { close(descriptor) }
         do throws(FileFailure) {
             try writeAll(bytes, to: descriptor)
-            guard fsync(descriptor) == 0 else { throw FileFailure("write the file", errno) }
+            guard !isForced || fsync(descriptor) == 0 else { throw FileFailure("write the file", errno) }
         } catch {
             unlink(draft)
             throw error

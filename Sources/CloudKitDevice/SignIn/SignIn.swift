@@ -160,6 +160,9 @@ package struct SignIn: Sendable {
         let cache = configuration.assetCache?.folder(of: configuration.profile)
         do throws(FileFailure) {
             try OpenedShares(profileFolder: configuration.deviceProfile.folder).removeAll()
+            for memory in DeviceProfile.zoneMemories {
+                try PrivateFile.removeFolder(configuration.deviceProfile.folder + "/" + memory)
+            }
             if let cache { try AssetCacheFolder(cache).empty() }
         } catch {
             throw .filesRemain(cache?.folder ?? configuration.deviceProfile.folder, error)

@@ -12,6 +12,7 @@ package enum EncryptionError: Error, Hashable, Sendable {
         case recordKey(record: String)
         case protection
         case statement
+        case zoneState
         case zoneKey(zone: String)
         case shareKey(share: String)
         case invitation(share: String)
@@ -98,6 +99,7 @@ extension EncryptionError.Item: CustomStringConvertible {
         case .recordKey(let record): "the key of record '\(record)'"
         case .protection: "the record's protection"
         case .statement: "the record's statement"
+        case .zoneState: "a device's state of the zone"
         case .zoneKey(let zone): "the key of zone '\(zone)'"
         case .shareKey(let share): "the key of share '\(share)'"
         case .invitation(let share): "the invitation to share '\(share)'"

@@ -195,6 +195,8 @@ extension EncryptionError {
         case olderVersion
         /// Another version with the same number: two devices were shown different records.
         case otherBranch
+        /// Another version than the one that was saved, in the answer to the save.
+        case otherAnswer
     }
 }
 
@@ -204,6 +206,7 @@ extension EncryptionError.Rollback: CustomStringConvertible {
         switch self {
         case .olderVersion: "it shows an older version of the record than this device has seen"
         case .otherBranch: "it shows another record under the number of the version that this device has seen"
+        case .otherAnswer: "it answered the save with another version than the saved one"
         }
     }
 }

@@ -14,12 +14,16 @@ package struct ZoneChangesRequest: Hashable, Sendable {
     package var reverse: Bool
     /// A Boolean value that indicates whether numbers are sent as strings.
     package var numbersAsStrings: Bool
+    /// The part about the states of the account's devices; nil: none are wanted.
+    package var states: ZoneStatesRequest?
 
     /// Creates a value with the given properties.
     package init(
         zoneID: ZoneID, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
-        desiredRecordTypes: [String]? = nil, reverse: Bool = false, numbersAsStrings: Bool = false
+        desiredRecordTypes: [String]? = nil, reverse: Bool = false, numbersAsStrings: Bool = false,
+        states: ZoneStatesRequest? = nil
     ) {
+        self.states = states
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.resultsLimit = resultsLimit
@@ -48,6 +52,8 @@ package struct ZoneChangesPage: Hashable, Sendable {
     package var moreComing: Bool
     /// The client change token of the last save of this zone (B-BAT-11).
     package var clientChangeToken: [UInt8]?
+    /// The states of the account's devices, with the last page of a feed; nil: they were not wanted.
+    package var states: ZoneStates?
 
     /// Creates a value with the given properties.
     package init(

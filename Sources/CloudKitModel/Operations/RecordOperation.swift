@@ -98,6 +98,8 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var numbersAsStrings: Bool
     /// Remembered with the zone and given back by its next change fetch (B-BAT-11).
     package var clientChangeToken: [UInt8]?
+    /// The device's own state of the zone, kept if the operations take effect; nil: it has not changed.
+    package var stateUpdate: ZoneStateUpdate?
 
     /// Creates a value with the given properties.
     package init(

@@ -149,6 +149,7 @@ extension RowCheck {
         case .feed: try await checkFeed(entry, view)
         case .backReference: try await checkBackReference(entry, view)
         case .index: try await checkIndex(entry, view)
+        case .zoneState: _ = try StoredZoneState(entry)
         case .asset: try checkAsset(entry)
         case .assetReference: try await checkAssetReference(entry, view)
         case .share: try await checkShare(entry, view)

@@ -18,6 +18,8 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case backReference = 0x12
     /// zone number, target → how many deleteSelf references point to it
     case ownerCount = 0x13
+    /// zone number, device → `StoredZoneState`
+    case zoneState = 0x14
     /// zone number → bytes of the assets that the zone's records hold
     case assetBytes = 0x15
     /// zone number, share record name → `StoredShare`

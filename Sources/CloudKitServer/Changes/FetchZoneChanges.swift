@@ -26,6 +26,7 @@ package struct FetchZoneChanges: Sendable {
         _ requests: [ZoneChangesRequest], in place: DatabaseContext
     ) async throws -> [ZoneChangesOutcome] {
         if place.scope == .shared { return try await sharedZoneChanges(requests, in: place) }
+        try await keepStates(requests, in: place)
         let reading = ZoneFeedReader(place: place, tokens: cloud.tokens, limits: cloud.limits)
         return try await addingIdentities(
             to: cloud.store.read(place.partition) { view in
@@ -41,6 +42,29 @@ package struct FetchZoneChanges: Sendable {
                 }
                 return outcomes
             })
+    }
+
+    /// Keeps the states that the requests carry, so that the answers are read after them.
+    private func keepStates(_ requests: [ZoneChangesRequest], in place: DatabaseContext) async throws {
+        guard ZoneStateKeeper.keepsStates(in: place) else { return }
+        let keeper = ZoneStateKeeper(place: place, tokens: cloud.tokens)
+        for request in requests {
+            // The answer to a request with an invalid zone says so.
+            guard let update = request.states?.update,
+                let name = try? ZoneAccess.zoneName(of: request.zoneID, in: place)
+            else { continue }
+            do {
+                try await StorageTurn.$user.withValue(place.caller.user?.recordName) {
+                    try await cloud.store.write(place.partition) { transaction in
+                        try await keeper.keep(update, zoneName: name, &transaction)
+                    }
+                }
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                // A store that cannot be written can still be read; the device sends its state again.
+            }
+        }
     }
 
     /// Returns the changes of zones of other users, each in its owner's partition.
@@ -103,17 +127,25 @@ private struct ZoneFeedReader: Sendable {
         let name = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         guard name != ZoneID.defaultZoneName else { throw RequestFailure.noFeed(for: place.caller.surface) }
         let zone = try ZoneAccess.live(try await view.zone(named: name))
+        var page: ZoneChangesPage
         switch try position(of: request, in: zone) {
         case .refuse(let failure): throw failure
         case .caughtUp:
-            return answer([], token: .zone(zone.number, at: zone.latestVersion), moreComing: false, zone: zone)
+            page = answer([], token: .zone(zone.number, at: zone.latestVersion), moreComing: false, zone: zone)
         case .forward(let version, let baseline):
-            return try await forward(
-                request, zone: zone, after: version, baseline: baseline, bytesLeft: &bytesLeft, view)
+            // A device that looks for the end of a record wants the deletions that a first feed passes over.
+            let reportsAll = request.states?.reportsAllDeletions ?? false && request.syncToken == nil
+            page = try await forward(
+                request, zone: zone, after: version, baseline: reportsAll ? 0 : baseline, bytesLeft: &bytesLeft, view)
         case .backward(let version, let floor, let top):
-            return try await backward(
+            page = try await backward(
                 request, zone: zone, before: version, floor: floor, top: top, bytesLeft: &bytesLeft, view)
         }
+        guard let states = request.states, !page.moreComing, ZoneStateKeeper.keepsStates(in: place) else { return page }
+        let kept = try await ZoneStateKeeper(place: place, tokens: tokens).states(of: zone, known: states.known, view)
+        bytesLeft -= kept.states.reduce(0) { $0 + $1.bytes.count * 2 }
+        page.states = kept
+        return page
     }
 
     private func position(of request: ZoneChangesRequest, in zone: ZoneHeader) throws(RequestFailure) -> FeedPosition {

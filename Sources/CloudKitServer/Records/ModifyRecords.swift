@@ -36,7 +36,10 @@ package struct ModifyRecords: Sendable {
         let batch = ChangeBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
             clientChangeToken: request.clientChangeToken, limits: limits, now: cloud.serverEnvironment.now())
-        let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) { try await run(batch) }
+        let update = ZoneStateKeeper.keepsStates(in: place) ? request.stateUpdate : nil
+        let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) {
+            try await run(batch, keeping: update)
+        }
         return try await cloud.userDirectory.addingIdentities(to: outcomes)
     }
 
@@ -49,7 +52,11 @@ package struct ModifyRecords: Sendable {
     }
 
     /// Runs a batch, in several turns in the writer if it may be divided.
-    private func run(_ unprepared: ChangeBatch) async throws -> [RecordOutcome] {
+    ///
+    /// - Parameter update: The state of the caller's device, kept with what the last turn writes.
+    private func run(
+        _ unprepared: ChangeBatch, keeping update: ZoneStateUpdate?
+    ) async throws -> [RecordOutcome] {
         var batch = unprepared
         try await cloud.registry.enter(batch.place.partition)
         var schema = try await cloud.schemas.current(batch.place.schemaPartition)
@@ -57,8 +64,9 @@ package struct ModifyRecords: Sendable {
         batch.words = preparation.words
         var outcomes: [RecordOutcome] = []
         for turn in batch.turns(entryCounts: preparation.entryCounts) {
+            let isLast = outcomes.count + turn.items.count == batch.items.count
             do {
-                outcomes += try await run(turn, &schema)
+                outcomes += try await run(turn, &schema, keeping: isLast ? update : nil)
             } catch {
                 // What went before is saved: the rest fails by itself.
                 guard !outcomes.isEmpty, let failure = error as? RequestFailure ?? RequestFailure(storage: error) else {
@@ -72,14 +80,21 @@ package struct ModifyRecords: Sendable {
     }
 
     /// Runs one turn of a batch until the schema holds what it needs.
-    private func run(_ batch: ChangeBatch, _ schema: inout Schema) async throws -> [RecordOutcome] {
+    private func run(
+        _ batch: ChangeBatch, _ schema: inout Schema, keeping update: ZoneStateUpdate?
+    ) async throws -> [RecordOutcome] {
         let place = batch.place
+        let keeper = ZoneStateKeeper(place: place, tokens: cloud.tokens)
         var hasPendingWork = cloud.registry.hasPendingWork(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
             let result = try await cloud.writeNotifying(batch.partitions) {
                 [schema, hasPendingWork] transaction, pendingNotifications in
-                try await batch.run(
+                let result = try await batch.run(
                     schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
+                if let update, case .outcomes = result {
+                    try await keeper.keep(update, zoneName: batch.zoneName, &transaction)
+                }
+                return result
             }
             switch result {
             case .outcomes(let outcomes): return outcomes

@@ -75,6 +75,11 @@ package struct SyncTokenSeal: Sendable {
         currentEpoch = epoch
     }
 
+    /// Returns the name of one incarnation of a zone, another one after the store was restored from a backup.
+    func incarnation(ofZone number: UInt32) -> String {
+        String(shownEpoch, radix: 16) + "-" + String(number, radix: 16)
+    }
+
     /// Returns the token as text, bound to a partition.
     ///
     /// Clients of the web services decode it as standard base64. A token has a multiple of three bytes, and so no padding.

@@ -57,6 +57,7 @@ extension ZoneChangesOutcome {
             case "syncToken": page.syncToken = try reader.string()
             case "moreComing": page.moreComing = try reader.bool()
             case "clientChangeToken": page.clientChangeToken = try reader.base64IfAny()
+            case "zoneStates": page.states = try ZoneStates(reading: &reader)
             default: if try !error.read(key, &reader, zoneID: zoneID) { try reader.skipValue() }
             }
         }
@@ -112,5 +113,9 @@ extension ZoneChangesPage {
         writer.pair("syncToken", syncToken)
         writer.pair("moreComing", moreComing)
         if style.isNative { writer.pair("clientChangeToken", base64: clientChangeToken) }
+        if let states {
+            writer.key("zoneStates")
+            states.write(to: &writer)
+        }
     }
 }

@@ -55,6 +55,10 @@ extension ZoneChangesRequest {
         writer.pair("desiredRecordTypes", desiredRecordTypes)
         if reverse { writer.pair("reverse", true) }
         if numbersAsStrings { writer.pair("numbersAsStrings", true) }
+        if let states {
+            writer.key("zoneStates")
+            states.write(to: &writer)
+        }
     }
 }
 
@@ -68,6 +72,7 @@ private struct ZoneChangesKeys {
     var desiredRecordTypes: [String]?
     var reverse: Bool?
     var numbersAsStrings: Bool?
+    var states: ZoneStatesRequest?
 
     init() {}
 
@@ -90,17 +95,18 @@ private struct ZoneChangesKeys {
         case "desiredRecordTypes": desiredRecordTypes = try reader.stringsIfAny()
         case "reverse": reverse = try reader.bool()
         case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.bool()
+        case "zoneStates": states = try ZoneStatesRequest(reading: &reader)
         default: try reader.skipValue()
         }
     }
 
-    /// The token is not a default: it belongs to one zone.
+    /// The token is not a default: it belongs to one zone, and so do states.
     func request(defaults: ZoneChangesKeys) -> ZoneChangesRequest {
         ZoneChangesRequest(
             zoneID: zoneID ?? bareZone ?? defaults.zoneID ?? .default, syncToken: syncToken,
             resultsLimit: resultsLimit ?? defaults.resultsLimit, desiredKeys: desiredKeys ?? defaults.desiredKeys,
             desiredRecordTypes: desiredRecordTypes ?? defaults.desiredRecordTypes,
             reverse: reverse ?? defaults.reverse ?? false,
-            numbersAsStrings: numbersAsStrings ?? defaults.numbersAsStrings ?? false)
+            numbersAsStrings: numbersAsStrings ?? defaults.numbersAsStrings ?? false, states: states)
     }
 }

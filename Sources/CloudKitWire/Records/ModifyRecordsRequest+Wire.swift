@@ -34,6 +34,7 @@ extension ModifyRecordsRequest {
             case "desiredKeys": desiredKeys = try reader.stringsIfAny()
             case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.boolIfAny() ?? false
             case "clientChangeToken": clientChangeToken = try reader.base64IfAny()
+            case "zoneState": stateUpdate = try reader.readNull() ? nil : ZoneStateUpdate(reading: &reader)
             default: try reader.skipValue()
             }
         }
@@ -68,6 +69,10 @@ extension ModifyRecordsRequest {
         writer.pair("desiredKeys", desiredKeys)
         if numbersAsStrings { writer.pair("numbersAsStrings", true) }
         writer.pair("clientChangeToken", base64: clientChangeToken)
+        if let stateUpdate {
+            writer.key("zoneState")
+            stateUpdate.write(to: &writer)
+        }
         writer.endObject()
         return writer.bytes
     }

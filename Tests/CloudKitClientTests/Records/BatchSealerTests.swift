@@ -36,7 +36,12 @@ import Testing
         .failed(recordName: name, RequestFailure(code, "no"))
     }
 
-    private func saved(_ name: String) -> RecordOutcome { .record(.stored(name, in: zoneID)) }
+    /// - Parameter request: The request that the outcome answers; nil: it sent nothing sealed.
+    private func saved(_ name: String, _ request: ModifyRecordsRequest? = nil) -> RecordOutcome {
+        var record = Record.stored(name, in: zoneID)
+        record.protection = request?.operations.first { $0.change.recordName == name }?.change.protection
+        return .record(record)
+    }
 
     /// A record as the cloud holds it, opened.
     private func held(_ name: String, _ values: [String: FieldValue], epoch: UInt32 = 0) throws -> OpenedRecord {
@@ -67,8 +72,19 @@ import Testing
         let statement = try RecordStatement(#require(request.operations[0].change.protection?.statement))
         #expect(statement.version == 7 && statement.values.map(\.name) == ["x"])
         #expect(statement.previousTag == StatementForm.noTag)
-        #expect(sealing.take([saved("s1"), failed("p", .conflict)]).isEmpty)
-        #expect(sealing.outcomes == [.success(saved("s1")), .success(failed("p", .conflict))])
+        #expect(sealing.take([saved("s1", request), failed("p", .conflict)]).isEmpty)
+        #expect(sealing.outcomes == [.success(saved("s1", request)), .success(failed("p", .conflict))])
+    }
+
+    @Test func `B-TM-04 a save that is answered with another version is an error`() throws {
+        let earlier = try SampleKeys.record("s1", ["x": .string("old")])
+        for answer in [RecordOutcome.record(earlier), saved("s1")] {
+            var sealing = BatchSealer(try batch(["s1", "p"]), firstVersion: 7)
+            _ = try sent(&sealing, SampleKeys.zone())
+            #expect(sealing.take([answer, saved("p")]).isEmpty)
+            let refused = CallFailure(EncryptionError.wentBack(.otherAnswer), record: "s1")
+            #expect(sealing.outcomes == [.failure(refused), .success(saved("p"))])
+        }
     }
 
     @Test func `B-TM-05 an atomic batch is sent again as a whole, another one only where it was stale`() throws {
@@ -80,13 +96,13 @@ import Testing
         #expect(names(whole.request(SampleKeys.zone(epoch: 1))) == ["s1", "p", "s2"])
 
         var single = BatchSealer(try batch(["s1", "p", "s2"], atomic: false), firstVersion: 7)
-        _ = single.request(SampleKeys.zone())
-        #expect(single.take([saved("s1"), saved("p"), failed("s2", .staleKeyEpoch)]) == ["s2"])
+        let request = try sent(&single, SampleKeys.zone())
+        #expect(single.take([saved("s1", request), saved("p"), failed("s2", .staleKeyEpoch)]) == ["s2"])
         single.look(at: [])
         let again = try sent(&single, SampleKeys.zone(epoch: 1))
         #expect(names(again) == ["s2"] && again.operations[0].change.protection?.epoch == 1)
-        #expect(single.take([saved("s2")]).isEmpty)
-        #expect(single.outcomes == [saved("s1"), saved("p"), saved("s2")].map { .success($0) })
+        #expect(single.take([saved("s2", again)]).isEmpty)
+        #expect(single.outcomes == [saved("s1", request), saved("p"), saved("s2", again)].map { .success($0) })
     }
 
     @Test func `B-TM-05 under a new key all values of the record come along, the save's own first`() throws {

@@ -21,7 +21,7 @@ struct VectorMaker {
         [
             "password": try password(), "recovery": try recovery(), "accountSecret": try accountSecret(),
             "identity": try identity(), "keys": keys(), "field": try field(), "assetKey": try assetKey(),
-            "statement": try statement(),
+            "statement": try statement(), "zoneState": try zoneStates(),
             "asset": try asset(), "protection": try protection(), "keyring": try keyring(), "link": try link(),
             "shareStatement": try statements(), "linkProof": try linkProofs(),
         ]
@@ -29,7 +29,9 @@ struct VectorMaker {
 
     func key(_ byte: UInt8) -> KeyMaterial { KeyMaterial(Array(repeating: byte, count: 32)) }
 
-    private func nonce(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 12) }
+    static func nonce(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 12) }
+
+    private func nonce(_ byte: UInt8) -> [UInt8] { Self.nonce(byte) }
 
     func random(_ byte: UInt8) -> Randomness { Randomness(Repeating(byte: byte)) }
 

@@ -33,7 +33,8 @@ import Testing
     @Test func `B-TM-04 vectors open, and those that were changed or moved do not`() throws {
         let openers: [String: (Vector) throws -> Bool] = [
             "recovery": recovery, "accountSecret": accountSecret, "identity": identity, "field": field,
-            "assetKey": assetKey, "statement": statement, "asset": asset, "protection": protection, "keyring": keyring,
+            "assetKey": assetKey, "statement": statement, "zoneState": zoneState, "asset": asset,
+            "protection": protection, "keyring": keyring,
             "link": link, "invitation": invitation, "ownerWrap": ownerWrap, "shareStatement": shareStatement,
             "linkProof": linkProof,
         ]
@@ -102,6 +103,24 @@ import Testing
         try statement.check(facts, sealer: sealer(vector))
         return try statement.version == #require(vector.numbers["version"])
             && statement.previousTag == vector.bytes("previous") && statement.bytes == vector.bytes("statement")
+    }
+
+    private func zoneState(_ vector: Vector) throws -> Bool {
+        let zone = try zone(vector)
+        let root = try AccountSecret(bytes: vector.bytes("secret")).root(
+            container: zone.container, environment: zone.environment)
+        let key = root.stateKey(of: zone)
+        let device = try #require(ZoneStateDevice(text: vector.bytes("device").hex))
+        let state = try key.open(
+            vector.bytes("sealed"), of: device, number: #require(vector.numbers["number"]),
+            incarnation: vector.text("incarnation"))
+        let other = try #require(ZoneStateDevice(text: vector.bytes("other").hex))
+        let hashes = try ["record", "ended"].map { root.salt(of: zone).number(for: try vector.text($0)) >> 8 }
+        return try key.isOwn(device) && state.epoch == vector.number("epoch")
+            && state.others[other] ?? 0 == vector.numbers["otherNumber"]
+            && state.changes.map(\.record) == Array(hashes.prefix(state.changes.count))
+            && state.changes.first?.version ?? 0 == vector.numbers["version"]
+            && state.changes.map(\.isDeletion) == Array([false, true].prefix(state.changes.count))
     }
 
     private func assetKey(_ vector: Vector) throws -> Bool {

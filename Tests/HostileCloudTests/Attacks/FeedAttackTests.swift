@@ -1,8 +1,9 @@
-import CloudKitClient
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Whole records, feeds and zones as they were, or as they are not.
 @Suite(.timeLimit(.minutes(20))) struct FeedAttackTests {
@@ -39,8 +40,10 @@ extension Stage {
             try await feed(phone.own)
             try await lie {
                 $0.show(older)
-            } during: {
+            } unnoticed: {
                 _ = try await text("One", laptop.own)
+            } during: {
+                try await feed(laptop.own, since: known)
             }
         case .recordHidden:
             try await lie {
@@ -103,7 +106,7 @@ extension Stage {
             try await playOmission(phone, laptop, since: known, whole)
         case .deletionInvented:
             try await lie { exchange in
-                guard exchange.endpoint == "changes/zone" else { return }
+                guard exchange.endpoint == "changes/zone", exchange.device == laptop.name else { return }
                 exchange.change { answer in
                     answer.mutateObjects { zone in
                         guard zone["records"] != nil else { return }
@@ -114,11 +117,15 @@ extension Stage {
                 }
             } unnoticed: {
                 try await self.feed(laptop.own, since: known)
+                try await self.feed(laptop.own, since: known)
             } during: {
-                try await write("secret later text", to: "One", phone.own)
                 try await feed(phone.own)
-                try await feed(laptop.own, since: known)
             }
+        case .newDeviceMisled, .omissionCoveredByDeletion, .deletedAndRolledBack:
+            try await playMisleading(phone, laptop, since: known)
+        case .statesStripped, .stateWithheld, .stateWithheldFromNewDevice, .stateOlder, .stateRelabelled, .stateDamaged,
+            .ownStateDropped, .incarnationInvented, .incarnationTakenBack:
+            try await playStates(phone, laptop)
         case .feedRolledBack:
             try await write("secret later text", to: "One", phone.own)
             try await feed(phone.own)
@@ -195,12 +202,84 @@ extension Stage {
                     if attack == .feedFrozen { zone["syncToken"] = token }
                 }
             }
-        } unnoticed: {
-            try await self.feed(laptop.own, since: known)
         } during: {
-            try await write("secret later text", to: "One", phone.own)
-            try await feed(phone.own)
             try await feed(laptop.own, since: known)
+        }
+    }
+
+    /// Says that a record is not there, or no longer there.
+    private func playMisleading(_ phone: Device, _ laptop: Device, since known: CKServerChangeToken) async throws {
+        let attack = attack
+        let older = try #require(liar.versions(of: "One").first)
+        switch attack {
+        case .deletedAndRolledBack: try await write("secret later text", to: "One", phone.own)
+        default: _ = try await phone.own.save(Self.note("Three"))
+        }
+        try await feed(phone.own)
+        let reader = attack == .newDeviceMisled ? try await device("ada", "tablet") : laptop
+        let name = attack == .deletedAndRolledBack ? "One" : "Three"
+        let returns = Mutex(false)
+        try await lie { exchange in
+            guard exchange.device == reader.name, exchange.endpoint.hasPrefix("changes/zone") else { return }
+            let isBack = returns.withLock { $0 }
+            exchange.change { answer in
+                answer.mutateObjects { zone in
+                    guard zone["records"] != nil else { return }
+                    zone.mutateItems(of: "records") { records in
+                        records.removeAll { $0.recordName == name }
+                        if isBack { records.append(older) }
+                        guard attack != .newDeviceMisled, !isBack else { return }
+                        records.append(["recordName": .string(name), "recordType": "Note", "deleted": true])
+                    }
+                }
+            }
+        } unnoticed: {
+            if attack == .newDeviceMisled { return }
+            try await self.feed(reader.own, since: known)
+            try await self.feed(reader.own, since: known)
+            if attack == .omissionCoveredByDeletion { return }
+            if isHonest { return }
+            returns.withLock { $0 = true }
+            try await self.feed(reader.own, since: known)
+        } during: {
+            try await feed(attack == .newDeviceMisled ? reader.own : phone.own)
+        }
+    }
+
+    /// Changes what the laptop is shown of the states that devices wrote.
+    private func playStates(_ phone: Device, _ laptop: Device) async throws {
+        let attack = attack
+        for text in ["secret first text", "secret later text"] {
+            for device in [phone, laptop] {
+                try await write(text, to: "One", device.own)
+                try await feed(phone.own)
+                try await feed(laptop.own)
+            }
+        }
+        let name = try #require(phone.zoneDevice(in: Self.zone))
+        let own = try #require(laptop.zoneDevice(in: Self.zone))
+        let states = liar.traffic.flatMap { $0.answer.zoneStates(of: name) }
+        let older = try #require(states.first)
+        #expect(states.last != older)
+        // Devices that have read the states get them without bytes: a new one gets them all.
+        let isNew = [.stateWithheldFromNewDevice, .stateRelabelled, .stateDamaged].contains(attack)
+        let reader = isNew ? try await device("ada", "tablet") : laptop
+        let isOver = Mutex(false)
+        try await lie { exchange in
+            guard exchange.device == reader.name, exchange.endpoint == "changes/zone" else { return }
+            if isOver.withLock({ $0 }) { return }
+            exchange.change { answer in
+                answer.mutateObjects { zone in
+                    guard zone["zoneStates"] != nil else { return }
+                    attack.forge(&zone, phone: name, laptop: own, older: older)
+                }
+            }
+        } unnoticed: {
+            guard attack == .incarnationTakenBack else { return }
+            try await self.feed(reader.own)
+            isOver.withLock { $0 = true }
+        } during: {
+            try await feed(reader.own)
         }
     }
 
@@ -243,6 +322,56 @@ extension Stage {
                 liar.stop()
             },
             during: { try await read("secret text of the phone", of: "One", laptop.own) })
+    }
+}
+
+extension Attack {
+    /// Changes the states in an answer about a zone.
+    fileprivate func forge(_ zone: inout JSON, phone: String, laptop: String, older: JSON) {
+        switch self {
+        case .statesStripped: zone["zoneStates"] = nil
+        case .incarnationInvented, .incarnationTakenBack: zone["zoneStates"] = ["incarnation": "1-1"]
+        default:
+            zone["zoneStates"]?.mutateItems(of: "states") { states in
+                states = states.compactMap { state in
+                    var state = state
+                    switch self {
+                    case .ownStateDropped: return state["device"]?.text == laptop ? nil : state
+                    case _ where state["device"]?.text != phone: return state
+                    case .stateWithheld, .stateWithheldFromNewDevice: return nil
+                    case .stateOlder: return older
+                    case .stateRelabelled: state["state"] = older["state"]
+                    case .stateDamaged:
+                        var bytes = state["state"]?.text.flatMap { Data(base64Encoded: $0) }.map(Array.init) ?? []
+                        bytes[bytes.count - 20] ^= 1
+                        state["state"] = JSON(base64: bytes)
+                    default: break
+                    }
+                    return state
+                }
+            }
+        }
+    }
+}
+
+extension JSON {
+    /// The states of a device in an answer, with their bytes.
+    fileprivate func zoneStates(of device: String) -> [JSON] {
+        var states: [JSON] = []
+        visit { object in
+            guard object["device"]?.text == device, object["state"] != nil, object["number"] != nil else { return }
+            states.append(object)
+        }
+        return states
+    }
+}
+
+extension Device {
+    /// The name of this device in a zone.
+    fileprivate func zoneDevice(in zone: CKRecordZone.ID) -> String? {
+        let requests = own.requests()
+        guard let salt = requests.connection.keys.salt(of: zone.model) else { return nil }
+        return requests.connection.keys.zones.deviceName(in: salt)
     }
 }
 

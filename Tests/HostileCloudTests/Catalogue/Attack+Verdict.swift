@@ -50,13 +50,18 @@ extension Attack {
         switch self {
         case .zoneEpochLowered: Self.tampered("went back in time")
         case .zoneEpochRaised: .harmless("values are sealed in an epoch that the owner's devices derive as any other")
-        case .queryOmitsRecord, .recordHidden, .deletionInvented, .zoneDeletionInvented:
+        case .queryOmitsRecord, .recordHidden, .zoneDeletionInvented:
             .undetected("absence is not signed: the cloud can delete what it likes")
         case .zoneHidden: .undetected("the list of zones is not authenticated; reading the zone by its name works")
-        case .recordRolledBackElsewhere, .feedOmitsRecord, .feedOmitsDeletion, .feedFrozen, .historiesForked:
-            Self.unseen
-        case .saveAnswerSwapped:
-            .undetected("the version before the save is no older one; the next fetch shows the saved one")
+        case .recordRolledBackElsewhere, .feedOmitsRecord, .feedOmitsDeletion, .feedFrozen, .historiesForked,
+            .newDeviceMisled, .statesStripped, .stateWithheld, .stateWithheldFromNewDevice, .stateOlder,
+            .stateRelabelled, .stateDamaged, .ownStateDropped, .incarnationTakenBack:
+            .detected(.endOfFeed, [.internalError], ["another history"])
+        case .deletionInvented, .omissionCoveredByDeletion, .deletedAndRolledBack:
+            .detected(.otherDevices, [.internalError], ["another history"])
+        case .incarnationInvented:
+            .undetected("so it is after an app has made a zone again, or an operator restored a cloud")
+        case .feedRolledBack: Self.tampered("another history", "went back in time")
         case .saveDropped: .detected(.nextFetch, [.internalError], ["went back in time"])
         default: Self.tampered("went back in time")
         }

@@ -16,6 +16,11 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case deletionInvented, feedRolledBack, historiesForked, historiesMerged, queryOmitsRecord, zoneHidden
     case zoneDeletionInvented, zoneEpochLowered, zoneEpochRaised
 
+    // What devices of an account write for one another
+    case newDeviceMisled, omissionCoveredByDeletion, deletedAndRolledBack
+    case statesStripped, stateWithheld, stateWithheldFromNewDevice, stateOlder, stateRelabelled, stateDamaged
+    case ownStateDropped, incarnationInvented, incarnationTakenBack
+
     // Files
     case assetOfOtherField, assetTruncated, assetExtended, assetFlipped, assetChunksSwapped, assetEmptied
     case assetHeaderChanged, assetKeysSwapped, assetFieldsSwapped, assetOlder, assetRemoved, assetInPlain

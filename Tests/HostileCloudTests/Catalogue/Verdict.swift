@@ -18,6 +18,8 @@ enum Verdict: Sendable {
         /// The person whose keys are exchanged; at their next sync, an hour later at most.
         case ownDevices = "by the person's own devices"
         case otherParticipants = "by the next participant of a share"
+        case endOfFeed = "at the end of the zone's changes"
+        case otherDevices = "by the account's other devices, at the end of the zone's changes"
         case afterAnotherWrites = "after another device of the account has written"
     }
 
