@@ -208,7 +208,8 @@ let package = Package(
             name: "CloudKitWireTests", dependencies: ["SeededChance", "CloudKitModel", "CloudKitWire"],
             swiftSettings: strict),
         .testTarget(
-            name: "CloudKitSchemaTests", dependencies: ["CloudKitModel", "CloudKitSchema"], swiftSettings: strict),
+            name: "CloudKitSchemaTests", dependencies: ["CloudKitModel", "CloudKitSchema", "SeededChance"],
+            swiftSettings: strict),
         .testTarget(
             name: "CloudKitRecordLayerTests",
             dependencies: [

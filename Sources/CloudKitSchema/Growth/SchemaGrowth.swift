@@ -27,15 +27,21 @@ package struct SchemaGrowth: Sendable {
     /// - Returns: The fields as they are to be stored, in the order given.
     package mutating func admit(_ fields: [Field], of recordType: String) throws(RequestFailure) -> [Field] {
         guard let known = schema[recordType] else { return try admitNew(recordType, fields) }
-        return try admit(fields, to: known, isNew: false)
+        let isFirstShare = recordType == Validity.shareRecordType && schema.implicitTypes.contains(recordType)
+        if isFirstShare, environment == .production { throw Self.newType(recordType) }
+        return try admit(fields, to: known, isNew: isFirstShare)
+    }
+
+    private static func newType(_ recordType: String) -> RequestFailure {
+        RequestFailure(
+            .schemaMismatch, "Cannot create new type \(recordType) in production schema",
+            remedy: "Create the type in development and run: welkin schema deploy CONTAINER")
     }
 
     private mutating func admitNew(_ recordType: String, _ fields: [Field]) throws(RequestFailure) -> [Field] {
         try Validity.recordType(recordType)
         if environment == .production {
-            throw RequestFailure(
-                .schemaMismatch, "Cannot create new type \(recordType) in production schema",
-                remedy: "Create the type in development and deploy the schema.")
+            throw Self.newType(recordType)
         }
         return try admit(fields, to: RecordTypeDefinition(name: recordType), isNew: true)
     }
@@ -70,6 +76,7 @@ package struct SchemaGrowth: Sendable {
         var type = type
         type.fields.merge(added) { known, _ in known }
         schema.types[type.name] = type
+        schema.implicitTypes.remove(type.name)
         grownTypes.insert(type.name)
     }
 }
@@ -93,8 +100,10 @@ extension Schema {
                 if !isNew { definition.building = definition.indexes.intersection(.sortable) }
                 type.fields[field] = definition
             }
-            if isNew || type.fields.count != before {
+            let isFirst = implicitTypes.contains(name) && !growth.schema.implicitTypes.contains(name)
+            if isNew || isFirst || type.fields.count != before {
                 types[name] = type
+                implicitTypes.remove(name)
                 changed.insert(name)
             }
         }

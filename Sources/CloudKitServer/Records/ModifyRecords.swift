@@ -63,7 +63,9 @@ package struct ModifyRecords: Sendable {
                     schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
             }
             switch result {
-            case .outcomes(let outcomes): return outcomes
+            case .outcomes(let outcomes):
+                await cloud.servedRequests.note(batch.items, outcomes, schema, in: place)
+                return outcomes
             case .schemaIsOld: schema = try await cloud.schemas.current(place.schemaPartition)
             case .mustGrow(let growth):
                 let grown = try await cloud.schemas.grow(place.schemaPartition, by: growth)
