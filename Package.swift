@@ -154,7 +154,7 @@ let package = Package(
             name: "CloudKitTesting",
             dependencies: [
                 "TextEncodings", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP",
-                "CloudKitModel", "CloudKitServer",
+                "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CoreLocation",
                 "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
@@ -163,6 +163,9 @@ let package = Package(
         // Tests, from pure functions to processes that are killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
+        .target(
+            name: "RandomSchemas", dependencies: ["CloudKitModel", "CloudKitSchema"], path: "Tests/RandomSchemas",
+            swiftSettings: strict),
         // The server's time and randomness, set by hand.
         .target(
             name: "TestEnvironment", dependencies: ["CloudKitAccounts", "SeededChance"], path: "Tests/TestEnvironment",
@@ -208,7 +211,8 @@ let package = Package(
             name: "CloudKitWireTests", dependencies: ["SeededChance", "CloudKitModel", "CloudKitWire"],
             swiftSettings: strict),
         .testTarget(
-            name: "CloudKitSchemaTests", dependencies: ["CloudKitModel", "CloudKitSchema", "SeededChance"],
+            name: "CloudKitSchemaTests",
+            dependencies: ["CloudKitModel", "CloudKitSchema", "RandomSchemas", "SeededChance"],
             swiftSettings: strict),
         .testTarget(
             name: "CloudKitRecordLayerTests",
@@ -225,7 +229,7 @@ let package = Package(
         .testTarget(
             name: "CloudKitServerTests",
             dependencies: [
-                "SeededChance", "TestEnvironment", "CloudKitAccounts",
+                "SeededChance", "RandomSchemas", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "FileStore", "CSQLite", crypto,
             ], swiftSettings: strict),

@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitSchema
+import RandomSchemas
 import SeededChance
 import Testing
 

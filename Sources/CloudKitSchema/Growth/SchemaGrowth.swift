@@ -11,9 +11,15 @@ package struct SchemaGrowth: Sendable {
     package private(set) var grownTypes: Set<String> = []
     private let environment: Environment
     private let fieldsMax: Int
+    private let indexesRecordNames: Bool
 
-    /// - Parameter fieldsMax: Fields of one record type (B-LIM-06).
-    package init(_ schema: Schema, environment: Environment, fieldsMax: Int) {
+    /// - Parameters:
+    ///   - fieldsMax: Fields of one record type (B-LIM-06).
+    ///   - indexesRecordNames: Whether new types can be queried without filters.
+    package init(
+        _ schema: Schema, environment: Environment, fieldsMax: Int, indexesRecordNames: Bool = false
+    ) {
+        self.indexesRecordNames = indexesRecordNames
         self.schema = schema
         self.environment = environment
         self.fieldsMax = fieldsMax
@@ -43,7 +49,9 @@ package struct SchemaGrowth: Sendable {
         if environment == .production {
             throw Self.newType(recordType)
         }
-        return try admit(fields, to: RecordTypeDefinition(name: recordType), isNew: true)
+        let new = RecordTypeDefinition(
+            name: recordType, systemIndexes: indexesRecordNames ? [.recordName: .queryable] : [:])
+        return try admit(fields, to: new, isNew: true)
     }
 
     private mutating func admit(
@@ -92,7 +100,9 @@ extension Schema {
         var changed: Set<String> = []
         for name in growth.grownTypes {
             guard let grown = growth.schema[name] else { continue }
-            var type = types[name] ?? RecordTypeDefinition(name: name, grants: grown.grants)
+            var type =
+                types[name]
+                ?? RecordTypeDefinition(name: name, systemIndexes: grown.systemIndexes, grants: grown.grants)
             let isNew = types[name] == nil
             let before = type.fields.count
             for (field, definition) in grown.fields where type.fields[field] == nil {

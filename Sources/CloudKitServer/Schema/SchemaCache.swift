@@ -36,7 +36,8 @@ final class SchemaCache: Sendable {
             var schema = before
             let changed = try body(&schema)
             // A type of the system that is changed is no longer implied.
-            schema.implicitTypes.subtract(changed.filter { schema.types[$0] != before.types[$0] })
+            let defined = before.implicitTypes.filter { changed.contains($0) && schema.types[$0] != before.types[$0] }
+            schema.implicitTypes.subtract(defined)
             transaction.store(&schema, changed: changed, from: before)
             return schema
         }

@@ -15,11 +15,13 @@ package struct DeploySchema: Sendable {
     /// - Parameters:
     ///   - force: Whether to deploy although apps could notice.
     ///   - waits: Whether to build the indexes before returning; otherwise the cloud's worker does so.
+    ///   - progress: Is called after each step of building.
     /// - Returns: The report on what was done.
     /// - Throws: `schemaMismatch` for a deployment that production cannot follow, or that needs `force`.
     @discardableResult
     package func run(
-        of container: ContainerID, force: Bool = false, waits: Bool = true
+        of container: ContainerID, force: Bool = false, waits: Bool = true,
+        progress: @Sendable (IndexBuildProgress) -> Void = { _ in }
     ) async throws -> DeploymentReport {
         let before = try await cloud.schema(container, .production)
         let report = try await report(on: container)
@@ -38,7 +40,8 @@ package struct DeploySchema: Sendable {
             cloud.indexBuilds.add(place)
             return report
         }
-        try await BuildIndexes(cloud).run(in: place, dropped: DroppedIndexes.between(before, schema))
+        try await BuildIndexes(cloud).run(
+            in: place, dropped: DroppedIndexes.between(before, schema), progress: progress)
         return report
     }
 

@@ -20,6 +20,10 @@ import Synchronization
 ///
 /// It is the real server on a loopback port that the system chooses, with a store in memory. Any number of test clouds can run
 /// at the same time, so tests can run in parallel.
+///
+/// A fresh cloud has no schema. In development, saves create record types and fields with all indexes; here, unlike in a cloud that is
+/// served, also that of `recordName`, so that `NSPredicate(value: true)` works. Remove it with
+/// `index("recordName", of: "Note", in: container, [])`, or give the cloud the schema of the app with `schema(_:in:)`.
 public final class TestCloud: Sendable {
     /// The clock of the cloud and all its devices.
     public let clock: TestClock
@@ -131,12 +135,13 @@ public final class TestCloud: Sendable {
     var running: RunningCloud { state.withLock { $0.running } }
 
     /// Returns the API token for apps of a container.
-    func apiToken(of container: String) async throws -> String {
-        if let known = state.withLock({ $0.apiTokens[container] }) { return known }
-        let token = try await running.makeAPIToken(of: container)
+    func apiToken(of container: String, _ environment: Environment) async throws -> String {
+        let key = container + "/" + environment.rawValue
+        if let known = state.withLock({ $0.apiTokens[key] }) { return known }
+        let token = try await running.makeAPIToken(of: container, environment.model)
         return state.withLock { state in
-            if let known = state.apiTokens[container] { return known }
-            state.apiTokens[container] = token
+            if let known = state.apiTokens[key] { return known }
+            state.apiTokens[key] = token
             return token
         }
     }

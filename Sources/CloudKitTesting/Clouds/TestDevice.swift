@@ -27,9 +27,14 @@ public final class TestDevice: Sendable {
     }
 
     /// Returns a container as an app on this device sees it.
-    public func container(_ identifier: String) async throws -> CKContainer {
+    ///
+    /// - Parameter environment: Production has the schema that was deployed to it, and data of its own.
+    public func container(
+        _ identifier: String, _ environment: TestCloud.Environment = .development
+    ) async throws -> CKContainer {
         CKContainer(
-            identifier: identifier, configuration: try await configuration(for: identifier), transport: transport,
+            identifier: identifier, configuration: try await configuration(for: identifier, environment),
+            transport: transport,
             clientEnvironment: cloud.clock.clientEnvironment)
     }
 
@@ -86,10 +91,12 @@ public final class TestDevice: Sendable {
         NetworkTransport(network: network, clock: cloud.clock, address: address, real: HTTPTransport.shared)
     }
 
-    private func configuration(for container: String) async throws -> DeviceConfiguration {
+    private func configuration(
+        for container: String, _ environment: TestCloud.Environment = .development
+    ) async throws -> DeviceConfiguration {
         DeviceConfiguration(
-            endpoint: cloud.running.devicesEndpoint, container: container,
-            apiToken: try await cloud.apiToken(of: container),
+            endpoint: cloud.running.devicesEndpoint, container: container, environment: environment.rawValue,
+            apiToken: try await cloud.apiToken(of: container, environment),
             profile: profile, profilesFolder: profilesFolder)
     }
 }

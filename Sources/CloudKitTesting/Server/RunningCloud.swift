@@ -31,7 +31,9 @@ package struct RunningCloud: Sendable {
     }
 
     private static func start(_ storage: CloudStorage, port: Int) async throws -> RunningCloud {
-        let cloud = Cloud(store: storage.store, files: storage.files, serverEnvironment: storage.serverEnvironment)
+        let cloud = Cloud(
+            store: storage.store, files: storage.files, serverEnvironment: storage.serverEnvironment,
+            limits: storage.limits)
         let logger = Logger(label: "welkin.testing") { _ in SwiftLogNoOpLogHandler() }
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(port: port), logger: logger, cacheLifetime: 0,
@@ -53,7 +55,10 @@ package struct RunningCloud: Sendable {
             storage: storage, cloud: cloud, endpoint: "http://127.0.0.1:\(number)", group: group, service: service,
             outbox: Task {
                 // A failure recurs with the next commit, and `settle` reports it to the test.
-                for await _ in commits { while (try? await RunOutbox(cloud).run()) == true {} }
+                for await _ in commits {
+                    while (try? await RunOutbox(cloud).run()) == true {}
+                    while (try? await FinishIndexBuilds(cloud).runWaiting()) == true {}
+                }
             })
     }
 
@@ -98,10 +103,12 @@ package struct RunningCloud: Sendable {
     }
 
     /// Creates an API token for a container.
-    package func makeAPIToken(of container: String) async throws -> String {
+    package func makeAPIToken(
+        of container: String, _ environment: CloudKitModel.Environment = .development
+    ) async throws -> String {
         let tokens = accountStore.apiTokens
         return try await tokens.create(
-            container: ContainerID(container), environment: .development, name: "tests"
+            container: ContainerID(container), environment: environment, name: "tests"
         ).token
     }
 
