@@ -5,12 +5,11 @@ import Testing
 
 @Suite struct TestCloudSchemaTests {
     private let container = "iCloud.com.example.schema"
-    private static let all = NSPredicate(value: true)
 
     private func names(
-        _ database: CKDatabase, _ predicate: NSPredicate = all, sortedBy key: String? = nil
+        _ database: CKDatabase, sortedBy key: String? = nil
     ) async throws -> [String] {
-        let query = CKQuery(recordType: "Note", predicate: predicate)
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
         if let key { query.sortDescriptors = [NSSortDescriptor(key: key, ascending: true)] }
         return try await database.records(matching: query).matchResults.map(\.0.recordName)
     }

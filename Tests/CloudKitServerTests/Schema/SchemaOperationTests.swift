@@ -84,7 +84,7 @@ import Testing
             try await importing(Self.note, test)
             try await deploy(test)
             #expect(try await save().record != nil)
-            #expect(try await names(test, .production) == ["R"])
+            #expect(try await names(test, [], .production) == ["R"])
         }
     }
 
@@ -220,7 +220,7 @@ import Testing
             #expect(try await schema(test).document == schema(test, .production).document)
             #expect(try await names(test) == [])
             #expect(try await names(test, in: .public) == [])
-            #expect(try await names(test, .production) == ["K"])
+            #expect(try await names(test, [], .production) == ["K"])
             await expect(.zonePurged) { try await test.modify([create("R", "Note")]) }
         }
     }
@@ -285,10 +285,10 @@ import Testing
             try await give(to: TestCloud.bob)
             #expect(try await outcome(save(.forceUpdate, "R", text("a", "y")), TestCloud.bob).record != nil)
             let bob = Caller(user: TestCloud.bob)
-            #expect(try await names(test, environment, in: .public, by: bob) == ["R"])
+            #expect(try await names(test, [], environment, in: .public, by: bob) == ["R"])
             try await give("editor", false, to: TestCloud.bob)
-            #expect(try await names(test, environment, in: .public, by: bob) == [])
-            await expect(.accessDenied) { _ = try await names(test, environment, in: .public, by: .anonymous) }
+            #expect(try await names(test, [], environment, in: .public, by: bob) == [])
+            await expect(.accessDenied) { _ = try await names(test, [], environment, in: .public, by: .anonymous) }
             #expect(
                 try await SetRoles(test.restarted()).members(in: TestCloud.container, environment) == [
                     "editor": [TestCloud.ada]
