@@ -25,8 +25,13 @@ final class ServedRequestLog: Sendable {
     ) async {
         guard place.address.environment == .development else { return }
         var rows: Set<ServedRequestRow> = []
+        var previous: (recordType: String, names: [String])?
         for (item, outcome) in zip(items, outcomes) {
             guard case .record(let record) = outcome, !item.kind.isDelete else { continue }
+            let names = item.fields.map(\.name)
+            // Most records of a batch have the same fields.
+            if let previous, previous == (record.recordType, names) { continue }
+            previous = (record.recordType, names)
             rows.insert(ServedRequestRow(SaveShape(recordType: record.recordType)))
             for field in item.fields {
                 let type = schema[record.recordType]?.fields[field.name]?.type ?? field.type.definite
