@@ -52,7 +52,7 @@ extension TestCloud {
     /// Copies the schema that development has by now to production, as `welkin schema deploy` does.
     public func deploySchema(of container: String) async throws {
         try await TestCloudError.explaining {
-            try await DeploySchema(running.cloud).run(of: ContainerID(container), force: true)
+            _ = try await DeploySchema(running.cloud).run(of: ContainerID(container), force: true)
         }
     }
 
