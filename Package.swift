@@ -156,7 +156,7 @@ let package = Package(
             name: "CloudKitTesting",
             dependencies: [
                 "AsyncLocks", "TextEncodings", "CloudKitAccounts", "CloudKit", "CloudKitClient", "CloudKitDevice",
-                "CloudKitHTTP", "CloudKitModel", "CloudKitServer",
+                "CloudKitHTTP", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CoreLocation",
                 "OrderedStore", "FileStore", lifecycle, logging,
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
@@ -165,6 +165,9 @@ let package = Package(
         // Tests, from pure functions to processes that are killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
+        .target(
+            name: "RandomSchemas", dependencies: ["CloudKitModel", "CloudKitSchema"], path: "Tests/RandomSchemas",
+            swiftSettings: strict),
         // The server's time and randomness, set by hand.
         .target(
             name: "TestEnvironment", dependencies: ["CloudKitAccounts", "SeededChance"], path: "Tests/TestEnvironment",
@@ -212,7 +215,9 @@ let package = Package(
             name: "CloudKitWireTests", dependencies: ["SeededChance", "CloudKitModel", "CloudKitWire"],
             swiftSettings: strict),
         .testTarget(
-            name: "CloudKitSchemaTests", dependencies: ["CloudKitModel", "CloudKitSchema"], swiftSettings: strict),
+            name: "CloudKitSchemaTests",
+            dependencies: ["CloudKitModel", "CloudKitSchema", "RandomSchemas", "SeededChance"],
+            swiftSettings: strict),
         .testTarget(
             name: "CloudKitRecordLayerTests",
             dependencies: [
@@ -228,7 +233,7 @@ let package = Package(
         .testTarget(
             name: "CloudKitServerTests",
             dependencies: [
-                "SeededChance", "TestEnvironment", "CloudKitAccounts",
+                "SeededChance", "RandomSchemas", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "FileStore", "CSQLite", "IdentityDirectory", crypto,
             ], swiftSettings: strict),

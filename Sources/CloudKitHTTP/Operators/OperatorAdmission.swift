@@ -3,14 +3,15 @@ import CloudKitModel
 import CloudKitServer
 import HTTPTypes
 
-/// Admits operators, by a token in `Authorization: Bearer`, to faults in the development environment. Without any token in use
+/// Admits operators, by a token in `Authorization: Bearer`, to faults in the development environment and to schemas. Without any token in use
 /// there are no such endpoints.
 struct OperatorAdmission: RequestMiddleware {
     var tokens: OperatorTokens
     var reader: BodyReader
-
     /// Bytes of a body: orders are short.
-    private static let bodyBytesMax = 16_384
+    var bodyBytesMax = 16_384
+    /// Whether the endpoint is for the production environment, too.
+    var isForProduction = false
 
     func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
         do {
@@ -29,11 +30,12 @@ struct OperatorAdmission: RequestMiddleware {
         case .refused: throw Self.refused
         case .good(let row): request.sender = .operator(row)
         }
-        guard try request.place.environment == .development else { throw Self.developmentOnly }
+        let environment = try request.place.environment
+        guard isForProduction || environment == .development else { throw Self.developmentOnly }
         do {
-            try await reader.readBody(of: request, from: .known("operator"), bytesMax: Self.bodyBytesMax)
+            try await reader.readBody(of: request, from: .known("operator"), bytesMax: bodyBytesMax)
         } catch let failure as RequestFailure where failure.code == .sizeLimitExceeded {
-            throw Self.tooLarge
+            throw Self.tooLarge(bodyBytesMax)
         }
     }
 
@@ -42,8 +44,10 @@ struct OperatorAdmission: RequestMiddleware {
         remedy: "Make one with welkin admin token create and send it as Authorization: Bearer.")
     private static let developmentOnly = RequestFailure(
         .accessDenied, "faults are ordered in the development environment only")
-    private static let tooLarge = RequestFailure(
-        .sizeLimitExceeded, "request too large", remedy: "An order has at most \(bodyBytesMax) bytes.")
+
+    private static func tooLarge(_ bytesMax: Int) -> RequestFailure {
+        RequestFailure(.sizeLimitExceeded, "request too large", remedy: "An order has at most \(bytesMax) bytes.")
+    }
 }
 
 /// Admits processes of this machine, and operators by their token, to the metrics. A wrong token is refused wherever it comes from.

@@ -62,6 +62,12 @@ enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case adminKeysReset = "admin/keys/reset"
     case adminDevicesList = "admin/devices/list"
     case adminDevicesRevoke = "admin/devices/revoke"
+    case adminSchemaExport = "admin/schema/export"
+    case adminSchemaImport = "admin/schema/import"
+    case adminSchemaDiff = "admin/schema/diff"
+    case adminSchemaDeploy = "admin/schema/deploy"
+    case adminSchemaReset = "admin/schema/reset"
+    case adminSchemaRoles = "admin/schema/roles"
     case courier
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"

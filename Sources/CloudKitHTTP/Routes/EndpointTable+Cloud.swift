@@ -128,6 +128,19 @@ extension EndpointTable {
         ] {
             addOperatorEndpoint(order, .post, handler: steps.around(operators.execute))
         }
+        let schemaSteps: [any RequestMiddleware] = [
+            endpoints.operatorHosts,
+            OperatorAdmission(
+                tokens: endpoints.operatorTokens, reader: endpoints.bodyReader,
+                bodyBytesMax: SchemaEndpoints.bodyBytesMax, isForProduction: true),
+        ]
+        let schemas = SchemaEndpoints(cloud: endpoints.cloud, logger: endpoints.operators.logger)
+        addOperatorEndpoint(.adminSchemaExport, .getOrPost, handler: schemaSteps.around(schemas.export))
+        addOperatorEndpoint(.adminSchemaImport, .post, handler: schemaSteps.around(schemas.import))
+        addOperatorEndpoint(.adminSchemaDiff, .getOrPost, handler: schemaSteps.around(schemas.diff))
+        addOperatorEndpoint(.adminSchemaDeploy, .post, handler: schemaSteps.around(schemas.deploy))
+        addOperatorEndpoint(.adminSchemaReset, .post, handler: schemaSteps.around(schemas.reset))
+        addOperatorEndpoint(.adminSchemaRoles, .post, handler: schemaSteps.around(schemas.setRole))
     }
 
     private mutating func addPages(_ endpoints: CloudEndpoints) {

@@ -2,14 +2,27 @@ import CloudKitModel
 import OrderedStore
 
 extension WriteTransaction {
-    /// Removes every entry of a field in one zone: before its index is built, and when the field loses its marks.
+    /// Removes the entries of a field in one zone that only other marks than some need: before an index is built, and when
+    /// the field loses marks.
     ///
-    /// Entries left from an earlier index of the field would name records by values they no longer have.
-    package mutating func clearIndexes(of field: String, recordType: String, zone: UInt32) {
+    /// Entries left from an earlier index of the field would name records by values they no longer have. Queries go on using
+    /// the marks that are kept.
+    package mutating func clearIndexes(
+        of field: String, keeping marks: IndexMarks, recordType: String, zone: UInt32
+    ) {
         let zonePrefix = IndexKey.zonePrefix(zone)
-        for kind in IndexKey.Kind.allCases where kind != .extent {
-            clear(KeyRange(prefix: zonePrefix + IndexKey.prefix(kind, of: field, recordType: recordType).bytes))
+        func prefix(_ kind: IndexKey.Kind) -> KeyBuilder {
+            IndexKey.prefix(kind, of: field, recordType: recordType, under: zonePrefix)
         }
+        if marks.isDisjoint(with: [.queryable, .sortable]) {
+            for kind in [IndexKey.Kind.ordered, .member, .cell] { clear(KeyRange(prefix: prefix(kind).bytes)) }
+        } else if !marks.contains(.sortable) {
+            // Records without a value have an entry for the sake of the order alone.
+            var absent = prefix(.ordered)
+            absent.appendNull()
+            clear(KeyRange(prefix: absent.bytes))
+        }
+        if !marks.contains(.searchable) { clear(KeyRange(prefix: prefix(.token).bytes)) }
     }
 
     /// Adds the entries of some fields for the next records of a type: one step of building an index (B-SCH-07).
@@ -26,16 +39,7 @@ extension WriteTransaction {
         of fields: [IndexedField], recordType: String, zone: UInt32, after name: String?, limit: Int = 200
     ) async throws -> String? {
         let zonePrefix = IndexKey.zonePrefix(zone)
-        let prefix = zonePrefix + IndexKey.prefix(.extent, of: "", recordType: recordType).bytes
-        var range = KeyRange(prefix: prefix)
-        if let name {
-            var lower = KeyBuilder(prefix: prefix)
-            lower.append(name)
-            range.lower = lower.bytes + [0]
-        }
-        let names = try await scan(range, limit: limit, reverse: false).map { entry in
-            try IndexKey.read(entry.key, after: prefix.count, kind: .extent).recordName
-        }
+        let names = try await recordNames(ofType: recordType, zone: zone, after: name, limit: limit)
         for case let record? in try await records(zone: zone, names: names) where record.recordType == recordType {
             let values = try IndexedValues(record, names: Set(fields.map(\.name)))
             for field in fields {
@@ -43,5 +47,25 @@ extension WriteTransaction {
             }
         }
         return names.count < limit ? nil : names.last
+    }
+}
+
+extension Reading {
+    /// Returns the names of some records of a type, in their order.
+    ///
+    /// - Parameter name: Begin after this name; nil: with the first.
+    package func recordNames(
+        ofType recordType: String, zone: UInt32, after name: String? = nil, limit: Int
+    ) async throws -> [String] {
+        let prefix = IndexKey.zonePrefix(zone) + IndexKey.prefix(.extent, of: "", recordType: recordType).bytes
+        var range = KeyRange(prefix: prefix)
+        if let name {
+            var lower = KeyBuilder(prefix: prefix)
+            lower.append(name)
+            range.lower = lower.bytes + [0]
+        }
+        return try await scan(range, limit: limit, reverse: false).map { entry in
+            try IndexKey.read(entry.key, after: prefix.count, kind: .extent).recordName
+        }
     }
 }

@@ -96,12 +96,10 @@ package struct IndexEntries: Hashable, Sendable {
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes,
         _ words: PreparedWords
     ) throws -> [Bytes] {
-        // Names are in the extent already.
-        if field.marks.isDisjoint(with: [.queryable, .sortable])
-            || field.name == QueryKey.SystemField.recordName.schemaName
-        {
-            return []
-        }
+        // Names are in the extent already; only an order by them needs entries of its own.
+        let needed: IndexMarks =
+            field.name == QueryKey.SystemField.recordName.schemaName ? .sortable : [.queryable, .sortable]
+        if field.marks.isDisjoint(with: needed) { return [] }
         var entries: [Bytes] = []
         let writer = EntryWriter(of: record, field, under: prefix)
         if let beginning = values.beginning(of: field, words) {

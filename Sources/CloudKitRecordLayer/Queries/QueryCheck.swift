@@ -29,7 +29,7 @@ struct QueryCheck {
         guard case .anySearchable = filter.key else { return try condition(filter, on: try field(filter)) }
         guard filter.comparator.isSearch else { throw .unexpectedFilter }
         let fields = indexes.searchableFields
-        if fields.isEmpty { throw .notMarked("self", "searchable") }
+        if fields.isEmpty { throw .notMarked("self", "searchable", of: indexes, settings: settings) }
         return make(fields, try search(filter), of: filter)
     }
 
@@ -52,7 +52,9 @@ struct QueryCheck {
 
     private func field(_ filter: QueryFilter) throws(RequestFailure) -> IndexedField {
         let name = filter.key.schemaName
-        guard let field = indexes[name] else { throw .notMarked(filter.key.shownName, "queryable") }
+        guard let field = indexes[name] else {
+            throw .notMarked(filter.key.shownName, "queryable", of: indexes, settings: settings)
+        }
         if field.type.isEncrypted || field.type.base == .bytes || field.type.base == .asset {
             throw .cannotBeQueried(filter, field)
         }
@@ -63,7 +65,9 @@ struct QueryCheck {
         _ field: IndexedField, anyOf: IndexMarks, of filter: QueryFilter, word: String
     ) throws(RequestFailure) {
         if field.usable.isDisjoint(with: anyOf) {
-            throw .notMarked(filter.key.shownName, word, isBuilding: !field.building.isDisjoint(with: anyOf))
+            throw .notMarked(
+                filter.key.shownName, word, of: indexes, settings: settings,
+                isBuilding: !field.building.isDisjoint(with: anyOf))
         }
     }
 
@@ -130,7 +134,8 @@ struct QueryCheck {
     func term(_ sort: QuerySort) throws(RequestFailure) -> QuerySortTerm {
         guard let field = indexes[sort.key.schemaName], field.usable.contains(.sortable), !field.type.isList else {
             let building = indexes[sort.key.schemaName]?.building.contains(.sortable) ?? false
-            throw .notMarked(sort.key.shownName, "sortable", isBuilding: building)
+            throw .notMarked(
+                sort.key.shownName, "sortable", of: indexes, settings: settings, isBuilding: building)
         }
         guard field.type.base == .location else {
             if sort.relativeLocation != nil { throw .unexpectedFilter }
@@ -227,11 +232,29 @@ extension FieldValue {
 
 extension RequestFailure {
     /// A question that needs an index which is not there (B-QRY-15).
-    static func notMarked(_ name: String, _ word: String, isBuilding: Bool = false) -> RequestFailure {
+    static func notMarked(
+        _ name: String, _ word: String, of indexes: RecordIndexes, settings: QuerySettings, isBuilding: Bool = false
+    ) -> RequestFailure {
         let remedy =
             isBuilding
-            ? "The index is being built: ask again later." : "Mark the field as \(word) in the schema."
+            ? "The index is being built: ask again later."
+            : indexRemedy(name, word, of: indexes, settings: settings)
         return RequestFailure(.indexMissing, "Field '\(name)' is not marked \(word)", remedy: remedy)
+    }
+
+    /// Names the command and, for tests, the call that add an index and keep those that the field has.
+    static func indexRemedy(
+        _ name: String, _ word: String, of indexes: RecordIndexes, settings: QuerySettings
+    ) -> String {
+        let held = indexes.fields.first { $0.name == name || $0.systemField?.rawValue == name }?.marks ?? []
+        let words = [(IndexMarks.queryable, "queryable"), (.sortable, "sortable"), (.searchable, "searchable")]
+            .filter { held.contains($0.0) || $0.1 == word }.map(\.1)
+        let field = name == "self" ? "FIELD" : name
+        return
+            "Mark the field as \(word): welkin schema index \(settings.container.name) \(indexes.recordType) \(field) "
+            + words.map { "--" + $0 }.joined(separator: " ")
+            + "; in a test: cloud.index(\"\(field)\", of: \"\(indexes.recordType)\", in: "
+            + "\"\(settings.container.name)\", [\(words.map { "." + $0 }.joined(separator: ", "))])"
     }
 
     fileprivate static func cannotBeQueried(_ filter: QueryFilter, _ field: IndexedField) -> RequestFailure {

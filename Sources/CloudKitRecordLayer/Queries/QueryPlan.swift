@@ -31,12 +31,12 @@ package struct QueryPlan: Hashable, Sendable {
         guard indexes.isQueryable else {
             throw RequestFailure(
                 .indexMissing, "Type is not marked indexable: \(query.recordType)",
-                remedy: "Mark a field of the type as queryable in the schema.")
+                remedy: RequestFailure.indexRemedy("recordName", "queryable", of: indexes, settings: settings))
         }
         let check = QueryCheck(indexes: indexes, settings: settings)
         var conditions: [QueryCondition] = []
         for filter in query.filters { conditions.append(try check.condition(filter)) }
-        if conditions.isEmpty { try Self.requireNames(indexes) }
+        if conditions.isEmpty { try Self.requireNames(indexes, settings) }
         var terms: [QuerySortTerm] = []
         for sort in query.sorts { terms.append(try check.term(sort)) }
         recordType = query.recordType
@@ -48,11 +48,13 @@ package struct QueryPlan: Hashable, Sendable {
     static let usersType = "Users"
 
     /// A query without filters needs the index of record names, whatever its order (B-QRY-15).
-    private static func requireNames(_ indexes: RecordIndexes) throws(RequestFailure) {
+    private static func requireNames(
+        _ indexes: RecordIndexes, _ settings: QuerySettings
+    ) throws(RequestFailure) {
         let names = indexes[QueryKey.SystemField.recordName.schemaName]
         if names?.usable.contains(.queryable) == true { return }
         throw .notMarked(
-            QueryKey.SystemField.recordName.rawValue, "queryable",
+            QueryKey.SystemField.recordName.rawValue, "queryable", of: indexes, settings: settings,
             isBuilding: names?.building.contains(.queryable) ?? false)
     }
 

@@ -37,6 +37,18 @@ extension Reading {
         }
     }
 
+    /// Returns the stored custom roles with the names of their users.
+    package func schemaRoleValues() async throws -> [(name: String, users: [String])] {
+        try await scan(Subspace.schemaRole.range, limit: .max).map { entry in
+            var key = KeyReader(entry.key, in: .schemaRole)
+            let name = try key.readString()
+            var value = ValueReader(entry.value, of: .schemaRole)
+            var users: [String] = []
+            for _ in 0..<(try value.number(UInt32.self)) { users.append(try value.text()) }
+            return (name, users)
+        }
+    }
+
     fileprivate static var schemaVersionKey: Bytes { [Subspace.schemaVersion.rawValue] }
 }
 
@@ -45,6 +57,20 @@ extension WriteTransaction {
     package mutating func setRecordTypeValue(_ name: String, _ value: Bytes) {
         set(KeyBuilder(.recordType).adding(name).bytes, value)
     }
+
+    /// Removes a record type.
+    package mutating func clearRecordTypeValue(_ name: String) { clear(KeyBuilder(.recordType).adding(name).bytes) }
+
+    /// Writes a custom role with the names of its users.
+    package mutating func setSchemaRole(_ name: String, users: [String]) {
+        var value = ValueWriter(capacity: 4 + 40 * users.count)
+        value.add(UInt32(users.count))
+        for user in users { value.add(user) }
+        set(KeyBuilder(.schemaRole).adding(name).bytes, value.bytes)
+    }
+
+    /// Removes a custom role.
+    package mutating func clearSchemaRole(_ name: String) { clear(KeyBuilder(.schemaRole).adding(name).bytes) }
 
     /// Writes the version of the schema.
     package mutating func setSchemaVersionValue(_ version: UInt64) {

@@ -71,6 +71,8 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     /// record type → its definition, in the schema's partition
     case recordType = 0x40
     case schemaVersion = 0x41
+    /// custom role → the users who have it, in the schema's partition
+    case schemaRole = 0x42
     /// partition name → nothing, in the registry's partition
     case knownPartition = 0x50
     /// partition name → when it was last promised work, in the registry's partition

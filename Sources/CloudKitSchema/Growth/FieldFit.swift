@@ -26,7 +26,7 @@ package enum FieldFit: Hashable, Sendable {
                 RequestFailure(
                     .schemaMismatch,
                     "Cannot create or modify field '\(field.name)' in record '\(recordType)' in production schema",
-                    remedy: "Add the field in development and deploy the schema."))
+                    remedy: "Add the field in development and run: welkin schema deploy CONTAINER"))
         } else {
             self = .isNew(FieldDefinition(justInTime: field.type))
         }

@@ -11,9 +11,15 @@ package struct SchemaGrowth: Sendable {
     package private(set) var grownTypes: Set<String> = []
     private let environment: Environment
     private let fieldsMax: Int
+    private let indexesRecordNames: Bool
 
-    /// - Parameter fieldsMax: Fields of one record type (B-LIM-06).
-    package init(_ schema: Schema, environment: Environment, fieldsMax: Int) {
+    /// - Parameters:
+    ///   - fieldsMax: Fields of one record type (B-LIM-06).
+    ///   - indexesRecordNames: Whether new types can be queried without filters.
+    package init(
+        _ schema: Schema, environment: Environment, fieldsMax: Int, indexesRecordNames: Bool = false
+    ) {
+        self.indexesRecordNames = indexesRecordNames
         self.schema = schema
         self.environment = environment
         self.fieldsMax = fieldsMax
@@ -27,17 +33,25 @@ package struct SchemaGrowth: Sendable {
     /// - Returns: The fields as they are to be stored, in the order given.
     package mutating func admit(_ fields: [Field], of recordType: String) throws(RequestFailure) -> [Field] {
         guard let known = schema[recordType] else { return try admitNew(recordType, fields) }
-        return try admit(fields, to: known, isNew: false)
+        let isFirstShare = recordType == Validity.shareRecordType && schema.implicitTypes.contains(recordType)
+        if isFirstShare, environment == .production { throw Self.newType(recordType) }
+        return try admit(fields, to: known, isNew: isFirstShare)
+    }
+
+    private static func newType(_ recordType: String) -> RequestFailure {
+        RequestFailure(
+            .schemaMismatch, "Cannot create new type \(recordType) in production schema",
+            remedy: "Create the type in development and run: welkin schema deploy CONTAINER")
     }
 
     private mutating func admitNew(_ recordType: String, _ fields: [Field]) throws(RequestFailure) -> [Field] {
         try Validity.recordType(recordType)
         if environment == .production {
-            throw RequestFailure(
-                .schemaMismatch, "Cannot create new type \(recordType) in production schema",
-                remedy: "Create the type in development and deploy the schema.")
+            throw Self.newType(recordType)
         }
-        return try admit(fields, to: RecordTypeDefinition(name: recordType), isNew: true)
+        let new = RecordTypeDefinition(
+            name: recordType, systemIndexes: indexesRecordNames ? [.recordName: .queryable] : [:])
+        return try admit(fields, to: new, isNew: true)
     }
 
     private mutating func admit(
@@ -70,6 +84,7 @@ package struct SchemaGrowth: Sendable {
         var type = type
         type.fields.merge(added) { known, _ in known }
         schema.types[type.name] = type
+        schema.implicitTypes.remove(type.name)
         grownTypes.insert(type.name)
     }
 }
@@ -85,7 +100,9 @@ extension Schema {
         var changed: Set<String> = []
         for name in growth.grownTypes {
             guard let grown = growth.schema[name] else { continue }
-            var type = types[name] ?? RecordTypeDefinition(name: name, grants: grown.grants)
+            var type =
+                types[name]
+                ?? RecordTypeDefinition(name: name, systemIndexes: grown.systemIndexes, grants: grown.grants)
             let isNew = types[name] == nil
             let before = type.fields.count
             for (field, definition) in grown.fields where type.fields[field] == nil {
@@ -93,8 +110,10 @@ extension Schema {
                 if !isNew { definition.building = definition.indexes.intersection(.sortable) }
                 type.fields[field] = definition
             }
-            if isNew || type.fields.count != before {
+            let isFirst = implicitTypes.contains(name) && !growth.schema.implicitTypes.contains(name)
+            if isNew || isFirst || type.fields.count != before {
                 types[name] = type
+                implicitTypes.remove(name)
                 changed.insert(name)
             }
         }

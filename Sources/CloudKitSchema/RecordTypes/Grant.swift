@@ -26,6 +26,9 @@ package struct Grant: Hashable, Sendable {
     /// The user who created the record.
     package static let creator = "_creator"
 
+    /// The roles that exist without being declared.
+    package static let systemRoles: Set<String> = [world, signedIn, creator]
+
     /// The grants of a new type (B-DB-06).
     package static let defaults: Set<Grant> = [
         Grant(.read, to: world), Grant(.create, to: signedIn), Grant(.write, to: creator),

@@ -48,8 +48,9 @@ extension QueryKey.SystemField {
     /// Every index the attribute may have.
     package var indexesMax: FieldIndexes {
         switch self {
-        case .createdTimestamp, .modifiedTimestamp: [.queryable, .sortable]
-        case .recordName, .share, .parent, .createdUserRecordName, .modifiedUserRecordName: [.queryable]
+        case .createdTimestamp, .modifiedTimestamp, .recordName, .createdUserRecordName, .modifiedUserRecordName:
+            [.queryable, .sortable]
+        case .share, .parent: [.queryable]
         }
     }
 }
@@ -60,16 +61,35 @@ package struct Schema: Hashable, Sendable {
     package var version: UInt64
     /// The record types, by name.
     package var types: [String: RecordTypeDefinition]
+    /// The custom roles that are declared, with the users who have them (B-DB-07).
+    package var roleMembers: [String: Set<UserID>]
+    /// The types of the system that no record, import or deployment has brought yet (B-SCH-03).
+    package var implicitTypes: Set<String> = []
 
     /// Creates a value with the given properties.
-    package init(version: UInt64 = 0, types: [String: RecordTypeDefinition] = [:]) {
+    package init(
+        version: UInt64 = 0, types: [String: RecordTypeDefinition] = [:], roleMembers: [String: Set<UserID>] = [:]
+    ) {
         self.version = version
         self.types = types
-        for type in RecordTypeDefinition.ofTheSystem where self.types[type.name] == nil { self.types[type.name] = type }
+        self.roleMembers = roleMembers
+        for type in RecordTypeDefinition.ofTheSystem where self.types[type.name] == nil {
+            self.types[type.name] = type
+            implicitTypes.insert(type.name)
+        }
     }
 
     /// Returns the record type of a name; nil if there is none.
     package subscript(name: String) -> RecordTypeDefinition? { types[name] }
+
+    /// The names of the custom roles that are declared.
+    package var roles: Set<String> { Set(roleMembers.keys) }
+
+    /// Returns the custom roles of a user; none for a caller without an account.
+    package func roles(of user: UserID?) -> Set<String> {
+        guard let user, !roleMembers.isEmpty else { return [] }
+        return Set(roleMembers.filter { $0.value.contains(user) }.keys)
+    }
 
     /// Whether records may hold what devices sealed: encrypted fields, and assets outside the public database.
     package var hasSealedValues: Bool {

@@ -9,6 +9,9 @@ package struct Limits: Hashable, Sendable {
     package var recordBytesMax = Validity.recordBytesMax
     /// Fields of one record type (B-LIM-06).
     package var fieldsMax = 256
+    /// Whether record types that saves create in development can be queried without filters; Apple's service wants the index of
+    /// `recordName` for that, and so does Welkin, except in clouds of tests (B-SCH-06).
+    package var recordNamesQueryable = false
     /// Custom zones of one user in one container (B-LIM-06).
     package var zonesMax = 1000
     /// deleteSelf references to one record (B-LIM-07).

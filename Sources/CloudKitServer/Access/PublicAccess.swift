@@ -8,12 +8,14 @@ package enum PublicAccess {
     /// - Parameters:
     ///   - creator: The creator of the record; nil for a new one.
     ///   - grants: Those of the record's type.
+    ///   - roles: The custom roles of the user (B-DB-07).
     package static func refusal(
-        _ privilege: Grant.Privilege, grants: Set<Grant>, user: UserID?, creator: UserID?
+        _ privilege: Grant.Privilege, grants: Set<Grant>, user: UserID?, creator: UserID?, roles: Set<String> = []
     ) -> RequestFailure? {
         if grants.contains(Grant(privilege, to: Grant.world)) { return nil }
         if let user {
             if grants.contains(Grant(privilege, to: Grant.signedIn)) { return nil }
+            if roles.contains(where: { grants.contains(Grant(privilege, to: $0)) }) { return nil }
             if user == creator, grants.contains(Grant(privilege, to: Grant.creator)) { return nil }
         }
         return RequestFailure(.accessDenied, "\(privilege.rawValue) operation not permitted")

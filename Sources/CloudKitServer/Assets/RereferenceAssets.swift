@@ -62,7 +62,8 @@ package struct RereferenceAssets: Sendable {
         if place.scope == .public {
             let grants = schema[record.recordType]?.grants ?? Grant.defaults
             let refusal = PublicAccess.refusal(
-                .read, grants: grants, user: place.caller.user, creator: record.created.user)
+                .read, grants: grants, user: place.caller.user, creator: record.created.user,
+                roles: schema.roles(of: place.caller.user))
             if let refusal { return .failure(refusal) }
         }
         guard let field = try? record.fields([item.fieldName]).first, field.type == .asset,

@@ -20,6 +20,10 @@ package final class Cloud: Sendable {
     /// The faults that the operator has ordered.
     package let faults: Faults
     let schemas: SchemaCache
+    /// The shapes of the requests that were served, for reports on deployments.
+    let servedRequests: ServedRequestLog
+    /// The index builds of this process.
+    package let indexBuilds = IndexBuildQueue()
     let registry: PartitionRegistry
     let tokens: SyncTokenSeal
     let assetSeal: AssetSeal
@@ -59,6 +63,7 @@ package final class Cloud: Sendable {
         requestRates = RequestRates(limits: limits, now: serverEnvironment.now)
         peopleLookups = PeopleLookups(hourMax: limits.peopleLookupsMax, now: serverEnvironment.now)
         schemas = SchemaCache(store: store)
+        servedRequests = ServedRequestLog(store: store)
         registry = PartitionRegistry(store: store)
         tokens = SyncTokenSeal(secret: serverEnvironment.secret) { store.epoch }
         assetSeal = AssetSeal(serverEnvironment)

@@ -91,7 +91,8 @@ struct NotificationMatcher: Sendable {
     ) -> Bool {
         guard place.scope == .public else { return true }
         let grants = schema[record.recordType]?.grants ?? Grant.defaults
-        return PublicAccess.refusal(.read, grants: grants, user: user, creator: record.created.user) == nil
+        return PublicAccess.refusal(
+            .read, grants: grants, user: user, creator: record.created.user, roles: schema.roles(of: user)) == nil
     }
 
     private mutating func drop(_ reason: NotificationDropReason) { dropped[reason, default: 0] += 1 }

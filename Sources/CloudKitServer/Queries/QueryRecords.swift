@@ -29,8 +29,15 @@ package struct QueryRecords: Sendable {
         if let marker = request.continuationMarker, !marker.isEmpty { start = try seal.open(marker, for: fingerprint) }
         for _ in 0..<Self.schemaAttemptsMax {
             let schema = try await cloud.schemas.current(place.schemaPartition)
-            let reading = try QueryReader(request, in: place, schema: schema, limits: cloud.limits, after: start)
+            let reading: QueryReader
+            do throws(RequestFailure) {
+                reading = try QueryReader(request, in: place, schema: schema, limits: cloud.limits, after: start)
+            } catch {
+                if error.code == .indexMissing { await cloud.servedRequests.note(request.query, in: place) }
+                throw error
+            }
             if let found = try await cloud.store.read(place.partition, { view in try await reading.rows(view) }) {
+                await cloud.servedRequests.note(request.query, in: place)
                 let marker = try found.next.map { try seal.seal($0, for: fingerprint) }
                 var records = found.records
                 try await cloud.userDirectory.addIdentities(to: &records)
@@ -80,7 +87,7 @@ private struct QueryReader: Sendable {
         plan = try QueryPlan(
             request.query, indexes: type?.recordIndexes,
             settings: QuerySettings(container: place.address.container))
-        isVisible = try Self.visibility(of: type, in: place)
+        isVisible = try Self.visibility(of: type, in: place, roles: schema.roles(of: place.caller.user))
     }
 
     private static func zoneName(
@@ -93,14 +100,18 @@ private struct QueryReader: Sendable {
 
     /// In the public database the grants of the type decide; those of creators let through their own records.
     private static func visibility(
-        of type: RecordTypeDefinition?, in place: DatabaseContext
+        of type: RecordTypeDefinition?, in place: DatabaseContext, roles: Set<String>
     ) throws(RequestFailure) -> RecordVisibility? {
         guard place.scope == .public, let grants = type?.grants else { return nil }
         let user = place.caller.user
-        if PublicAccess.refusal(.read, grants: grants, user: user, creator: nil) == nil { return nil }
-        if let refusal = PublicAccess.refusal(.read, grants: grants, user: user, creator: user) { throw refusal }
+        func refusal(creator: UserID?) -> RequestFailure? {
+            PublicAccess.refusal(.read, grants: grants, user: user, creator: creator, roles: roles)
+        }
+        if refusal(creator: nil) == nil { return nil }
+        if let refusal = refusal(creator: user) { throw refusal }
         return { record, _ in
-            PublicAccess.refusal(.read, grants: grants, user: user, creator: record.created.user) == nil
+            PublicAccess.refusal(
+                .read, grants: grants, user: user, creator: record.created.user, roles: roles) == nil
         }
     }
 

@@ -97,7 +97,9 @@ package struct ModifyRecords: Sendable {
                 return result
             }
             switch result {
-            case .outcomes(let outcomes): return outcomes
+            case .outcomes(let outcomes):
+                await cloud.servedRequests.note(batch.items, outcomes, schema, in: place)
+                return outcomes
             case .schemaIsOld: schema = try await cloud.schemas.current(place.schemaPartition)
             case .mustGrow(let growth):
                 let grown = try await cloud.schemas.grow(place.schemaPartition, by: growth)

@@ -48,7 +48,9 @@ struct ChangeBatch: Sendable {
         var planner = ChangePlanner(
             batch: self, database: headers.database, zone: zone, assets: try await assets(transaction),
             assetBytes: limits.quotaBytes == nil ? 0 : try await transaction.assetBytes(),
-            growth: SchemaGrowth(schema, environment: place.address.environment, fieldsMax: limits.fieldsMax))
+            growth: SchemaGrowth(
+                schema, environment: place.address.environment, fieldsMax: limits.fieldsMax,
+                indexesRecordNames: limits.recordNamesQueryable))
         var plannedChanges = try items.map { try shares.draft($0, held: held[$0.name], with: &planner) }
         if planner.growth.isGrown, !(isAtomic && plannedChanges.contains { $0.failure != nil }) {
             return .mustGrow(planner.growth)

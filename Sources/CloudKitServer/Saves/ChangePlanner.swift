@@ -130,9 +130,9 @@ struct ChangePlanner {
         guard batch.place.scope == .public else { return }
         let grants = growth.schema[recordType]?.grants ?? Grant.defaults
         let user = batch.place.caller.user
-        if let refusal = PublicAccess.refusal(privilege, grants: grants, user: user, creator: creator) {
-            throw refusal
-        }
+        let refusal = PublicAccess.refusal(
+            privilege, grants: grants, user: user, creator: creator, roles: growth.schema.roles(of: user))
+        if let refusal { throw refusal }
     }
 
     /// Size of the record (B-LIM-05) and quota of the user (B-THR-01), to which assets count (B-AST-06).

@@ -32,9 +32,13 @@ final class SchemaCache: Sendable {
         _ partition: StoragePartition, _ body: @Sendable (inout Schema) throws -> Set<String>
     ) async throws -> Schema {
         let schema = try await store.write(partition) { transaction in
-            var schema = try await transaction.schema()
+            let before = try await transaction.schema()
+            var schema = before
             let changed = try body(&schema)
-            transaction.store(&schema, changed: changed)
+            // A type of the system that is changed is no longer implied.
+            let defined = before.implicitTypes.filter { changed.contains($0) && schema.types[$0] != before.types[$0] }
+            schema.implicitTypes.subtract(defined)
+            transaction.store(&schema, changed: changed, from: before)
             return schema
         }
         return remember(schema, partition)

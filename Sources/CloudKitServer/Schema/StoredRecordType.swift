@@ -69,20 +69,30 @@ extension StorageView {
     /// Returns the whole schema that this partition holds.
     func schema() async throws -> Schema {
         let types = try await recordTypeValues().map { try RecordTypeDefinition(name: $0.name, stored: $0.value) }
+        let roles = try await schemaRoleValues().map { ($0.name, Set($0.users.map { UserID($0) })) }
         return Schema(
             version: try await schemaVersion(),
-            types: Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last }))
+            types: Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last }),
+            roleMembers: Dictionary(roles, uniquingKeysWith: { _, last in last }))
     }
 }
 
 extension StorageWriter {
-    /// Stores those of a schema's types that changed, under a new version.
-    mutating func store(_ schema: inout Schema, changed: Set<String>) {
-        if changed.isEmpty { return }
+    /// Stores those of a schema's types and roles that changed, under a new version.
+    mutating func store(_ schema: inout Schema, changed: Set<String>, from before: Schema) {
+        if changed.isEmpty, schema.roleMembers == before.roleMembers { return }
         schema.version += 1
         for name in changed {
-            if let type = schema[name] { setRecordTypeValue(name, type.stored) }
+            if let type = schema[name], !schema.implicitTypes.contains(name) {
+                setRecordTypeValue(name, type.stored)
+            } else {
+                clearRecordTypeValue(name)
+            }
         }
+        for (role, users) in schema.roleMembers where before.roleMembers[role] != users {
+            setSchemaRole(role, users: users.map(\.recordName).sorted())
+        }
+        for role in before.roles.subtracting(schema.roles) { clearSchemaRole(role) }
         setSchemaVersionValue(schema.version)
     }
 }

@@ -8,21 +8,79 @@ struct BuildIndexes: Sendable {
 
     init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Rebuilds the indexes of a field over all records of a container and environment.
+    /// Builds every index of a container and environment that is marked as being built, in steps between which writers go on
+    /// (B-SCH-07), and clears the entries of indexes that were dropped.
     ///
-    /// The schema must already have the field's marks, and say that they are being built.
+    /// - Parameters:
+    ///   - dropped: Fields that have lost indexes, with the indexes that they keep.
+    ///   - progress: Is called after each step.
     func run(
-        of field: IndexedField, recordType: String, in container: ContainerID, _ environment: Environment,
-        schemaVersion: UInt64
+        in place: ContainerEnvironment, dropped: [DroppedIndexes] = [],
+        progress: @Sendable (IndexBuildProgress) -> Void = { _ in }
     ) async throws {
-        for partition in try await cloud.registry.databases(of: container, environment) {
-            for zone in try await demandSchema(schemaVersion, in: partition) {
-                try await cloud.store.write(partition) { transaction in
-                    transaction.clearIndexes(of: field.name, recordType: recordType, zone: zone.number)
+        try await cloud.indexBuilds.turns.withLock(place) {
+            defer { cloud.indexBuilds.note(nil, of: place) }
+            try await build(in: place, dropped: dropped, progress: progress)
+        }
+    }
+
+    private func build(
+        in place: ContainerEnvironment, dropped: [DroppedIndexes], progress: @Sendable (IndexBuildProgress) -> Void
+    ) async throws {
+        let schema = try await cloud.schema(place.container, place.environment)
+        let types = schema.types.values.compactMap { type -> RecordIndexes? in
+            let fields = type.recordIndexes.fields.filter { !$0.building.isEmpty }
+            return fields.isEmpty ? nil : RecordIndexes(recordType: type.name, fields: fields)
+        }
+        if types.isEmpty, dropped.isEmpty { return }
+        let databases = try await cloud.registry.databases(of: place.container, place.environment)
+        var state = IndexBuildProgress()
+        state.databases = databases.count
+        for partition in databases {
+            for zone in try await demandSchema(schema.version, in: partition) {
+                try await clear(dropped, types, in: partition, zone)
+                for type in types {
+                    try await run(of: type.fields, recordType: type.recordType, in: partition, zone) { records in
+                        state.records += records
+                        cloud.indexBuilds.note(state, of: place)
+                        progress(state)
+                    }
                 }
-                if field.marks.isEmpty { continue }
-                try await run(of: [field], recordType: recordType, in: partition, zone)
             }
+            state.databasesDone += 1
+            cloud.indexBuilds.note(state, of: place)
+            progress(state)
+        }
+        if !types.isEmpty { try await finish(types, in: place) }
+    }
+
+    private func clear(
+        _ dropped: [DroppedIndexes], _ types: [RecordIndexes], in partition: StoragePartition, _ zone: ZoneHeader
+    ) async throws {
+        try await cloud.store.write(partition) { transaction in
+            for field in dropped {
+                transaction.clearIndexes(
+                    of: field.name, keeping: field.kept, recordType: field.recordType, zone: zone.number)
+            }
+            for type in types {
+                for field in type.fields {
+                    transaction.clearIndexes(
+                        of: field.name, keeping: field.usable, recordType: type.recordType, zone: zone.number)
+                }
+            }
+        }
+    }
+
+    /// Marks the indexes that were built as usable.
+    private func finish(_ types: [RecordIndexes], in place: ContainerEnvironment) async throws {
+        _ = try await cloud.schemas.change(.schema(place.container, place.environment)) { schema in
+            for type in types {
+                for field in type.fields {
+                    let built = FieldIndexes(rawValue: field.building.rawValue)
+                    schema.types[type.recordType]?.endBuild(of: field.name, built)
+                }
+            }
+            return Set(types.map(\.recordType)).intersection(schema.types.keys)
         }
     }
 
@@ -42,8 +100,11 @@ struct BuildIndexes: Sendable {
     }
 
     /// Writes the entries that the records of one zone have in these fields; those that are there stay as they are.
+    ///
+    /// - Parameter step: Is called with the number of records of each step.
     func run(
-        of fields: [IndexedField], recordType: String, in partition: StoragePartition, _ zone: ZoneHeader
+        of fields: [IndexedField], recordType: String, in partition: StoragePartition, _ zone: ZoneHeader,
+        step: (Int) -> Void = { _ in }
     ) async throws {
         var last: String?
         repeat {
@@ -51,8 +112,44 @@ struct BuildIndexes: Sendable {
                 // A zone that was deleted meanwhile must not get entries, which would never be cleared.
                 guard try await transaction.zone(named: zone.name)?.number == zone.number else { return nil }
                 return try await transaction.buildIndexes(
-                    of: fields, recordType: recordType, zone: zone.number, after: last)
+                    of: fields, recordType: recordType, zone: zone.number, after: last, limit: Self.recordsAtOnce)
             }
+            if last != nil { step(Self.recordsAtOnce) }
         } while last != nil
+    }
+
+    private static let recordsAtOnce = 200
+}
+
+/// A field that has lost indexes.
+struct DroppedIndexes: Hashable, Sendable {
+    var recordType: String
+    /// The field, or a system field by its name in schemas.
+    var name: String
+    /// The indexes that the field keeps and that queries use.
+    var kept: IndexMarks
+
+    /// Returns the fields that have lost indexes between two schemas.
+    static func between(_ before: Schema, _ now: Schema) -> [DroppedIndexes] {
+        before.types.values.flatMap { old -> [DroppedIndexes] in
+            let new = now[old.name]?.recordIndexes
+            return old.recordIndexes.fields.compactMap { field in
+                let held = new?[field.name]
+                if field.marks.isSubset(of: held?.marks ?? []) { return nil }
+                return DroppedIndexes(recordType: old.name, name: field.name, kept: held?.usable ?? [])
+            }
+        }
+    }
+}
+
+extension RecordTypeDefinition {
+    /// Takes away marks of unfinished builds.
+    fileprivate mutating func endBuild(of field: String, _ built: FieldIndexes) {
+        if let system = QueryKey.SystemField.allCases.first(where: { $0.schemaName == field }) {
+            let rest = (systemBuilding[system] ?? []).subtracting(built)
+            systemBuilding[system] = rest.isEmpty ? nil : rest
+        } else {
+            fields[field]?.building.subtract(built)
+        }
     }
 }

@@ -9,44 +9,59 @@ package struct DeploySchema: Sendable {
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Copies record types, their fields and indexes from development to production, never data and never taking away
-    /// (B-SCH-04).
-    package func run(of container: ContainerID) async throws {
-        let development = try await cloud.schema(container, .development)
-        let before = try await cloud.schema(container, .production)
-        _ = try await cloud.schemas.change(.schema(container, .production)) { $0.deploy(development) }
-        for (name, type) in development.types {
-            guard let old = before[name] else { continue }
-            for (field, definition) in type.fields
-            where old.fields[field].map({ $0.indexes != definition.indexes }) ?? false {
-                try await SetIndex(cloud).run(
-                    definition.indexes, on: .field(field), ofType: name, in: container, .production)
-            }
-            for field in QueryKey.SystemField.allCases where old.systemIndexes[field] != type.systemIndexes[field] {
-                try await SetIndex(cloud).run(
-                    type.systemIndexes[field] ?? [], on: .system(field), ofType: name, in: container, .production)
-            }
-        }
-    }
-}
-
-extension Schema {
-    /// Adds what another schema has and this has not; indexes of known fields stay, to be changed with a build.
+    /// Copies roles, record types, their fields, indexes and grants from development to production, never data and never taking
+    /// types and fields away (B-SCH-04). New indexes are built afterwards.
     ///
-    /// - Returns: The names of types that changed.
-    fileprivate mutating func deploy(_ other: Schema) -> Set<String> {
-        var changed: Set<String> = []
-        for (name, type) in other.types {
-            guard var known = types[name] else {
-                types[name] = type
-                changed.insert(name)
-                continue
-            }
-            known.fields.merge(type.fields) { known, _ in known }
-            known.grants = type.grants
-            if known != types[name] { changed.insert(name) }
-            types[name] = known
+    /// - Parameters:
+    ///   - force: Whether to deploy although apps could notice.
+    ///   - waits: Whether to build the indexes before returning; otherwise the cloud's worker does so.
+    ///   - progress: Is called after each step of building.
+    /// - Returns: The report on what was done.
+    /// - Throws: `schemaMismatch` for a deployment that production cannot follow, or that needs `force`.
+    @discardableResult
+    package func run(
+        of container: ContainerID, force: Bool = false, waits: Bool = true,
+        progress: @Sendable (IndexBuildProgress) -> Void = { _ in }
+    ) async throws -> DeploymentReport {
+        let before = try await cloud.schema(container, .production)
+        let report = try await report(on: container)
+        guard !report.isRefused else { throw Self.refused(report, .conflict, "production cannot follow", remedy: nil) }
+        guard report.isSafe || force else {
+            throw Self.refused(
+                report, .risk, "apps could notice this deployment",
+                remedy: "Look at: welkin schema lint \(container.name); then deploy with --force.")
         }
-        return changed
+        let development = try await cloud.schema(container, .development).document
+        let schema = try await cloud.schemas.change(.schema(container, .production)) { schema in
+            schema.adopt(development.deployed(to: schema.document))
+        }
+        let place = ContainerEnvironment(container: container, environment: .production)
+        guard waits else {
+            cloud.indexBuilds.add(place)
+            return report
+        }
+        try await BuildIndexes(cloud).run(
+            in: place, dropped: DroppedIndexes.between(before, schema), progress: progress)
+        return report
     }
+
+    /// Reports on the deployment without doing it.
+    package func report(on container: ContainerID) async throws -> DeploymentReport {
+        DeploymentReport(
+            of: try await cloud.schema(container, .development).document,
+            to: try await cloud.schema(container, .production).document,
+            served: try await cloud.servedRequests.served(container, .development),
+            inProduction: try await cloud.servedRequests.served(container, .production))
+    }
+
+    private static func refused(
+        _ report: DeploymentReport, _ kind: DeploymentReport.Finding.Kind, _ reason: String, remedy: String?
+    ) -> RequestFailure {
+        let texts = report.findings.filter { $0.kind == kind }.map(\.text)
+        let shown = texts.prefix(findingsShown).joined(separator: "; ")
+        let more = texts.count > findingsShown ? "; and \(texts.count - findingsShown) more" : ""
+        return RequestFailure(.schemaMismatch, "\(reason): \(shown)\(more)", remedy: remedy)
+    }
+
+    private static let findingsShown = 10
 }

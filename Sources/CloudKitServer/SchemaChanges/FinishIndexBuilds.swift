@@ -2,27 +2,41 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// Completes index builds that were interrupted.
+/// Completes index builds that were interrupted, and does those that wait.
 package struct FinishIndexBuilds: Sendable {
     private let cloud: Cloud
 
     /// Creates the operation on a cloud.
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
-    /// Completes what `setIndex`, or a save with new fields, was interrupted in. To be called when a cloud starts.
+    /// Completes what a change of a schema, or a save with new fields, was interrupted in. To be called when a cloud starts.
     package func run() async throws {
-        for place in try await cloud.registry.containers() {
-            for type in try await cloud.schema(place.container, place.environment).types.values {
-                for (name, field) in type.fields where !field.building.isEmpty {
-                    try await SetIndex(cloud).run(
-                        field.indexes, on: .field(name), ofType: type.name, in: place.container, place.environment)
-                }
-                for (field, _) in type.systemBuilding {
-                    try await SetIndex(cloud).run(
-                        type.systemIndexes[field] ?? [], on: .system(field), ofType: type.name, in: place.container,
-                        place.environment)
-                }
-            }
+        for place in try await cloud.registry.containers() { try await BuildIndexes(cloud).run(in: place) }
+    }
+
+    /// Does the builds that operations of this process have left for later.
+    ///
+    /// - Returns: Whether there were any.
+    @discardableResult
+    package func runWaiting() async throws -> Bool {
+        guard let place = cloud.indexBuilds.next() else { return false }
+        do {
+            try await BuildIndexes(cloud).run(in: place)
+        } catch {
+            cloud.indexBuilds.add(place)
+            throw error
         }
+        return true
+    }
+
+    /// Does the builds of one container and environment.
+    ///
+    /// - Parameter progress: Is called after each step.
+    package func run(
+        in container: ContainerID, _ environment: Environment,
+        progress: @Sendable (IndexBuildProgress) -> Void = { _ in }
+    ) async throws {
+        try await BuildIndexes(cloud).run(
+            in: ContainerEnvironment(container: container, environment: environment), progress: progress)
     }
 }

@@ -10,7 +10,7 @@ package struct SetIndex: Sendable {
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Sets the kinds of queries that a field, or an attribute of records, can answer, and builds the entries of
-    /// existing records for them; queries cannot use the field's indexes until that is done (B-SCH-07).
+    /// existing records for them; queries cannot use an index that is new until that is done (B-SCH-07).
     ///
     /// An interrupted call leaves the index marked as being built; the same call again completes it.
     ///
@@ -20,38 +20,24 @@ package struct SetIndex: Sendable {
         _ environment: Environment
     ) async throws {
         let partition = StoragePartition.schema(container, environment)
+        let before = try await cloud.schemas.current(partition)
         let schema = try await cloud.schemas.change(partition) { schema in
             guard let type = schema[name] else {
                 throw RequestFailure(.typeNotFound, "Did not find record type: \(name)")
             }
-            schema.types[name] = try type.marking(indexes, building: indexes, on: key)
+            schema.types[name] = try type.marking(indexes, on: key)
             return [name]
         }
-        guard let field = schema[name]?.recordIndexes[key.schemaName] else { return }
         try await BuildIndexes(cloud).run(
-            of: field, recordType: name, in: container, environment, schemaVersion: schema.version)
-        _ = try await cloud.schemas.change(partition) { schema in
-            schema.types[name] = try schema[name]?.marking(indexes, building: [], on: key)
-            return [name]
-        }
-    }
-}
-
-extension QueryKey {
-    /// The name by which indexes know the key.
-    fileprivate var schemaName: String {
-        switch self {
-        case .field(let name): name
-        case .system(let field): field.schemaName
-        case .anySearchable: ""
-        }
+            in: ContainerEnvironment(container: container, environment: environment),
+            dropped: DroppedIndexes.between(before, schema).filter { $0.recordType == name })
     }
 }
 
 extension RecordTypeDefinition {
     /// Returns the type with other indexes on one key.
     fileprivate func marking(
-        _ indexes: FieldIndexes, building: FieldIndexes, on key: QueryKey
+        _ indexes: FieldIndexes, on key: QueryKey
     ) throws(RequestFailure) -> RecordTypeDefinition {
         var type = self
         switch key {
@@ -61,11 +47,11 @@ extension RecordTypeDefinition {
             }
             try Self.check(indexes, max: field.type.indexesMax, name: name)
             type.fields[name]?.indexes = indexes
-            type.fields[name]?.building = building
+            type.fields[name]?.building = indexes.building(from: field.indexes, field.building)
         case .system(let field):
             try Self.check(indexes, max: field.indexesMax, name: field.schemaName)
-            // One that is being taken away stays until what it holds is cleared.
-            type.systemIndexes[field] = indexes
+            let building = indexes.building(from: systemIndexes[field] ?? [], systemBuilding[field] ?? [])
+            type.systemIndexes[field] = indexes.isEmpty ? nil : indexes
             type.systemBuilding[field] = building.isEmpty ? nil : building
         case .anySearchable:
             throw RequestFailure(.badRequest, "an index belongs to one field")

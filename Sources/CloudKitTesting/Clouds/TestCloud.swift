@@ -20,6 +20,10 @@ import Synchronization
 ///
 /// It is the real server on a loopback port that the system chooses, with a store in memory. Any number of test clouds can run
 /// at the same time, so tests can run in parallel.
+///
+/// A fresh cloud has no schema. In development, saves create record types and fields with all indexes; here, unlike in a cloud that is
+/// served, also that of `recordName`, so that `NSPredicate(value: true)` works. Remove it with
+/// `index("recordName", of: "Note", in: container, [])`, or give the cloud the schema of the app with `schema(_:in:)`.
 public final class TestCloud: Sendable {
     /// The clock of the cloud and all its devices.
     public let clock: TestClock
@@ -131,14 +135,16 @@ public final class TestCloud: Sendable {
     var running: RunningCloud { state.withLock { $0.running } }
 
     /// Returns the API token for apps of a container, which the cloud knows once `registerAPITokens()` has returned.
-    func apiToken(of container: String) -> String { state.withLock { $0.apiTokens.token(of: container) } }
+    func apiToken(of container: String, _ environment: Environment) -> String {
+        state.withLock { $0.apiTokens.token(of: TestAPITokens.App(container: container, environment: environment)) }
+    }
 
     /// Makes the cloud accept all API tokens that were given out.
     func registerAPITokens() async throws {
         let (running, missing) = state.withLock { ($0.running, $0.apiTokens.unregistered) }
-        for (container, token) in missing {
-            try await running.addAPIToken(token, of: container)
-            state.withLock { $0.apiTokens.note(registered: token, of: container) }
+        for (app, token) in missing {
+            try await running.addAPIToken(token, of: app.container, app.environment.model)
+            state.withLock { $0.apiTokens.note(registered: token, of: app) }
         }
     }
 }

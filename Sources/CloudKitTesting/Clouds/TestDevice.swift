@@ -30,9 +30,13 @@ public final class TestDevice: Sendable {
     }
 
     /// Returns a container as an app on this device sees it.
-    public func container(_ identifier: String) async throws -> CKContainer {
+    ///
+    /// - Parameter environment: Production has the schema that was deployed to it, and data of its own.
+    public func container(
+        _ identifier: String, _ environment: TestCloud.Environment = .development
+    ) async throws -> CKContainer {
         CKContainer(
-            identifier: identifier, configuration: configuration(for: identifier), transport: transport,
+            identifier: identifier, configuration: configuration(for: identifier, environment), transport: transport,
             clientEnvironment: cloud.clock.clientEnvironment)
     }
 
@@ -115,10 +119,12 @@ public final class TestDevice: Sendable {
         ) { [cloud] in try await cloud.registerAPITokens() }
     }
 
-    private func configuration(for container: String) -> DeviceConfiguration {
+    private func configuration(
+        for container: String, _ environment: TestCloud.Environment = .development
+    ) -> DeviceConfiguration {
         DeviceConfiguration(
-            endpoint: cloud.running.devicesEndpoint, container: container,
-            apiToken: cloud.apiToken(of: container),
+            endpoint: cloud.running.devicesEndpoint, container: container, environment: environment.rawValue,
+            apiToken: cloud.apiToken(of: container, environment),
             profile: profile, profilesFolder: profilesFolder)
     }
 }

@@ -15,6 +15,8 @@ package struct CloudStorage: Sendable {
     package let serverEnvironment: ServerEnvironment
     /// The folder of the devices' files.
     let dataHome: String
+    /// The limits of the cloud.
+    let limits: Limits
     /// The address at which the devices find the server.
     package let address = ServerAddress()
 
@@ -23,7 +25,11 @@ package struct CloudStorage: Sendable {
     /// - Parameters:
     ///   - now: The cloud's clock, milliseconds since 1970.
     ///   - files: The store for the bytes of assets; nil for memory.
-    package init(now: @escaping @Sendable () -> Int64, files: (any FileStore)? = nil) throws {
+    ///   - limits: The limits of the cloud.
+    package init(
+        now: @escaping @Sendable () -> Int64, files: (any FileStore)? = nil, limits: Limits = Limits()
+    ) throws {
+        self.limits = limits
         store = MemoryStore(epoch: .random(in: 1 ... .max))
         self.files = files ?? MemoryFileStore(now: now)
         serverEnvironment = ServerEnvironment(secret: ServerEnvironment.systemRandom(32), now: now)
@@ -32,7 +38,11 @@ package struct CloudStorage: Sendable {
         try PrivateFile.makeFolder(dataHome)
     }
 
-    init(_ clock: TestClock) throws { try self.init(now: { clock.milliseconds }) }
+    init(_ clock: TestClock) throws {
+        var limits = Limits()
+        limits.recordNamesQueryable = true
+        try self.init(now: { clock.milliseconds }, limits: limits)
+    }
 
     func discard() { try? FileManager.default.removeItem(atPath: dataHome) }
 }

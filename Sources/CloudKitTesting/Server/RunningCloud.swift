@@ -35,7 +35,9 @@ package struct RunningCloud: Sendable {
     }
 
     private static func start(_ storage: CloudStorage, port: Int, isStrict: Bool) async throws -> RunningCloud {
-        let cloud = Cloud(store: storage.store, files: storage.files, serverEnvironment: storage.serverEnvironment)
+        let cloud = Cloud(
+            store: storage.store, files: storage.files, serverEnvironment: storage.serverEnvironment,
+            limits: storage.limits)
         let logger = Logger(label: "welkin.testing") { _ in SwiftLogNoOpLogHandler() }
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(port: port, isStrictWebServices: isStrict), logger: logger,
@@ -58,7 +60,10 @@ package struct RunningCloud: Sendable {
             storage: storage, cloud: cloud, endpoint: "http://127.0.0.1:\(number)", group: group, service: service,
             outbox: Task {
                 // A failure recurs with the next commit, and `settle` reports it to the test.
-                for await _ in commits { while (try? await RunOutbox(cloud).run()) == true {} }
+                for await _ in commits {
+                    while (try? await RunOutbox(cloud).run()) == true {}
+                    while (try? await FinishIndexBuilds(cloud).runWaiting()) == true {}
+                }
             })
     }
 
@@ -103,17 +108,21 @@ package struct RunningCloud: Sendable {
     }
 
     /// Creates an API token for a container.
-    package func makeAPIToken(of container: String) async throws -> String {
+    package func makeAPIToken(
+        of container: String, _ environment: CloudKitModel.Environment = .development
+    ) async throws -> String {
         let tokens = accountStore.apiTokens
         return try await tokens.create(
-            container: ContainerID(container), environment: .development, name: "tests"
+            container: ContainerID(container), environment: environment, name: "tests"
         ).token
     }
 
     /// Makes the cloud accept an API token for a container.
-    func addAPIToken(_ token: String, of container: String) async throws {
+    func addAPIToken(
+        _ token: String, of container: String, _ environment: CloudKitModel.Environment
+    ) async throws {
         try await accountStore.apiTokens.add(
-            token, container: ContainerID(container), environment: .development, name: "tests")
+            token, container: ContainerID(container), environment: environment, name: "tests")
     }
 
     /// Returns the user of an account in a container.

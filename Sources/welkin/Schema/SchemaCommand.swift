@@ -6,8 +6,16 @@ import CloudKitServer
 /// Shows and changes the record types of a container.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "Manage the record types of a container and their indexes.",
-        subcommands: [ListSchemaCommand.self, SetIndexCommand.self])
+        commandName: "schema", abstract: "Manage the record types of a container, their indexes and roles.",
+        discussion: """
+            A schema grows in development by what apps save, or by an import; `deploy` copies it to production. See docs/schema.md. \
+            All commands work beside a running cloud.
+            """,
+        subcommands: [
+            ListSchemaCommand.self, SetIndexCommand.self, ExportSchemaCommand.self, ImportSchemaCommand.self,
+            ValidateSchemaCommand.self, DiffSchemaCommand.self, LintSchemaCommand.self, DeploySchemaCommand.self,
+            ResetSchemaCommand.self, RoleCommand.self,
+        ])
 }
 
 struct ListSchemaCommand: AsyncParsableCommand {

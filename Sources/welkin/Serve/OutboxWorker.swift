@@ -12,20 +12,38 @@ struct OutboxWorker: Service {
 
     func run() async {
         await cancelWhenGracefulShutdown {
+            // Index builds are long: the outbox does not wait for them.
+            async let builds: Void = buildIndexes()
+            await runOutbox()
+            await builds
+        }
+    }
+
+    private func buildIndexes() async {
+        do {
+            try await FinishIndexBuilds(cloud).run()
+        } catch {
+            logger.warning("index builds failed", metadata: ["error": .string(String(describing: error))])
+        }
+        while !Task.isCancelled {
             do {
-                try await FinishIndexBuilds(cloud).run()
+                try await FinishIndexBuilds(cloud).runWaiting()
             } catch {
-                logger.warning("index builds failed", metadata: ["error": .string(String(describing: error))])
+                logger.warning("index build failed", metadata: ["error": .string(String(describing: error))])
             }
-            while !Task.isCancelled {
-                var hasMore = false
-                do {
-                    hasMore = try await RunOutbox(cloud).run()
-                } catch {
-                    logger.warning("outbox failed", metadata: ["error": .string(String(describing: error))])
-                }
-                if !hasMore { try? await Task.sleep(for: Self.pause) }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    private func runOutbox() async {
+        while !Task.isCancelled {
+            var hasMore = false
+            do {
+                hasMore = try await RunOutbox(cloud).run()
+            } catch {
+                logger.warning("outbox failed", metadata: ["error": .string(String(describing: error))])
             }
+            if !hasMore { try? await Task.sleep(for: Self.pause) }
         }
     }
 }

@@ -1,0 +1,154 @@
+import CloudKitModel
+import CloudKitRecordLayer
+import CloudKitSchema
+import Synchronization
+
+/// The shapes of the requests that each container and environment has served, without any value: what a deployment must not break.
+///
+/// A shape is stored once. A container and environment keeps at most 2000; later ones are not noted.
+final class ServedRequestLog: Sendable {
+    private let store: Storage
+    private let known = Mutex<[StoragePartition: Set<String>]>([:])
+    private static let table = RowTable<String, ServedRequestRow>("request")
+    private static let shapesMax = 2000
+
+    init(store: Storage) { self.store = store }
+
+    /// Notes a query that was answered, or refused for want of an index.
+    func note(_ query: Query, in place: DatabaseContext) async {
+        await note([ServedRequestRow(QueryShape(query))], in: place)
+    }
+
+    /// Notes the saves of a batch that took effect. Those of production are not noted: its schema stays.
+    func note(
+        _ items: [IncomingChange], _ outcomes: [RecordOutcome], _ schema: Schema, in place: DatabaseContext
+    ) async {
+        guard place.address.environment == .development else { return }
+        var rows: Set<ServedRequestRow> = []
+        var previous: (recordType: String, names: [String])?
+        for (item, outcome) in zip(items, outcomes) {
+            guard case .record(let record) = outcome, !item.kind.isDelete else { continue }
+            let names = item.fields.map(\.name)
+            // Most records of a batch have the same fields.
+            if let previous, previous == (record.recordType, names) { continue }
+            previous = (record.recordType, names)
+            rows.insert(ServedRequestRow(SaveShape(recordType: record.recordType)))
+            for field in item.fields {
+                let type = schema[record.recordType]?.fields[field.name]?.type ?? field.type.definite
+                rows.insert(
+                    ServedRequestRow(SaveShape(recordType: record.recordType, field: field.name, type: type)))
+            }
+        }
+        await note(Array(rows), in: place)
+    }
+
+    /// A request is served whether or not its shape can be noted.
+    private func note(_ rows: [ServedRequestRow], in place: DatabaseContext) async {
+        let partition = StoragePartition.servedRequests(place.address.container, place.address.environment)
+        let new = known.withLock { known in rows.filter { known[partition]?.contains($0.key) != true } }
+        if new.isEmpty { return }
+        let keys = try? await store.write(partition) { transaction in
+            var keys = Set(try await Self.table.rows(in: transaction).map(\.key))
+            for row in new where keys.count < Self.shapesMax && keys.insert(row.key).inserted {
+                try Self.table.set(row.key, to: row, in: &transaction)
+            }
+            return keys
+        }
+        guard let keys else { return }
+        // Also those beyond the bound, so that they are not tried again and again; few enough to hold.
+        known.withLock { known in
+            let held = (known[partition] ?? []).union(keys)
+            known[partition] = held.count < 2 * Self.shapesMax ? held.union(new.map(\.key)) : held
+        }
+    }
+
+    /// Returns the shapes that a container and environment has served.
+    func served(_ container: ContainerID, _ environment: Environment) async throws -> ServedRequests {
+        let rows = try await store.read(.servedRequests(container, environment)) {
+            try await Self.table.rows(in: $0)
+        }
+        return ServedRequests(
+            saves: Set(rows.compactMap(\.save)), queries: Set(rows.compactMap(\.query)))
+    }
+
+    /// Forgets what a container and environment has served.
+    func forget(_ container: ContainerID, _ environment: Environment) async throws {
+        let partition = StoragePartition.servedRequests(container, environment)
+        try await store.write(partition) { transaction in
+            for row in try await Self.table.rows(in: transaction) { Self.table.clear(row.key, in: &transaction) }
+        }
+        known.withLock { $0[partition] = nil }
+    }
+}
+
+extension StoragePartition {
+    /// The shapes of the requests that one container and environment has served.
+    static func servedRequests(_ container: ContainerID, _ environment: Environment) -> StoragePartition {
+        StoragePartition("served/\(container.name)/\(environment.rawValue)")
+    }
+}
+
+/// The stored form of one shape. The names of the properties are stored: they never change.
+struct ServedRequestRow: StoredRow, Hashable {
+    private var recordType: String
+    private var field: String?
+    /// Base, list and encryption, as in stored record types.
+    private var type: [UInt8]?
+    /// Pairs of key and comparator; nil for a save.
+    private var filters: [[String]]?
+    private var sorts: [String]?
+
+    init(_ shape: SaveShape) {
+        recordType = shape.recordType
+        field = shape.field
+        type = shape.type.map { [$0.base.rawValue, $0.isList ? 1 : 0, $0.isEncrypted ? 1 : 0] }
+    }
+
+    init(_ shape: QueryShape) {
+        recordType = shape.recordType
+        filters = shape.filters.map { [Self.written($0.key), $0.comparator.rawValue] }
+        sorts = shape.sorts.map(Self.written)
+    }
+
+    /// The text that tells shapes apart.
+    var key: String {
+        if let filters {
+            return
+                "query/\(recordType)/\(filters.joined().joined(separator: "/"))//\((sorts ?? []).joined(separator: "/"))"
+        }
+        return "save/\(recordType)/\(field ?? "")/" + (type ?? []).map(String.init).joined(separator: ".")
+    }
+
+    var save: SaveShape? {
+        guard filters == nil else { return nil }
+        guard let type, type.count == 3, let base = FieldType.Base(rawValue: type[0]) else {
+            return SaveShape(recordType: recordType)
+        }
+        return SaveShape(
+            recordType: recordType, field: field,
+            type: FieldType(base, isList: type[1] == 1, isEncrypted: type[2] == 1))
+    }
+
+    var query: QueryShape? {
+        guard let filters else { return nil }
+        let read = filters.compactMap { pair -> QueryShape.Filter? in
+            guard pair.count == 2, let comparator = QueryFilter.Comparator(rawValue: pair[1]) else { return nil }
+            return QueryShape.Filter(Self.key(pair[0]), comparator)
+        }
+        return QueryShape(recordType: recordType, filters: read, sorts: (sorts ?? []).map(Self.key))
+    }
+
+    private static func written(_ key: QueryKey) -> String {
+        switch key {
+        case .field(let name): name
+        case .system(let field): field.schemaName
+        case .anySearchable: ""
+        }
+    }
+
+    /// Names of fields do not begin with an underscore (B-LIM-12).
+    private static func key(_ text: String) -> QueryKey {
+        if text.isEmpty { return .anySearchable }
+        return QueryKey.SystemField.allCases.first { $0.schemaName == text }.map { .system($0) } ?? .field(text)
+    }
+}
