@@ -4,7 +4,7 @@ import RandomSchemas
 import SeededChance
 import Testing
 
-@Suite struct SchemaLanguageTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaLanguageTests {
     private func fault(_ text: String) -> SchemaSyntaxError? {
         do throws(SchemaSyntaxError) {
             _ = try SchemaDocument(parsing: text)

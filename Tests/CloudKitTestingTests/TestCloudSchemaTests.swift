@@ -3,7 +3,7 @@ import CloudKitTesting
 import Foundation
 import Testing
 
-@Suite struct TestCloudSchemaTests {
+@Suite(.timeLimit(.minutes(20))) struct TestCloudSchemaTests {
     private let container = "iCloud.com.example.schema"
 
     private func names(

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKitClient
 @testable import ScriptedCloud
 
-struct ZoneMemoriesTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneMemoriesTests {
     private let zone = SampleKeys.zone().salt
     private let key = SampleKeys.zone().access.root.stateKey(of: SampleKeys.zone().place)
 

@@ -4,7 +4,7 @@ import CloudKitServer
 import Testing
 
 /// The states that the devices of a zone's owner write for one another (docs/encryption.md, State of a zone).
-struct ZoneStatesTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneStatesTests {
     private static let phone = String(repeating: "a1", count: 12)
     private static let laptop = String(repeating: "b2", count: 12)
 

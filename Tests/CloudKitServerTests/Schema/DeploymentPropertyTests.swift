@@ -11,7 +11,7 @@ import Testing
 /// Random pairs of schemas: what the report calls safe is accepted by a deployment and changes no answer of production.
 ///
 /// `WELKIN_SCHEMA_PAIRS` sets the number of pairs, `WELKIN_SCHEMA_SEED` the seed.
-@Suite struct DeploymentPropertyTests {
+@Suite(.timeLimit(.minutes(20))) struct DeploymentPropertyTests {
     private static let pairs = variable("WELKIN_SCHEMA_PAIRS") ?? 150
     private static let seed = variable("WELKIN_SCHEMA_SEED") ?? 1
 

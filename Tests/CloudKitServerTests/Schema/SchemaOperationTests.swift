@@ -7,7 +7,7 @@ import Testing
 
 @testable import CloudKitServer
 
-@Suite struct SchemaOperationTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaOperationTests {
     private static let note = """
         DEFINE SCHEMA
             RECORD TYPE Note (
