@@ -133,10 +133,8 @@ private struct ZoneFeedReader: Sendable {
         case .caughtUp:
             page = answer([], token: .zone(zone.number, at: zone.latestVersion), moreComing: false, zone: zone)
         case .forward(let version, let baseline):
-            // A device that looks for the end of a record wants the deletions that a first feed passes over.
-            let reportsAll = request.states?.reportsAllDeletions ?? false && request.syncToken == nil
             page = try await forward(
-                request, zone: zone, after: version, baseline: reportsAll ? 0 : baseline, bytesLeft: &bytesLeft, view)
+                request, zone: zone, after: version, baseline: baseline, bytesLeft: &bytesLeft, view)
         case .backward(let version, let floor, let top):
             page = try await backward(
                 request, zone: zone, before: version, floor: floor, top: top, bytesLeft: &bytesLeft, view)
@@ -161,7 +159,10 @@ private struct ZoneFeedReader: Sendable {
         _ request: ZoneChangesRequest, zone: ZoneHeader, after version: UInt64, baseline: UInt64,
         bytesLeft: inout Int, _ view: StorageReader
     ) async throws -> ZoneChangesPage {
-        var page = newPage(request, silentDeletions: baseline, bytesLeft)
+        // A device that looks for the end of a record wants the deletions that a first feed passes over. Its tokens keep the
+        // baseline: they stay valid while deletions before it are forgotten.
+        let reportsAll = request.states?.reportsAllDeletions ?? false
+        var page = newPage(request, silentDeletions: reportsAll ? 0 : baseline, bytesLeft)
         try await fill(&page) { last, limit in
             try await view.feed(zone: zone.number, after: last ?? version, limit: limit)
         }

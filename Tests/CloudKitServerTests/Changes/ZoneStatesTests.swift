@@ -109,6 +109,10 @@ import Testing
             test.time.advance(1000)
             try await test.compact(before: test.time.now)
             #expect(try await page(test, all).states?.forgetsDeletions == true)
+            // Later pages are there although deletions after the first one were forgotten.
+            let early = try await page(test, all, limit: 1)
+            #expect(early.events.map(\.mark) == ["One"])
+            #expect(try await page(test, all, since: early.syncToken).events.map(\.mark) == ["Three"])
         }
     }
 
