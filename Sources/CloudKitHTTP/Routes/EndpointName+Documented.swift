@@ -14,9 +14,12 @@ extension EndpointName {
             .styleSheet, .sharePage, .shareScript:
             true
         case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
-            .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke, .health, .metrics, .unknown:
+            .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke,
+            .adminSchemaExport, .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset,
+            .adminSchemaRoles, .health, .metrics, .unknown:
             true
-        case .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
+        case .assetsImport, .usersLookupPhone, .accountsDiscovery, .sharesKeysLookup, .sharesKeysStore,
+            .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
             .accountsPassword, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename, .identitiesLookup, .directoryLookup,
             .directoryHistory, .tokensDelete, .tokensServices, .notificationsPage, .notificationsScript,

@@ -188,7 +188,9 @@ import Testing
 extension Library {
     /// Builds an index over all songs, a few at a time.
     func build(_ field: IndexedField) async throws {
-        try await store.write(Self.partition) { $0.clearIndexes(of: field.name, keeping: [], recordType: "Song", zone: 2) }
+        try await store.write(Self.partition) {
+            $0.clearIndexes(of: field.name, keeping: [], recordType: "Song", zone: 2)
+        }
         var last: String?
         repeat {
             last = try await store.write(Self.partition) { [last] transaction in
