@@ -1,4 +1,5 @@
 import CloudKitRecordLayer
+import IdentityDirectory
 
 /// Checks the rows of the partition of accounts against each other, row by row, in one state of the store.
 package struct AccountRowCheck: Sendable {
@@ -30,6 +31,7 @@ package struct AccountRowCheck: Sendable {
     private var tables: [String: Check] {
         [
             Account.table.name: account, Account.idsByEmail.name: address,
+            Account.idsByPhone.name: phone, Account.idsByAddressHash.name: addressHash,
             DeviceSession.table.name: session, DeviceSession.owners.name: sessionOwner,
             Keychain.table.name: keychain, KeyReset.table.name: keyReset,
             UserNames.names.name: userName, UserNames.accounts.name: user,
@@ -64,6 +66,18 @@ package struct AccountRowCheck: Sendable {
     private func address(_ address: String, _ value: [UInt8]) async throws -> String? {
         let account = try await Account.table.row(String(rowBytes: value), in: view)
         return account?.email == address ? nil : "the account of an address is missing"
+    }
+
+    private func phone(_ number: String, _ value: [UInt8]) async throws -> String? {
+        let account = try await Account.table.row(String(rowBytes: value), in: view)
+        return account?.phoneNumbers.contains(number) == true ? nil : "the account of a phone number is missing"
+    }
+
+    private func addressHash(_ hash: String, _ value: [UInt8]) async throws -> String? {
+        let account = try await Account.table.row(String(rowBytes: value), in: view)
+        let addresses = account.map { [$0.email] + $0.phoneNumbers } ?? []
+        return addresses.contains { AddressHash.of($0).hex == hash }
+            ? nil : "the account of an address's hash is missing"
     }
 
     private func session(_ text: String, _ value: [UInt8]) async throws -> String? {

@@ -173,7 +173,8 @@ extension RowCheck {
         case .notification: try await checkNotification(entry, view)
         case .notificationKey: try await checkNotificationKey(entry, view)
         case .pushToken: try await checkPushToken(entry, view)
-        case .recordType, .schemaVersion, .knownPartition, .pendingOutbox, .pushedPartition, .shareDirectory:
+        case .recordType, .schemaVersion, .schemaRole, .knownPartition, .pendingOutbox, .pushedPartition,
+            .shareDirectory:
             note(subspace, "the database", "a row of this kind is not a database's")
         }
     }

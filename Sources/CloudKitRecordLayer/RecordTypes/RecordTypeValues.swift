@@ -4,6 +4,7 @@ import OrderedStore
 package enum StorageSchemaRow: Hashable, Sendable {
     case recordType(name: String)
     case version
+    case role(name: String)
 
     /// Reads a row; nil for one of another kind.
     package init?(_ key: [UInt8], _ value: [UInt8]) throws {
@@ -15,6 +16,7 @@ package enum StorageSchemaRow: Hashable, Sendable {
             var reader = ValueReader(value, of: .schemaVersion)
             _ = try reader.number(UInt64.self)
             self = .version
+        case .schemaRole: self = .role(name: try SchemaRoleValue(Entry(key: key, value: value)).name)
         default: return nil
         }
     }
@@ -40,16 +42,25 @@ extension Reading {
     /// Returns the stored custom roles with the names of their users.
     package func schemaRoleValues() async throws -> [(name: String, users: [String])] {
         try await scan(Subspace.schemaRole.range, limit: .max).map { entry in
-            var key = KeyReader(entry.key, in: .schemaRole)
-            let name = try key.readString()
-            var value = ValueReader(entry.value, of: .schemaRole)
-            var users: [String] = []
-            for _ in 0..<(try value.number(UInt32.self)) { users.append(try value.text()) }
-            return (name, users)
+            let role = try SchemaRoleValue(entry)
+            return (role.name, role.users)
         }
     }
 
     fileprivate static var schemaVersionKey: Bytes { [Subspace.schemaVersion.rawValue] }
+}
+
+/// A custom role with the names of its users.
+private struct SchemaRoleValue {
+    let name: String
+    let users: [String]
+
+    init(_ entry: Entry) throws {
+        var key = KeyReader(entry.key, in: .schemaRole)
+        name = try key.readString()
+        var value = ValueReader(entry.value, of: .schemaRole)
+        users = try (0..<(try value.number(UInt32.self))).map { _ in try value.text() }
+    }
 }
 
 extension WriteTransaction {

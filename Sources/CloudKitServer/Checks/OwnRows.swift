@@ -2,7 +2,7 @@ import CloudKitAccounts
 import CloudKitRecordLayer
 import CloudKitSchema
 
-/// The rows of partitions that are no databases: accounts, the directory, schemas, the registry, links of shares.
+/// The rows of partitions that are no databases: accounts, the directory, schemas, served requests, the registry, links of shares.
 struct OwnRows {
     private let partition: StoragePartition
     private let view: StorageReader
@@ -18,6 +18,7 @@ struct OwnRows {
         if partition == DirectoryRowCheck.partition {
             return try await DirectoryRowCheck(view).problem(key, value).map { [$0] } ?? []
         }
+        if partition.name.hasPrefix("served/") { return served(key, value).map { [$0] } ?? [] }
         if partition.name.hasPrefix("schema/") { return schema(key, value).map { [$0] } ?? [] }
         return OwnRowCheck.problem(key, value, in: partition).map { [$0] } ?? []
     }
@@ -28,11 +29,20 @@ struct OwnRows {
         return fault?.id == id ? nil : RowFinding(kind: Fault.table.name, place: "a row", problem: Self.malformed)
     }
 
+    private func served(_ key: [UInt8], _ value: [UInt8]) -> RowFinding? {
+        guard let shape = ServedRequestLog.table.rowText(of: key) else {
+            return RowFinding(kind: "unknown", place: "a key", problem: "the kind of the row is unknown")
+        }
+        let row = try? ServedRequestRow(rowBytes: value)
+        return row?.key == shape
+            ? nil : RowFinding(kind: ServedRequestLog.table.name, place: "a row", problem: Self.malformed)
+    }
+
     private func schema(_ key: [UInt8], _ value: [UInt8]) -> RowFinding? {
         do {
             switch try StorageSchemaRow(key, value) {
             case .recordType(let name): _ = try RecordTypeDefinition(name: name, stored: value)
-            case .version: break
+            case .version, .role: break
             case nil: return RowFinding(kind: "unknown", place: "a key", problem: "the kind of the row is unknown")
             }
             return nil

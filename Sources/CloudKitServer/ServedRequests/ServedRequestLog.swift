@@ -9,7 +9,7 @@ import Synchronization
 final class ServedRequestLog: Sendable {
     private let store: Storage
     private let known = Mutex<[StoragePartition: Set<String>]>([:])
-    private static let table = RowTable<String, ServedRequestRow>("request")
+    static let table = RowTable<String, ServedRequestRow>("request")
     private static let shapesMax = 2000
 
     init(store: Storage) { self.store = store }
