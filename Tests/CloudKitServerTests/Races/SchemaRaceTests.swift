@@ -57,12 +57,28 @@ import Testing
         }.run(stepsMin: 2)
     }
 
-    @Test func `B-SCH-07 a share that an index overtakes while it is accepted is in the index`() async throws {
-        try await Race {
-            try await $0.makeZone()
-            try await $0.modify([create("Root")])
-            try await $0.shareTree("Root", permission: .readOnly)
-            try await Self.setIndex([], on: .system(.modifiedTimestamp), of: "cloudkit.share", $0)
+    /// Returns the records of a type as a query finds them, in the order of an attribute.
+    private static func records(
+        of type: String, by field: QueryKey.SystemField, zone: String, in scope: DatabaseScope, _ test: TestCloud
+    ) async throws -> [Record] {
+        try await QueryRecords(test.cloud).run(
+            QueryRecordsRequest(
+                query: Query(recordType: type, sorts: [QuerySort(key: .system(field), ascending: true)]),
+                zoneID: ZoneID(zoneName: zone)), in: TestCloud.address(scope), by: Caller(user: TestCloud.ada)
+        ).records
+    }
+
+    @Test func `B-SCH-07 a share that an index overtakes while it is accepted is in its place in the index`()
+        async throws
+    {
+        try await Race { test in
+            try await test.makeZone()
+            for root in ["Root", "Other"] {
+                try await test.modify([create(root)])
+                try await test.shareTree(root, permission: .readOnly)
+                test.time.advance(1000)
+            }
+            try await Self.setIndex([], on: .system(.modifiedTimestamp), of: "cloudkit.share", test)
         } slow: { cloud in
             let link = try await LookupRecords(cloud).run(
                 LookupRecordsRequest(records: [.init(recordName: "Share-Root")], zoneID: ZoneID(zoneName: "Z")),
@@ -72,24 +88,27 @@ import Testing
                 by: Caller(user: TestCloud.bob))
             #expect(accepted[0].invitation?.acceptance == .accepted)
         } meanwhile: { test in
-            test.time.advance(1000)
             try await Self.setIndex(
                 [.queryable, .sortable], on: .system(.modifiedTimestamp), of: "cloudkit.share", test)
-        } check: {
-            try await $0.expectSoundStore()
+        } check: { test in
+            let found = try await Self.records(
+                of: "cloudkit.share", by: .modifiedTimestamp, zone: "Z", in: .private, test)
+            #expect(found.map(\.id.recordName) == ["Share-Other", "Share-Root"])
+            try await test.expectSoundStore()
         }.run(stepsMin: 5)
     }
 
-    @Test func `B-SCH-07 a user's record that an index overtakes is in the index`() async throws {
-        try await Race {
-            try await CreateUserRecords($0.cloud).run(TestCloud.bob, in: TestCloud.container, .development)
-            try await Self.setIndex([], on: .system(.createdTimestamp), of: "Users", $0)
+    @Test func `B-USR-02 a user's record that an index overtakes is made, and the store is sound`() async throws {
+        try await Race { test in
+            try await CreateUserRecords(test.cloud).run(TestCloud.bob, in: TestCloud.container, .development)
+            test.time.advance(1000)
+            try await Self.setIndex([], on: .system(.createdTimestamp), of: "Users", test)
         } slow: { cloud in
             try await CreateUserRecords(cloud).run(TestCloud.ada, in: TestCloud.container, .development)
-        } meanwhile: {
-            try await Self.setIndex([.queryable, .sortable], on: .system(.createdTimestamp), of: "Users", $0)
-        } check: {
-            try await $0.expectSoundStore()
+        } meanwhile: { test in
+            try await Self.setIndex([.queryable, .sortable], on: .system(.createdTimestamp), of: "Users", test)
+        } check: { test in
+            try await test.expectSoundStore()
         }.run(stepsMin: 5)
     }
 }
