@@ -21,7 +21,7 @@ import Testing
         #expect(short.map { $0.text + $0.detail } == ["   user                      the same on both  _8cc986e9"])
         let lines = layout.row(
             "user", value: "the same on both", detail: "_8cc986e944c01e1fe30a49abbccc79d4 on the laptop and the phone")
-        #expect(lines.count == 2)
+        #expect(lines.count == 3)
         #expect(lines.allSatisfy { ($0.text + $0.detail).displayWidth <= 80 })
         #expect(lines[1].detail.hasPrefix(String(repeating: " ", count: 29) + "_8cc9"))
         let words = layout.row("value", value: String(repeating: "word ", count: 30), detail: "detail")
