@@ -148,11 +148,21 @@ import Testing
         #expect(Schema()["Users"]?.fields["roles"]?.type == FieldType.int64.list)
     }
 
-    @Test func `B-SHR-09 every schema has the type of shares, which production takes as it is`() throws {
+    @Test func `B-SHR-09 every schema has the type of shares, B-SCH-03 which production takes once it is deployed`()
+        throws
+    {
         #expect(Schema()["cloudkit.share"] == .shares)
-        var growth = SchemaGrowth(Schema(), environment: .production, fieldsMax: 10)
-        #expect(try growth.admit([field("cloudkit.title", .string, "\"x\"")], of: "cloudkit.share").count == 1)
-        #expect(!growth.isGrown)
+        let title = field("cloudkit.title", .string, "\"x\"")
+        let fresh = SchemaGrowth(Schema(), environment: .production, fieldsMax: 10)
+        #expect(
+            refusal([title], of: "cloudkit.share", to: fresh)?.reason
+                == "Cannot create new type cloudkit.share in production schema")
+        var development = growth()
+        _ = try development.admit([title], of: "cloudkit.share")
+        #expect(development.grownTypes == ["cloudkit.share"])
+        var deployed = growth([.shares], in: .production)
+        #expect(try deployed.admit([title], of: "cloudkit.share").count == 1)
+        #expect(!deployed.isGrown)
     }
 
     @Test func `a schema adopts types that grew elsewhere, and keeps its own`() throws {

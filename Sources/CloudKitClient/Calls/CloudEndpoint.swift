@@ -28,7 +28,9 @@ struct CloudEndpoint: Hashable, Sendable {
         path: "tokens/create", method: .post, isRepeatable: true, isOfDevice: true,
         addition: "Web services have no notifications that this framework can receive")
     static let uploadAssets = CloudEndpoint(path: "assets/upload", method: .post, isRepeatable: true)
-    static let importAsset = CloudEndpoint(path: "assets/import", method: .post, isRepeatable: true)
+    static let importAsset = CloudEndpoint(
+        path: "assets/import", method: .post, isRepeatable: true,
+        addition: "Web services cannot copy a file between containers")
     static let rereferenceAssets = CloudEndpoint(path: "assets/rereference", method: .post, isRepeatable: true)
     static let caller = CloudEndpoint(path: "users/caller", method: .get, isRepeatable: true)
 

@@ -13,7 +13,9 @@ extension DatabaseRequests {
         try RequestLimits.check(items: infos.count)
         if infos.isEmpty { return [] }
         let requests = DatabaseRequests(connection: connection, scope: .public, settings: settings)
-        let sent = infos.compactMap { info in info.hashed.map { (asked: info, sent: $0) } }
+        // Hashes are an addition of ours.
+        let isNative = connection.cloud.surface.isNative
+        let sent = infos.compactMap { info in (isNative ? info.hashed : info).map { (asked: info, sent: $0) } }
         let request = LookupParticipantsRequest(sent.map(\.sent))
         let people = try await requests.call(.discoverUsers, request.wire(), needsUser: true) {
             try [PersonIdentity](wireAnswer: $0)
