@@ -40,7 +40,9 @@ extension Attack {
         case .sealedStrippedElsewhere: Self.unseen
         default:
             Self.tampered(
-                "encrypted field", "protection", "key of record", "differs from its statement", "went back in time")
+                "encrypted field", "protection", "key of record", "differs from its statement", "went back in time",
+                // Where a feed shows the record without any statement, beside what another device wrote about it.
+                "another history")
         }
     }
 
