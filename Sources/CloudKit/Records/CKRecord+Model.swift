@@ -234,10 +234,11 @@ extension RecordSystemFields {
 
     /// The record's creation as the server reported it; nil: it has not.
     fileprivate var created: Stamp? {
-        guard let creationDate, let creator else { return nil }
-        return Stamp(
-            timestamp: Int64((creationDate.timeIntervalSince1970 * 1000).rounded()),
-            user: UserID(creator.recordName))
+        // A damaged archive may hold any date.
+        guard let creationDate, let creator,
+            let timestamp = Int64(exactly: (creationDate.timeIntervalSince1970 * 1000).rounded())
+        else { return nil }
+        return Stamp(timestamp: timestamp, user: UserID(creator.recordName))
     }
 
     /// Users are records of the default zone (B-USR-02).
