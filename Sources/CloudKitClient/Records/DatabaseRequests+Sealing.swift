@@ -35,7 +35,8 @@ extension DatabaseRequests {
         }
         if keys.isOwn, rekeysTrees { keys = try await rekey(treesMovedBy: batch, keys) }
         let batch = try begun(try await stated(batch, &keys), &keys)
-        var sealing = BatchSealer(batch, firstVersion: firstVersion(of: batch, keys))
+        var sealing = BatchSealer(
+            batch, firstVersion: firstVersion(of: batch, keys), comparesAnswers: longLivedRun == nil)
         do {
             try await sendSealed(&sealing, with: keys, to: batch.zoneID)
             if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.zoneID) }
