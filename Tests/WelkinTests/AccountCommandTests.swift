@@ -7,6 +7,38 @@ import Testing
 
 /// Tests of the commands for accounts and devices, with the built program and a cloud process.
 @Suite(.timeLimit(.minutes(20))) struct AccountCommandTests {
+    /// Discovery by its deprecated form. Tests cannot be deprecated themselves; they call it through a protocol.
+    private static let forms: any DiscoveryForms = DeprecatedForms()
+
+    @Test func `B-ACC-05 a person is found by number once the operator has added it and the person agreed`()
+        async throws
+    {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            let ben = try await setup.signedInMachine("ben")
+            let added = try await setup.runAsOperator("account", "phone", "add", "ben@example.com", "+44 1632 960083")
+            #expect(added.status == 0, "\(added.remarks)")
+            #expect(
+                try await setup.runAsOperator("account", "phone", "list", "ben@example.com").output.contains("960083"))
+            let wrong = try await setup.runAsOperator("account", "phone", "add", "ben@example.com", "960083")
+            #expect(wrong.status != 0)
+            #expect(wrong.remarks.contains("country code"), "\(wrong.remarks)")
+
+            func found() async throws -> String? {
+                try await Self.forms.userRecordName(ofPhoneNumber: "+441632960083", in: try ada.app())
+            }
+            #expect(try await found() == nil)
+            let agreed = try await ben.welkin("discovery", "on")
+            #expect(agreed.status == 0, "\(agreed.remarks)")
+            #expect(try await found() == (try await ben.app().userRecordID().recordName))
+            #expect(try await ben.welkin("discovery", "off").status == 0)
+            #expect(try await found() == nil)
+            #expect(
+                try await setup.runAsOperator("account", "phone", "remove", "ben@example.com", "+441632960083").status
+                    == 0)
+        }
+    }
+
     @Test func `a user signs up, sees the status, and signs in a second device with the password`() async throws {
         try await CloudAndMachines.run { setup in
             let phone = try setup.machine("phone")
@@ -265,5 +297,16 @@ import Testing
             #expect(login.status == 1)
             #expect(login.remarks.contains("cannot be reached"))
         }
+    }
+}
+
+private protocol DiscoveryForms: Sendable {
+    func userRecordName(ofPhoneNumber number: String, in app: CKContainer) async throws -> String?
+}
+
+private struct DeprecatedForms: DiscoveryForms {
+    @available(*, deprecated)
+    func userRecordName(ofPhoneNumber number: String, in app: CKContainer) async throws -> String? {
+        try await app.userIdentity(forPhoneNumber: number)?.userRecordID?.recordName
     }
 }
