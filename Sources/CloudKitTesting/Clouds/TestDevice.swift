@@ -31,7 +31,9 @@ public final class TestDevice: Sendable {
 
     /// Returns a container as an app on this device sees it.
     ///
-    /// - Parameter environment: Production has the schema that was deployed to it, and data of its own.
+    /// - Parameters:
+    ///   - identifier: The container's name.
+    ///   - environment: Production has the schema that was deployed to it, and data of its own.
     public func container(
         _ identifier: String, _ environment: TestCloud.Environment = .development
     ) async throws -> CKContainer {
