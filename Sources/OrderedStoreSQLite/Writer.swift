@@ -136,6 +136,8 @@ extension Writer {
         }
     }
 
+    // Inlined into `join`, it makes the compiler of release builds fail (Swift 6.3).
+    @inline(never)
     private func run<Value: Sendable>(
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
