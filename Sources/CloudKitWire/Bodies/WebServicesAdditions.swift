@@ -3,10 +3,11 @@ import JSONBytes
 /// The keys and words of bodies that documented web services do not have (docs/web-services.md §17).
 package enum WebServicesAdditions {
     private static let keys: Set<String> = [
-        "allowsAccessRequests", "blockedIdentities", "clientChangeToken", "collapseIDKey", "deniedRequesters",
+        "addressHash", "allowsAccessRequests", "blockedIdentities", "clientChangeToken", "collapseIDKey",
+        "deniedRequesters",
         "encryptionScope", "keyEpoch", "linkProof", "oneTime", "protection", "push", "shareKeys",
         "shouldSendMutableContent", "subtitle", "subtitleLocalizationArgs", "subtitleLocalizationKey", "title",
-        "titleLocalizationArgs", "titleLocalizationKey", "unblockedIdentities",
+        "titleLocalizationArgs", "titleLocalizationKey", "unblockedIdentities", "zoneState", "zoneStates",
     ]
     private static let words: Set<String> = ["raiseKeyEpoch", "WELKIN_NEVER"]
 

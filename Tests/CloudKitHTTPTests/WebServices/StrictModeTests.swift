@@ -60,6 +60,12 @@ import Testing
                 ),
                 ("records/modify", #"{"operations":[{"operationType":"create","record":{"protection":{}}}]}"#),
                 (
+                    "records/modify",
+                    #"{"zoneState":{},"operations":[{"operationType":"create","record":{"recordType":"T"}}]}"#
+                ),
+                ("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"zoneStates":{}}]}"#),
+                ("users/lookup/email", #"{"users":[{"addressHash":"AAAA"}]}"#),
+                (
                     "records/query",
                     #"{"query":{"recordType":"T","filterBy":[{"fieldName":"a","comparator":"WELKIN_NEVER"}]}}"#
                 ),
