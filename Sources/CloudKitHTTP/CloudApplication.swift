@@ -26,11 +26,13 @@ package struct CloudApplication: Sendable {
     ///   - cacheLifetime: Milliseconds for which tokens and sessions are remembered as the store has them.
     ///   - rounds: Rounds of a password's derivation, given to clients without an account; the fewest for a new password.
     ///   - pushServices: Push services of others; each has a name of its own.
+    ///   - sites: Pages of other modules, each with a path of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     ///   - connectionTime: The clock by which connections are too slow.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
+        sites: [any MountedSite] = [],
         metricsBackend: any MetricsFactory = MetricsSystem.factory,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
@@ -61,11 +63,18 @@ package struct CloudApplication: Sendable {
         }
         delivery = NotificationService(
             cloud: cloud, transports: transports, metrics: metrics.notifications, logger: logger)
+        let proofLimiter = ProofLimiter(roundsMin: rounds)
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
-            rounds: rounds, pushServices: pushServices, metrics: metrics, bodyReader: bodyReader, logger: logger)
+            rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
+            bodyReader: bodyReader, logger: logger)
+        var table = EndpointTable(endpoints)
+        if !sites.isEmpty {
+            table.addSites(
+                sites, endpoints.siteServices(configuration: configuration, proofLimiter: proofLimiter, logger: logger))
+        }
         let routing = Routing(
-            table: EndpointTable(endpoints), steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
+            table: table, steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
         let steps: [any RequestMiddleware] = [
             RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger), HostCheck(),
         ]

@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudKitDevice
 import CloudKitHTTP
 import CloudKitServer
+import Console
 import Hummingbird
 import Logging
 import NIOCore
@@ -110,7 +111,8 @@ struct ServeCommand: AsyncParsableCommand {
             let cloud = folder.cloud(limits: limits.limits)
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
-                pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL))
+                pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL),
+                sites: [Console()])
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await printStartup(port: port, folder: folder, isNew: isNew)
             }
