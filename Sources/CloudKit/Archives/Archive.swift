@@ -33,6 +33,11 @@ enum Archive {
         return try? decoder.decode(type, from: bytes)
     }
 
+    /// Returns the content of an object in an archive of this framework, or of Apple's; nil when the archive does not describe one.
+    static func content<Content: ArchivedContent>(_ type: Content.Type, from coder: NSCoder) -> Content? {
+        decode(type, from: coder) ?? ArchivedObject(coder).flatMap { Content(apple: $0) }
+    }
+
     private static func bytes(in coder: NSCoder, key: String) -> Data? {
         if let archived = ArchivedObject(coder) { return archived.data(key) }
         // More classes than the one wanted, because a coder may end the process at any other.
@@ -66,4 +71,10 @@ enum Archive {
         // A missing value is the one error that a coder can be given from outside so that it reports it.
         _ = coder.decodeObject(forKey: "CloudKit: the archive does not describe such an object")
     }
+}
+
+/// The content of a class that is read from archives of this framework and of Apple's.
+protocol ArchivedContent: Decodable {
+    /// Creates the content of an object that Apple's framework archived; nil when it lacks what such an object has.
+    init?(apple archived: ArchivedObject)
 }

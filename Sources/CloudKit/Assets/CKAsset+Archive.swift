@@ -6,7 +6,7 @@ import Foundation
 /// Archives of assets, which apps make when they archive the values of a record.
 extension CKAsset: NSSecureCoding {
     /// The position of the file and the server's copy, as an archive has them.
-    struct Content: Codable {
+    struct Content: Encodable, ArchivedContent {
         var path: String?
         var stored: StoredAsset?
     }
@@ -36,10 +36,7 @@ extension CKAsset: NSSecureCoding {
 
     /// Creates the asset from an archive, of which the file is not a part; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard
-            let content = Archive.decode(Content.self, from: coder)
-                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
-        else { return nil }
+        guard let content = Archive.content(Content.self, from: coder) else { return nil }
         self.init(content)
     }
 

@@ -70,7 +70,7 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
     /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
-    struct Content: Codable, Hashable {
+    struct Content: Encodable, ArchivedContent, Hashable {
         var recordName: String
         var zoneID: CKRecordZoneID.Content
     }
@@ -84,10 +84,7 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard
-            let content = Archive.decode(Content.self, from: coder)
-                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
-        else { return nil }
+        guard let content = Archive.content(Content.self, from: coder) else { return nil }
         self.init(content)
     }
 

@@ -37,7 +37,7 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
     /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
-    private struct Content: Codable {
+    private struct Content: Encodable, ArchivedContent {
         var marker: String
         var recordType: String
         var predicate: PredicateTree
@@ -67,10 +67,7 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard
-            let content = Archive.decode(Content.self, from: coder)
-                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
-        else { return nil }
+        guard let content = Archive.content(Content.self, from: coder) else { return nil }
         self.init(
             marker: content.marker,
             query: CKQuery(recordType: content.recordType, tree: content.predicate, order: content.order),

@@ -16,7 +16,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
     /// The identifier of a participant.
     public typealias ID = String
 
-    struct Content: Codable, Hashable, Sendable {
+    struct Content: Encodable, ArchivedContent, Hashable, Sendable {
         var participant: ShareParticipant
         /// A Boolean value that indicates whether the participant is a slot for the first user who opens its link.
         var isOneTime = false
@@ -109,10 +109,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, Send
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard
-            let content = Archive.decode(Content.self, from: coder)
-                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
-        else { return nil }
+        guard let content = Archive.content(Content.self, from: coder) else { return nil }
         self.init(content)
     }
 

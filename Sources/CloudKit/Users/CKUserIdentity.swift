@@ -51,7 +51,7 @@ public final class CKUserIdentity: NSObject, NSCopying, NSSecureCoding, Sendable
     /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
-    struct Content: Codable, Hashable {
+    struct Content: Encodable, ArchivedContent, Hashable {
         var userRecordID: CKRecordID.Content?
         var lookupInfo: CKUserIdentityLookupInfo.Content?
         var nameComponents: PersonNameComponents?
@@ -73,10 +73,7 @@ public final class CKUserIdentity: NSObject, NSCopying, NSSecureCoding, Sendable
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard
-            let content = Archive.decode(Content.self, from: coder)
-                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
-        else { return nil }
+        guard let content = Archive.content(Content.self, from: coder) else { return nil }
         self.init(content)
     }
 
@@ -143,7 +140,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding
     /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
-    struct Content: Codable, Hashable {
+    struct Content: Encodable, ArchivedContent, Hashable {
         var emailAddress: String?
         var phoneNumber: String?
         var userRecordID: CKRecordID.Content?
@@ -162,10 +159,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard
-            let content = Archive.decode(Content.self, from: coder)
-                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) })
-        else { return nil }
+        guard let content = Archive.content(Content.self, from: coder) else { return nil }
         self.init(content)
     }
 

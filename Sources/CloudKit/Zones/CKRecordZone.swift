@@ -106,7 +106,7 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
     /// A Boolean value that indicates whether the class can be archived securely; always true.
     public static var supportsSecureCoding: Bool { true }
 
-    private struct Content: Codable {
+    private struct Content: Encodable, ArchivedContent {
         var zoneID: CKRecordZoneID.Content
         var capabilities: UInt
         var share: CKReference.Content?
@@ -130,10 +130,7 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     /// Creates the object from an archive; nil when the archive does not describe one.
     public convenience init?(coder: NSCoder) {
-        guard
-            let content = Archive.decode(Content.self, from: coder)
-                ?? ArchivedObject(coder).flatMap({ Content(apple: $0) }),
-            let id = CKRecordZoneID(content.zoneID)
+        guard let content = Archive.content(Content.self, from: coder), let id = CKRecordZoneID(content.zoneID)
         else { return nil }
         self.init(
             zoneID: id, capabilities: Capabilities(rawValue: content.capabilities),

@@ -14,15 +14,15 @@ package struct AccountRowCheck: Sendable {
     package func problem(_ key: [UInt8], _ value: [UInt8]) async throws -> RowFinding? {
         guard let slash = key.firstIndex(of: UInt8(ascii: "/")),
             let table = tables[String(decoding: key[..<slash], as: UTF8.self)]
-        else { return RowFinding(kind: "unknown", place: "a key", problem: "the kind of the row is unknown") }
+        else { return .unknownKind }
         let name = String(decoding: key[..<slash], as: UTF8.self)
         let text = String(decoding: key[(slash + 1)...], as: UTF8.self)
         do {
             return try await table(text, value).map { RowFinding(kind: name, place: "a row", problem: $0) }
         } catch is DecodingError {
-            return RowFinding(kind: name, place: "a row", problem: "the value is not of its kind's form")
+            return RowFinding(kind: name, place: "a row", problem: RowFinding.malformedValue)
         } catch let error as StorageError where error.code == .damagedValue {
-            return RowFinding(kind: name, place: "a row", problem: "a row that belongs to it is damaged")
+            return RowFinding(kind: name, place: "a row", problem: RowFinding.damagedNeighbour)
         }
     }
 
@@ -51,14 +51,12 @@ package struct AccountRowCheck: Sendable {
                 _ = try ServerKey(rowBytes: $1)
                 return nil
             },
-            ProofFailures.table.name: { $1.count.isMultiple(of: 8) ? nil : Self.malformed },
+            ProofFailures.table.name: { $1.count.isMultiple(of: 8) ? nil : RowFinding.malformedValue },
             PendingDirectoryChange.table.name: {
-                PendingDirectoryChange(rowText: $0) == nil || !$1.isEmpty ? Self.malformed : nil
+                PendingDirectoryChange(rowText: $0) == nil || !$1.isEmpty ? RowFinding.malformedValue : nil
             },
         ]
     }
-
-    private static let malformed = "the value is not of its kind's form"
 
     private func account(_ id: String, _ value: [UInt8]) async throws -> String? {
         let account = try Account(rowBytes: value)

@@ -19,13 +19,11 @@ package struct DirectoryRowCheck: Sendable {
         do {
             return try await check(kind, key, value).map { RowFinding(kind: kind, place: "a row", problem: $0) }
         } catch is DirectoryError {
-            return RowFinding(kind: kind, place: "a row", problem: Self.malformed)
+            return RowFinding(kind: kind, place: "a row", problem: RowFinding.malformedValue)
         } catch let error as StorageError where error.code == .damagedValue {
-            return RowFinding(kind: kind, place: "a row", problem: "a row that belongs to it is damaged")
+            return RowFinding(kind: kind, place: "a row", problem: RowFinding.damagedNeighbour)
         }
     }
-
-    private static let malformed = "the value is not of its kind's form"
 
     private func check(_ kind: String, _ key: [UInt8], _ value: [UInt8]) async throws -> String? {
         switch kind {
@@ -37,9 +35,9 @@ package struct DirectoryRowCheck: Sendable {
         case "entry":
             let entry = try StoredDirectoryEntry(bytes: value)
             return DirectoryRows.entry(entry.leaf.index) == key ? nil : "it is under the key of another entry"
-        case "index": return VerifiableRandomFunction.output(of: value) == nil ? Self.malformed : nil
+        case "index": return VerifiableRandomFunction.output(of: value) == nil ? RowFinding.malformedValue : nil
         case "head": return try await checkHead(key, value)
-        case "log": return DirectoryHash(value) == nil ? Self.malformed : nil
+        case "log": return DirectoryHash(value) == nil ? RowFinding.malformedValue : nil
         case "update": _ = try DirectoryUpdate(bytes: value)
         default: return "the kind of the row is unknown"
         }

@@ -18,6 +18,14 @@ package struct UserDirectory: Sendable {
         /// The public identity to which others wrap keys for the account (B-TM-08); nil for an account without a
         /// keychain.
         package var publicIdentity: [UInt8]?
+
+        fileprivate init(_ account: Account, publicIdentity: [UInt8]? = nil) {
+            email = account.email
+            phoneNumbers = account.phoneNumbers
+            givenName = account.givenName
+            familyName = account.familyName
+            self.publicIdentity = publicIdentity
+        }
     }
 
     /// Returns the person behind a user; nil for a user without an account, and for a disabled one.
@@ -26,11 +34,15 @@ package struct UserDirectory: Sendable {
             guard let id = try await UserNames.accounts.row(user.recordName, in: transaction),
                 let account = try await Account.table.row(id, in: transaction), !account.isDisabled
             else { return nil }
-            return Person(
-                email: account.email, phoneNumbers: account.phoneNumbers, givenName: account.givenName,
-                familyName: account.familyName,
-                publicIdentity: try await Keychain.table.row(id, in: transaction)?.identity)
+            return Person(account, publicIdentity: try await Keychain.table.row(id, in: transaction)?.identity)
         }
+    }
+
+    /// Returns the user of an account in a container, by the address or phone number of a look-up; nil for one without either.
+    package func user(withAddressOf lookup: LookupInfo, in container: ContainerID) async throws -> UserID? {
+        if let email = lookup.emailAddress { return try await user(email: email, in: container) }
+        if let number = lookup.phoneNumber { return try await user(phoneNumber: number, in: container) }
+        return nil
     }
 
     /// Returns the user of an account in a container, by the account's address.
@@ -81,9 +93,7 @@ package struct UserDirectory: Sendable {
             guard let id = try await UserNames.accounts.row(user.recordName, in: transaction),
                 let account = try await Account.table.row(id, in: transaction), account.isDiscoverable == true
             else { return nil }
-            return Person(
-                email: account.email, phoneNumbers: account.phoneNumbers, givenName: account.givenName,
-                familyName: account.familyName)
+            return Person(account)
         }
     }
 
@@ -156,16 +166,10 @@ package struct UserDirectory: Sendable {
         for index in request.operations.indices {
             guard var participants = request.operations[index].change.share?.participants else { continue }
             for position in participants.indices where participants[position].user == nil {
-                let lookup = participants[position].lookup
+                guard let lookup = participants[position].lookup else { continue }
                 participants[position].user =
-                    if let user = lookup?.user {
-                        user
-                    } else if let email = lookup?.emailAddress {
-                        try await user(email: email, in: container)
-                    } else if let number = lookup?.phoneNumber {
-                        try await user(phoneNumber: number, in: container)
-                    } else {
-                        nil
+                    if let user = lookup.user { user } else {
+                        try await user(withAddressOf: lookup, in: container)
                     }
             }
             request.operations[index].change.share?.participants = participants

@@ -44,12 +44,7 @@ struct PiecewiseUpload: Sendable {
                 }
                 let answer = try await send(piece, at: offset, of: bytes.length)
                 if offset + Int64(piece.count) == bytes.length {
-                    let value = try read(answer)
-                    guard value.size == bytes.length, value.fileChecksum == bytes.checksum else {
-                        return .lost(.assetDamaged("The cloud received other bytes than were sent"))
-                    }
-                    await sent(bytes.length)
-                    return .uploaded(value)
+                    return try await end(of: bytes, answer, sent: sent)
                 }
                 pace.advanced()
                 offset += Int64(piece.count)
@@ -57,10 +52,7 @@ struct PiecewiseUpload: Sendable {
                 piece = try next(bytes, at: offset, pace: pace)
             } catch {
                 if case .refused(let refusal) = error, refusal.code.concernsUploadURL { return .lost(error) }
-                guard let delay = pace.delay(after: error, random: requests.cloud.clientEnvironment.random()) else {
-                    throw error
-                }
-                try await requests.pause(delay)
+                try await pause(after: error, &pace)
                 isInDoubt = true
             }
         }
@@ -89,20 +81,34 @@ struct PiecewiseUpload: Sendable {
             do throws(CallFailure) {
                 let answer = try await requests.send(
                     .post, url, headers: ["Content-Type": "application/octet-stream"], body: whole)
-                let value = try read(answer)
-                guard value.size == bytes.length, value.fileChecksum == bytes.checksum else {
-                    return .lost(.assetDamaged("The cloud received other bytes than were sent"))
-                }
-                await sent(bytes.length)
-                return .uploaded(value)
+                return try await end(of: bytes, answer, sent: sent)
             } catch {
                 if case .refused(let refusal) = error, refusal.code.concernsUploadURL { return .lost(error) }
-                guard let delay = pace.delay(after: error, random: requests.cloud.clientEnvironment.random()) else {
-                    throw error
-                }
-                try await requests.pause(delay)
+                try await pause(after: error, &pace)
             }
         }
+    }
+
+    /// Returns the result of an upload by the answer to its last piece.
+    private func end(
+        of bytes: OutgoingBytes, _ answer: TransportResponse, sent: (Int64) async -> Void
+    ) async throws(CallFailure) -> End {
+        let value = try read(answer)
+        guard value.size == bytes.length, value.fileChecksum == bytes.checksum else {
+            return .lost(.assetDamaged("The cloud received other bytes than were sent"))
+        }
+        await sent(bytes.length)
+        return .uploaded(value)
+    }
+
+    /// Waits until the next attempt.
+    ///
+    /// - Throws: The failure, when there is no further attempt.
+    private func pause(after failure: CallFailure, _ pace: inout PieceSizing) async throws(CallFailure) {
+        guard let delay = pace.delay(after: failure, random: requests.cloud.clientEnvironment.random()) else {
+            throw failure
+        }
+        try await requests.pause(delay)
     }
 
     /// The largest file that web services take (B-LIM-10).

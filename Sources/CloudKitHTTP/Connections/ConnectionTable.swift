@@ -50,20 +50,21 @@ struct ConnectionTable<ID: Hashable> {
         var since: Instant
         /// Differs for each phase of each connection.
         var stamp: UInt64
-        var body: BodyProgress?
-        var answer: AnswerProgress?
+        var body: Progress?
+        var answer: Progress?
     }
 
-    private struct BodyProgress {
+    /// The progress of a body or an answer in the current interval.
+    private struct Progress {
         var bytes = 0
-        var since: Instant
-    }
-
-    private struct AnswerProgress {
-        var bytes = 0
-        /// Bytes that the connection has to take in each interval.
+        /// Bytes that the connection has to send or take in each interval.
         var bytesMin: Int
         var since: Instant
+
+        var isTooSlow: Bool { bytes < bytesMin }
+
+        /// Returns the progress at the beginning of the next interval.
+        func next(at now: Instant) -> Progress { Progress(bytesMin: bytesMin, since: now) }
     }
 
     private struct Waiting {
@@ -188,7 +189,9 @@ struct ConnectionTable<ID: Hashable> {
     // MARK: Bodies
 
     /// Notes that the reading of a request's body begins.
-    mutating func bodyBegan(_ id: ID, at now: Instant) { entries[id]?.body = BodyProgress(since: now) }
+    mutating func bodyBegan(_ id: ID, at now: Instant) {
+        entries[id]?.body = Progress(bytesMin: rate.bytesMin, since: now)
+    }
 
     /// Notes that a part of the body has arrived.
     mutating func bodyReceived(_ id: ID, bytes: Int) { entries[id]?.body?.bytes += bytes }
@@ -202,7 +205,7 @@ struct ConnectionTable<ID: Hashable> {
     ///
     /// - Parameter bytesMin: Bytes of it that the connection has to take in each interval of the minimum rate.
     mutating func answerBegan(_ id: ID, bytesMin: Int, at now: Instant) {
-        entries[id]?.answer = AnswerProgress(bytesMin: bytesMin, since: now)
+        entries[id]?.answer = Progress(bytesMin: bytesMin, since: now)
     }
 
     /// Notes that the connection has taken a piece of the answer.
@@ -219,16 +222,12 @@ struct ConnectionTable<ID: Hashable> {
             case .discarding where now - entry.since >= limits.discardMax: overdue.append(.close(id))
             case .answering:
                 if let answer = entry.answer, now - answer.since >= rate.interval {
-                    if answer.bytes < answer.bytesMin { overdue.append(.close(id)) }
-                    entries[id]?.answer = AnswerProgress(bytesMin: answer.bytesMin, since: now)
+                    if answer.isTooSlow { overdue.append(.close(id)) }
+                    entries[id]?.answer = answer.next(at: now)
                 }
                 guard let body = entry.body, now - body.since >= rate.interval else { continue }
-                if body.bytes < rate.bytesMin {
-                    overdue.append(.slowBody(id))
-                    entries[id]?.body = nil
-                } else {
-                    entries[id]?.body = BodyProgress(since: now)
-                }
+                if body.isTooSlow { overdue.append(.slowBody(id)) }
+                entries[id]?.body = body.isTooSlow ? nil : body.next(at: now)
             default: continue
             }
         }

@@ -39,6 +39,21 @@ package enum QueryKey: Hashable, Sendable {
             case .modifiedUserRecordName: "___modifiedBy"
             }
         }
+
+        /// Creates the attribute with a name in schemas; nil for another name.
+        package init?(schemaName: some StringProtocol) {
+            guard let known = Self.allCases.first(where: { $0.schemaName == schemaName }) else { return nil }
+            self = known
+        }
+    }
+
+    /// The name in schemas of a field or an attribute; empty for full text.
+    package var schemaName: String {
+        switch self {
+        case .field(let name): name
+        case .system(let field): field.schemaName
+        case .anySearchable: ""
+        }
     }
 }
 

@@ -9,7 +9,7 @@ package enum OwnRowCheck {
     package static func problem(_ key: [UInt8], _ value: [UInt8], in partition: Partition) -> RowFinding? {
         guard partition == .registry || partition == .shareDirectory else { return nil }
         guard let subspace = key.first.flatMap(Subspace.init(rawValue:)) else {
-            return RowFinding(nil, "a key", "the kind of the row is unknown")
+            return .unknownKind
         }
         do {
             try check(Entry(key: key, value: value), in: subspace, isRegistry: partition == .registry)

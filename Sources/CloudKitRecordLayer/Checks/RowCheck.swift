@@ -17,11 +17,17 @@ package struct RowFinding: Hashable, Sendable {
         self.problem = problem
     }
 
-    init(_ subspace: Subspace?, _ place: String, _ problem: String) {
-        kind = subspace.map { String(describing: $0) } ?? "unknown"
-        self.place = place
-        self.problem = problem
+    init(_ subspace: Subspace, _ place: String, _ problem: String) {
+        self.init(kind: String(describing: subspace), place: place, problem: problem)
     }
+
+    /// The finding for a key of no known kind.
+    package static let unknownKind = RowFinding(
+        kind: "unknown", place: "a key", problem: "the kind of the row is unknown")
+    /// The problem of a value that cannot be decoded.
+    package static let malformedValue = "the value is not of its kind's form"
+    /// The problem of a row whose damage shows in another one.
+    package static let damagedNeighbour = "a row that belongs to it is damaged"
 }
 
 /// A file that a row says is there.
@@ -68,12 +74,12 @@ package struct RowCheck: Sendable {
         file = nil
         rowCount += 1
         guard let subspace = key.first.flatMap(Subspace.init(rawValue:)) else {
-            return [RowFinding(nil, "a key", "the kind of the row is unknown")]
+            return [.unknownKind]
         }
         do {
             try await check(Entry(key: key, value: value), in: subspace, view)
         } catch is DamagedValue {
-            note(subspace, Self.place(key, in: subspace), "the value is not of its kind's form")
+            note(subspace, Self.place(key, in: subspace), RowFinding.malformedValue)
         } catch let error as StoreError where error.code == .corrupt {
             note(subspace, "a key", "the key is not of its kind's form")
         } catch let error as StoreError where error.code == .damagedValue {

@@ -46,7 +46,7 @@ package struct IndexedField: Hashable, Sendable {
     /// The attribute of the record that this is; nil for a field.
     var systemField: QueryKey.SystemField? {
         guard name.utf8.starts(with: "___".utf8) else { return nil }
-        return QueryKey.SystemField.allCases.first { $0.schemaName == name }
+        return QueryKey.SystemField(schemaName: name)
     }
 }
 

@@ -189,14 +189,6 @@ extension QueryFilter.Comparator {
 }
 
 extension QueryKey {
-    var schemaName: String {
-        switch self {
-        case .field(let name): name
-        case .system(let field): field.schemaName
-        case .anySearchable: ""
-        }
-    }
-
     /// The name in errors: the record's name goes by its own word there (B-QRY-15).
     var shownName: String {
         switch self {

@@ -132,11 +132,7 @@ extension RecordTypeDefinition {
 extension QueryKey {
     /// The key as reports name it.
     var shown: String {
-        switch self {
-        case .field(let name): name
-        case .system(let field): field.schemaName
-        case .anySearchable: "self"
-        }
+        self == .anySearchable ? "self" : schemaName
     }
 }
 

@@ -72,7 +72,7 @@ enum SystemFieldName: String, Hashable, CaseIterable {
     var isAlwaysListed: Bool { self != .parent && self != .share }
 
     /// The attribute; nil for the change tag, which no query can use.
-    var field: QueryKey.SystemField? { QueryKey.SystemField.allCases.first { $0.schemaName == rawValue } }
+    var field: QueryKey.SystemField? { QueryKey.SystemField(schemaName: rawValue) }
 
     var type: FieldType {
         switch self {

@@ -12,11 +12,18 @@ final class PeopleLookups: Sendable {
         self.now = now
     }
 
-    /// Counts look-ups of a caller.
+    /// Admits a request for look-ups, and counts them.
     ///
-    /// - Throws: `throttled`, with the time after which they can be sent.
-    func count(_ lookups: Int, by caller: Caller) throws(RequestFailure) {
-        guard let user = caller.user else { throw .notSignedIn }
+    /// - Throws: `badRequest` outside of the public database, `authenticationRequired`: only users may learn who has an account,
+    ///   `itemLimitExceeded`, `throttled` with the time after which they can be sent.
+    func admit(_ lookups: Int, by caller: Caller, in address: DatabaseAddress) throws(RequestFailure) {
+        guard address.scope == .public else { throw .notApplicable(in: address.scope) }
+        guard let user = caller.user, !caller.isServerKey else { throw .notSignedIn }
+        try caller.checkItemCount(lookups)
+        try count(lookups, by: user)
+    }
+
+    private func count(_ lookups: Int, by user: UserID) throws(RequestFailure) {
         let wait = limiter.withLock { $0.take(lookups, by: user.recordName, at: now()) }
         if let wait { throw RequestFailure(.throttled, "too many look-ups of people", retryAfter: wait.rounded(.up)) }
     }

@@ -21,3 +21,18 @@ package enum PublicAccess {
         return RequestFailure(.accessDenied, "\(privilege.rawValue) operation not permitted")
     }
 }
+
+extension Schema {
+    /// Returns the reason why a user may not do this with a record of a type; nil if the user may.
+    ///
+    /// A type that is not known has the default grants (B-DB-06).
+    ///
+    /// - Parameter creator: The creator of the record; nil for a new one.
+    func refusal(
+        _ privilege: Grant.Privilege, ofType recordType: String, to user: UserID?, creator: UserID?
+    ) -> RequestFailure? {
+        PublicAccess.refusal(
+            privilege, grants: self[recordType]?.grants ?? Grant.defaults, user: user, creator: creator,
+            roles: roles(of: user))
+    }
+}

@@ -69,9 +69,9 @@ private struct AssetFieldCheck {
                 .badRequest, "the record is of another type", remedy: "Name the type that the record has.")
         }
         if place.scope == .public {
-            let refusal = PublicAccess.refusal(
-                held == nil ? .create : .write, grants: schema[item.recordType]?.grants ?? Grant.defaults,
-                user: place.caller.user, creator: held?.created.user, roles: schema.roles(of: place.caller.user))
+            let refusal = schema.refusal(
+                held == nil ? .create : .write, ofType: item.recordType, to: place.caller.user,
+                creator: held?.created.user)
             if let refusal { throw refusal }
         }
         // As a save of the field would be, with something in it.

@@ -59,12 +59,11 @@ package struct RereferenceAssets: Sendable {
         _ item: RereferenceAssetsRequest.Item, of record: StoredRecord?, in place: DatabaseContext, _ schema: Schema
     ) -> Result<AssetValue, RequestFailure> {
         guard let record, !record.isTombstone else { return .failure(.recordNotFound) }
-        if place.scope == .public {
-            let grants = schema[record.recordType]?.grants ?? Grant.defaults
-            let refusal = PublicAccess.refusal(
-                .read, grants: grants, user: place.caller.user, creator: record.created.user,
-                roles: schema.roles(of: place.caller.user))
-            if let refusal { return .failure(refusal) }
+        if place.scope == .public,
+            let refusal = schema.refusal(
+                .read, ofType: record.recordType, to: place.caller.user, creator: record.created.user)
+        {
+            return .failure(refusal)
         }
         guard let field = try? record.fields([item.fieldName]).first, field.type == .asset,
             let asset = try? field.assets().first

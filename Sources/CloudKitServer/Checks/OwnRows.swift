@@ -26,16 +26,17 @@ struct OwnRows {
     private func account(_ key: [UInt8], _ value: [UInt8]) async throws -> RowFinding? {
         guard let id = Fault.table.rowText(of: key) else { return try await AccountRowCheck(view).problem(key, value) }
         let fault = try? Fault(rowBytes: value)
-        return fault?.id == id ? nil : RowFinding(kind: Fault.table.name, place: "a row", problem: Self.malformed)
+        return fault?.id == id
+            ? nil : RowFinding(kind: Fault.table.name, place: "a row", problem: RowFinding.malformedValue)
     }
 
     private func served(_ key: [UInt8], _ value: [UInt8]) -> RowFinding? {
         guard let shape = ServedRequestLog.table.rowText(of: key) else {
-            return RowFinding(kind: "unknown", place: "a key", problem: "the kind of the row is unknown")
+            return .unknownKind
         }
         let row = try? ServedRequestRow(rowBytes: value)
         return row?.key == shape
-            ? nil : RowFinding(kind: ServedRequestLog.table.name, place: "a row", problem: Self.malformed)
+            ? nil : RowFinding(kind: ServedRequestLog.table.name, place: "a row", problem: RowFinding.malformedValue)
     }
 
     private func schema(_ key: [UInt8], _ value: [UInt8]) -> RowFinding? {
@@ -43,13 +44,11 @@ struct OwnRows {
             switch try StorageSchemaRow(key, value) {
             case .recordType(let name): _ = try RecordTypeDefinition(name: name, stored: value)
             case .version, .role: break
-            case nil: return RowFinding(kind: "unknown", place: "a key", problem: "the kind of the row is unknown")
+            case nil: return .unknownKind
             }
             return nil
         } catch {
-            return RowFinding(kind: "recordType", place: "a row", problem: Self.malformed)
+            return RowFinding(kind: "recordType", place: "a row", problem: RowFinding.malformedValue)
         }
     }
-
-    private static let malformed = "the value is not of its kind's form"
 }

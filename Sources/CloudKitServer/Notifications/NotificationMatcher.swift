@@ -90,9 +90,7 @@ struct NotificationMatcher: Sendable {
         _ record: StoredRecord, user: UserID, place: DatabaseContext, schema: Schema
     ) -> Bool {
         guard place.scope == .public else { return true }
-        let grants = schema[record.recordType]?.grants ?? Grant.defaults
-        return PublicAccess.refusal(
-            .read, grants: grants, user: user, creator: record.created.user, roles: schema.roles(of: user)) == nil
+        return schema.refusal(.read, ofType: record.recordType, to: user, creator: record.created.user) == nil
     }
 
     private mutating func drop(_ reason: NotificationDropReason) { dropped[reason, default: 0] += 1 }

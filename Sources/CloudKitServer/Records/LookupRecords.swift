@@ -64,8 +64,7 @@ package struct LookupRecords: Sendable {
 
     private func readRefusal(_ record: StoredRecord, in place: DatabaseContext, _ schema: Schema) -> RequestFailure? {
         guard place.scope == .public else { return nil }
-        return PublicAccess.refusal(
-            .read, grants: schema[record.recordType]?.grants ?? Grant.defaults, user: place.caller.user,
-            creator: record.created.user, roles: schema.roles(of: place.caller.user))
+        return schema.refusal(
+            .read, ofType: record.recordType, to: place.caller.user, creator: record.created.user)
     }
 }

@@ -128,10 +128,8 @@ struct ChangePlanner {
         _ privilege: Grant.Privilege, _ recordType: String, creator: UserID?
     ) throws(RequestFailure) {
         guard batch.place.scope == .public else { return }
-        let grants = growth.schema[recordType]?.grants ?? Grant.defaults
-        let user = batch.place.caller.user
-        let refusal = PublicAccess.refusal(
-            privilege, grants: grants, user: user, creator: creator, roles: growth.schema.roles(of: user))
+        let refusal = growth.schema.refusal(
+            privilege, ofType: recordType, to: batch.place.caller.user, creator: creator)
         if let refusal { throw refusal }
     }
 

@@ -145,7 +145,7 @@ struct DroppedIndexes: Hashable, Sendable {
 extension RecordTypeDefinition {
     /// Takes away marks of unfinished builds.
     fileprivate mutating func endBuild(of field: String, _ built: FieldIndexes) {
-        if let system = QueryKey.SystemField.allCases.first(where: { $0.schemaName == field }) {
+        if let system = QueryKey.SystemField(schemaName: field) {
             let rest = (systemBuilding[system] ?? []).subtracting(built)
             systemBuilding[system] = rest.isEmpty ? nil : rest
         } else {

@@ -106,8 +106,8 @@ struct ServedRequestRow: StoredRow, Hashable {
 
     init(_ shape: QueryShape) {
         recordType = shape.recordType
-        filters = shape.filters.map { [Self.written($0.key), $0.comparator.rawValue] }
-        sorts = shape.sorts.map(Self.written)
+        filters = shape.filters.map { [$0.key.schemaName, $0.comparator.rawValue] }
+        sorts = shape.sorts.map(\.schemaName)
     }
 
     /// The text that tells shapes apart.
@@ -138,17 +138,9 @@ struct ServedRequestRow: StoredRow, Hashable {
         return QueryShape(recordType: recordType, filters: read, sorts: (sorts ?? []).map(Self.key))
     }
 
-    private static func written(_ key: QueryKey) -> String {
-        switch key {
-        case .field(let name): name
-        case .system(let field): field.schemaName
-        case .anySearchable: ""
-        }
-    }
-
     /// Names of fields do not begin with an underscore (B-LIM-12).
     private static func key(_ text: String) -> QueryKey {
         if text.isEmpty { return .anySearchable }
-        return QueryKey.SystemField.allCases.first { $0.schemaName == text }.map { .system($0) } ?? .field(text)
+        return QueryKey.SystemField(schemaName: text).map { .system($0) } ?? .field(text)
     }
 }

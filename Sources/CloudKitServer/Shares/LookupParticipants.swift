@@ -15,10 +15,7 @@ package struct LookupParticipants: Sendable {
     package func run(
         _ infos: [LookupInfo], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [ShareParticipant] {
-        guard address.scope == .public else { throw RequestFailure.notApplicable(in: address.scope) }
-        guard caller.user != nil, !caller.isServerKey else { throw RequestFailure.notSignedIn }
-        try caller.checkItemCount(infos.count)
-        try cloud.peopleLookups.count(infos.count, by: caller)
+        try cloud.peopleLookups.admit(infos.count, by: caller, in: address)
         var participants: [ShareParticipant] = []
         for info in infos {
             var user: UserID?
@@ -27,10 +24,8 @@ package struct LookupParticipants: Sendable {
                 let isKnown = try await cloud.accountStore.userNames.owner(of: name, in: address.container) != nil
                 let person = isKnown ? try await cloud.userDirectory.person(name) : nil
                 user = person == nil ? nil : name
-            } else if let email = info.emailAddress {
-                user = try await cloud.userDirectory.user(email: email, in: address.container)
-            } else if let number = info.phoneNumber {
-                user = try await cloud.userDirectory.user(phoneNumber: number, in: address.container)
+            } else {
+                user = try await cloud.userDirectory.user(withAddressOf: info, in: address.container)
             }
             let identity = try await cloud.userDirectory.addingIdentity(
                 to: PersonIdentity(user: user, lookup: info), withName: false)

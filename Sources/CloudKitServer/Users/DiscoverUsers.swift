@@ -15,10 +15,7 @@ package struct DiscoverUsers: Sendable {
     package func run(
         _ lookups: [LookupInfo], in address: DatabaseAddress, by caller: Caller
     ) async throws -> [PersonIdentity] {
-        guard address.scope == .public else { throw RequestFailure.notApplicable(in: address.scope) }
-        guard caller.user != nil, !caller.isServerKey else { throw RequestFailure.notSignedIn }
-        try caller.checkItemCount(lookups.count)
-        try cloud.peopleLookups.count(lookups.count, by: caller)
+        try cloud.peopleLookups.admit(lookups.count, by: caller, in: address)
         var people: [PersonIdentity] = []
         for lookup in lookups {
             if let person = try await cloud.userDirectory.discoverable(lookup, in: address.container) {

@@ -8,9 +8,8 @@ extension QueryKey {
             self = .system(system)
             return
         }
-        let known = SystemField.allCases.first { $0.schemaName == name }
         // Clients write both `___recordID` and `___recordId`.
-        let system = name == "___recordId" ? .recordName : known
+        let system = name == "___recordId" ? .recordName : SystemField(schemaName: name)
         self = system.map(QueryKey.system) ?? .field(name)
     }
 
