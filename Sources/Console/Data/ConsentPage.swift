@@ -16,7 +16,8 @@ enum ConsentPart {
             request.postForm(to: database.page("data", "consent"), label: "Consent") {
                 Input.hidden("user", user.recordName)
                 Input.text(
-                    "Token of the consent", name: "token", hint: "The person makes it with: welkin consent create --for 1h",
+                    "Token of the consent", name: "token",
+                    hint: "The person makes it with: welkin consent create --for 1h",
                     isRequired: true, isSecret: true, lengthMax: 200)
                 Input.submit("Show values")
             }

@@ -34,7 +34,9 @@ struct DataPage: ConsolePage {
                     "that the person makes."
                 }
                 viewForm(database.page("data"), label: "Private database of a user") {
-                    Input.text("User's record name", name: "user", hint: "As records show it: _ and 32 digits", isRequired: true)
+                    Input.text(
+                        "User's record name", name: "user", hint: "As records show it: _ and 32 digits",
+                        isRequired: true)
                     Input.submit("Show")
                 }
                 Part.table(
@@ -102,7 +104,8 @@ enum ZoneTable {
                     Part.link(zone.name, database.page("zones", "zone", query: ["zone": zone.name])),
                     state(zone), Part.number(zone.recordCount), Part.bytes(zone.recordBytes), sharing(zone),
                     zone.state == .live
-                        ? Part.link("Records of \(zone.name)", database.page("data", "records", query: ["zone": zone.name]))
+                        ? Part.link(
+                            "Records of \(zone.name)", database.page("data", "records", query: ["zone": zone.name]))
                         : HTML(),
                 ]
             })

@@ -111,7 +111,6 @@ struct DataQueryPage: ConsolePage {
     private static let columnsMax = 6
 }
 
-
 /// The button that adds the index which a query needs.
 enum IndexButton {
     /// Returns the button, in development; nothing for other errors.

@@ -30,7 +30,9 @@ struct FieldText {
         case .double(let number): HTML(String(number))
         case .timestamp(let milliseconds): Part.time(milliseconds)
         case .bytes(let bytes):
-            HTML([Part.bytes(bytes.count), HTML(" "), Tag.code { Self.cut(Base64.encode(bytes), min(charactersMax, 64)) }])
+            HTML([
+                Part.bytes(bytes.count), HTML(" "), Tag.code { Self.cut(Base64.encode(bytes), min(charactersMax, 64)) },
+            ])
         case .location(let location): HTML("\(location.latitude), \(location.longitude)")
         case .reference(let reference):
             HTML([
@@ -75,7 +77,9 @@ struct FieldText {
 
     private static func cut(_ text: String, _ charactersMax: Int) -> HTML {
         guard text.count > charactersMax else { return Part.name(text) }
-        return HTML([Part.name(text.prefix(charactersMax) + "…"), Tag.span(.class("quiet"), text: " \(text.count) characters")])
+        return HTML([
+            Part.name(text.prefix(charactersMax) + "…"), Tag.span(.class("quiet"), text: " \(text.count) characters"),
+        ])
     }
 
     private static let listMax = 100
@@ -91,7 +95,8 @@ enum FieldInput {
     /// Returns the text of a field.
     static func text(_ field: Field) -> String {
         if case .string(let text)? = try? field.value() { return text }
-        return String(decoding: field.type == .bytes ? field.json.dropFirst().dropLast() : field.json[...], as: UTF8.self)
+        return String(
+            decoding: field.type == .bytes ? field.json.dropFirst().dropLast() : field.json[...], as: UTF8.self)
     }
 
     /// Returns the JSON of a text for a type.

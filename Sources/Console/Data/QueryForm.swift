@@ -97,7 +97,8 @@ struct QueryForm {
         _ filter: Filter, _ type: RecordTypeDefinition?, to writer: inout JSONWriter
     ) throws(RequestFailure) {
         let valueType = Self.valueType(of: filter, type)
-        let isList = ["IN", "NOT_IN"].contains(filter.comparator) || filter.comparator.hasSuffix("_ALL")
+        let isList =
+            ["IN", "NOT_IN"].contains(filter.comparator) || filter.comparator.hasSuffix("_ALL")
             || filter.comparator.hasSuffix("_ANY")
         var text = filter.value
         var distance: Double?

@@ -11,7 +11,9 @@ struct RecordDeletePage: ConsolePage {
         let database = try await DatabaseChoice(request)
         try database.checkChanges()
         let address = RecordAddress(request.query)
-        guard let record = try await address.record(database, request.cloud) else { throw RequestFailure.endpointNotFound }
+        guard let record = try await address.record(database, request.cloud) else {
+            throw RequestFailure.endpointNotFound
+        }
         return .page(
             title: "Delete \(address.name)?",
             trail: [TrailLink("Data", try request.containerAddress("data")), database.trail]

@@ -17,7 +17,8 @@ struct RecordEditPage: ConsolePage {
         let address = RecordAddress(request.query)
         let record = address.name.isEmpty ? nil : try await address.record(database, request.cloud)
         return try await page(
-            RecordForm(record: record, recordType: request.query["type"]), address, record, failure: nil, database, request)
+            RecordForm(record: record, recordType: request.query["type"]), address, record, failure: nil, database,
+            request)
     }
 
     func submit(_ request: PageRequest) async throws -> PageResponse {

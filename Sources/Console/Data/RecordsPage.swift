@@ -15,7 +15,8 @@ struct RecordsPage: ConsolePage {
         let (records, next) = try await database.inspection(request.cloud).records(
             inZone: zoneName, of: database.user, after: request.query["after"], limit: Self.recordsMax)
         return .page(
-            title: "Records of \(zoneName)", trail: [TrailLink("Data", try request.containerAddress("data")), database.trail]
+            title: "Records of \(zoneName)",
+            trail: [TrailLink("Data", try request.containerAddress("data")), database.trail]
         ) {
             viewForm(database.page("data", "record"), label: "A record by its name") {
                 database.hiddenField
@@ -29,7 +30,8 @@ struct RecordsPage: ConsolePage {
                 rows: records.map { record in
                     [
                         Part.link(
-                            record.name, database.page("data", "record", query: ["zone": zoneName, "name": record.name])),
+                            record.name,
+                            database.page("data", "record", query: ["zone": zoneName, "name": record.name])),
                         Part.name(record.recordType), HTML("\(record.fields.count)"), Part.bytes(record.storedBytes),
                         Part.time(record.created.timestamp), Part.time(record.modified.timestamp),
                         record.parent.map {
@@ -38,7 +40,10 @@ struct RecordsPage: ConsolePage {
                     ]
                 }, empty: next == nil ? "There are no records." : "Only deleted records here; see the next page.")
             if let next {
-                Tag.p { Part.link("More records", database.page("data", "records", query: ["zone": zoneName, "after": next])) }
+                Tag.p {
+                    Part.link(
+                        "More records", database.page("data", "records", query: ["zone": zoneName, "after": next]))
+                }
             }
         }
     }

@@ -64,9 +64,14 @@ struct ConsolePages: Sendable {
             guard let title = page.navigation, path.hasContainer, let address = path.address(place.parameters) else {
                 return nil
             }
-            return PageFrame.Link(title: title, address: address, isCurrent: page.path == current)
+            return PageFrame.Link(
+                title: title, address: address, isCurrent: page.path == current,
+                isAbove: page.path != Self.containerHomePath && current?.hasPrefix(page.path + "/") == true)
         }
     }
+
+    /// The path of a container's first page, which all its pages are below.
+    private static let containerHomePath = "containers/{container}/{environment}"
 }
 
 extension ContainerPath {

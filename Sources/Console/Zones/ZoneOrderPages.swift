@@ -53,7 +53,8 @@ struct PurgeZonePage: ConsolePage {
             return try await page(
                 database, zoneName,
                 failure: RequestFailure(
-                    .badRequest, "the name is not that of the zone", remedy: "Write the zone's name to purge it."), request)
+                    .badRequest, "the name is not that of the zone", remedy: "Write the zone's name to purge it."),
+                request)
         }
         try await request.order("zones/purge", details: database.details(["zone": zoneName])) {
             try await EndZone(request.cloud)
@@ -68,7 +69,10 @@ struct PurgeZonePage: ConsolePage {
         let zone = try await database.inspection(request.cloud).zone(zoneName, of: database.user)
         return .page(
             title: "Purge \(zoneName)?",
-            trail: [TrailLink("Zones", try request.containerAddress("zones")), TrailLink(database.title, database.page("zones"))],
+            trail: [
+                TrailLink("Zones", try request.containerAddress("zones")),
+                TrailLink(database.title, database.page("zones")),
+            ],
             status: failure == nil ? .ok : .badRequest
         ) {
             failure.map { Part.failure($0, requestUUID: request.incoming.uuid) }

@@ -28,7 +28,9 @@ struct ZonePage: ConsolePage {
         var shares: [(name: String, share: Share)] = []
         var changes = HTML()
         if let user = database.user {
-            if zone.isShared || zone.sharedTrees > 0 { shares = try await inspection.shares(inZone: zoneName, of: user) }
+            if zone.isShared || zone.sharedTrees > 0 {
+                shares = try await inspection.shares(inZone: zoneName, of: user)
+            }
             if zone.state == .live, zone.syncToken != nil {
                 changes = HTML([
                     try await feed(zone, user, token, inspection, database, request), orders(zone, database, request),
@@ -37,7 +39,10 @@ struct ZonePage: ConsolePage {
         }
         return .page(
             title: zoneName,
-            trail: [TrailLink("Zones", try request.containerAddress("zones")), TrailLink(database.title, database.page("zones"))]
+            trail: [
+                TrailLink("Zones", try request.containerAddress("zones")),
+                TrailLink(database.title, database.page("zones")),
+            ]
         ) {
             Part.facts(facts(zone, database))
             changes
@@ -46,7 +51,8 @@ struct ZonePage: ConsolePage {
                     shares.map { name, share in
                         HTML([
                             Tag.h3 {
-                                Part.link(name, database.page("data", "record", query: ["zone": zoneName, "name": name]))
+                                Part.link(
+                                    name, database.page("data", "record", query: ["zone": zoneName, "name": name]))
                             },
                             SharePart.html(share, database, zoneName: zoneName),
                         ])
@@ -69,14 +75,20 @@ struct ZonePage: ConsolePage {
                 ])
             ),
             ("Shared", ZoneTable.sharing(zone)),
-            ("Keys", HTML("epoch \(zone.keyEpoch), \(zone.encryptionScope == .perZone ? "one for the zone" : "one for each record")")),
+            (
+                "Keys",
+                HTML(
+                    "epoch \(zone.keyEpoch), \(zone.encryptionScope == .perZone ? "one for the zone" : "one for each record")"
+                )
+            ),
         ]
         if let token = zone.syncToken { facts.append(("Newest token", Part.code(token))) }
         return facts
     }
 
     private func feed(
-        _ zone: ZoneSummary, _ user: UserID, _ token: String?, _ inspection: InspectDatabases, _ database: DatabaseChoice,
+        _ zone: ZoneSummary, _ user: UserID, _ token: String?, _ inspection: InspectDatabases,
+        _ database: DatabaseChoice,
         _ request: PageRequest
     ) async throws -> HTML {
         let content: HTML
@@ -85,7 +97,8 @@ struct ZonePage: ConsolePage {
                 inZone: zone.name, of: user, after: token, limit: Self.changesMax)
             content = HTML([
                 Part.table(
-                    caption: token == nil ? "Changes from the beginning, oldest first" : "Changes after the token, oldest first",
+                    caption: token == nil
+                        ? "Changes from the beginning, oldest first" : "Changes after the token, oldest first",
                     columns: ["Record", "Type", "Change", "Change tag", "Size", "Token after it"],
                     rows: changes.map { row($0, zone, database) }, empty: "Nothing changed after this token."),
                 moreComing

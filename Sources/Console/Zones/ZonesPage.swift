@@ -19,10 +19,14 @@ struct ZonesPage: ConsolePage {
         let own = try await inspection.subscriptions(of: user, in: .private)
         let shared = try await inspection.subscriptions(of: user, in: .shared)
         let open = try await inspection.subscriptions(of: user, in: .public)
-        return .page(title: "Zones of \(user.recordName)", trail: [TrailLink("Zones", try request.containerAddress("zones"))]) {
+        return .page(
+            title: "Zones of \(user.recordName)", trail: [TrailLink("Zones", try request.containerAddress("zones"))]
+        ) {
             ZoneTable.html(Array(zones.prefix(Self.zonesMax)), of: database)
             if zones.count > Self.zonesMax {
-                Tag.p { Part.link("More zones", database.page("zones", query: ["after": zones[Self.zonesMax - 1].name])) }
+                Tag.p {
+                    Part.link("More zones", database.page("zones", query: ["after": zones[Self.zonesMax - 1].name]))
+                }
             }
             Part.section("Subscriptions", id: "subscriptions") {
                 SubscriptionTable.html(
@@ -44,7 +48,8 @@ struct ZonesPage: ConsolePage {
         return .page {
             Tag.p(.class("quiet"), text: "Custom zones and their feeds are in private databases.")
             viewForm(database.page("zones"), label: "Zones of a user") {
-                Input.text("User's record name", name: "user", hint: "As records show it: _ and 32 digits", isRequired: true)
+                Input.text(
+                    "User's record name", name: "user", hint: "As records show it: _ and 32 digits", isRequired: true)
                 Input.submit("Show")
             }
             Part.table(
@@ -53,7 +58,8 @@ struct ZonesPage: ConsolePage {
                     [
                         Part.link(
                             summary.user.recordName, database.page("zones", query: ["user": summary.user.recordName])),
-                        Part.number(summary.zoneCount), Part.number(summary.recordCount), Part.bytes(summary.recordBytes),
+                        Part.number(summary.zoneCount), Part.number(summary.recordCount),
+                        Part.bytes(summary.recordBytes),
                     ]
                 }, empty: "There is no private database yet.")
             if databases.count > Self.databasesMax {
