@@ -71,7 +71,7 @@ private struct AssetFieldCheck {
         if place.scope == .public {
             let refusal = schema.refusal(
                 held == nil ? .create : .write, ofType: item.recordType, to: place.caller.user,
-                creator: held?.created.user)
+                creator: held?.created.user, isOperator: place.caller.isOperator)
             if let refusal { throw refusal }
         }
         // As a save of the field would be, with something in it.

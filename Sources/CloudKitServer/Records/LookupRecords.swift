@@ -65,6 +65,7 @@ package struct LookupRecords: Sendable {
     private func readRefusal(_ record: StoredRecord, in place: DatabaseContext, _ schema: Schema) -> RequestFailure? {
         guard place.scope == .public else { return nil }
         return schema.refusal(
-            .read, ofType: record.recordType, to: place.caller.user, creator: record.created.user)
+            .read, ofType: record.recordType, to: place.caller.user, creator: record.created.user,
+            isOperator: place.caller.isOperator)
     }
 }

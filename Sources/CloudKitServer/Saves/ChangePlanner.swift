@@ -129,7 +129,8 @@ struct ChangePlanner {
     ) throws(RequestFailure) {
         guard batch.place.scope == .public else { return }
         let refusal = growth.schema.refusal(
-            privilege, ofType: recordType, to: batch.place.caller.user, creator: creator)
+            privilege, ofType: recordType, to: batch.place.caller.user, creator: creator,
+            isOperator: batch.place.caller.isOperator)
         if let refusal { throw refusal }
     }
 
