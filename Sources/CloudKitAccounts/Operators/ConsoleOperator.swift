@@ -33,7 +33,9 @@ package struct ConsoleOperator: Hashable, Sendable {
     }
 
     init(_ token: OperatorToken) {
-        self.init(id: token.id, name: token.name.isEmpty ? token.id : token.name, scope: .all)
+        self.init(
+            id: token.id, name: token.name.isEmpty ? token.id : token.name,
+            scope: token.container.map { .container(ContainerID($0)) } ?? .all)
     }
 
     init(_ account: Account, _ role: OperatorAccount) {

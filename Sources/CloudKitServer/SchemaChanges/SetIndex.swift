@@ -14,10 +14,12 @@ package struct SetIndex: Sendable {
     ///
     /// An interrupted call leaves the index marked as being built; the same call again completes it.
     ///
-    /// - Parameter indexes: The field's indexes from now on; those that its type cannot have are refused.
+    /// - Parameters:
+    ///   - indexes: The field's indexes from now on; those that its type cannot have are refused.
+    ///   - waits: Whether to build the indexes before returning; otherwise the cloud's worker does so.
     package func run(
         _ indexes: FieldIndexes, on key: QueryKey, ofType name: String, in container: ContainerID,
-        _ environment: Environment
+        _ environment: Environment, waits: Bool = true
     ) async throws {
         let partition = StoragePartition.schema(container, environment)
         let before = try await cloud.schemas.current(partition)
@@ -28,8 +30,13 @@ package struct SetIndex: Sendable {
             schema.types[name] = try type.marking(indexes, on: key)
             return [name]
         }
+        let place = ContainerEnvironment(container: container, environment: environment)
+        guard waits else {
+            cloud.indexBuilds.add(place)
+            return
+        }
         try await BuildIndexes(cloud).run(
-            in: ContainerEnvironment(container: container, environment: environment),
+            in: place,
             dropped: DroppedIndexes.between(before, schema).filter { $0.recordType == name })
     }
 }

@@ -7,7 +7,21 @@ struct ConsolePages: Sendable {
     /// Every page.
     let pages: [any ConsolePage] = [
         ContainersPage(),
+        PeoplePage(),
+        AccountPage(),
+        AccountRemovalPage(),
+        OperatorTokensPage(),
         ContainerPage(),
+        SchemaPage(),
+        SchemaTypePage(),
+        SchemaRemovalPage(),
+        SchemaRolePage(),
+        SchemaTextPage(),
+        SchemaExportPage(),
+        SchemaDeploymentPage(),
+        SchemaResetPage(),
+        TokensPage(),
+        FaultsPage(),
     ]
 
     private let paths: [PagePath]
