@@ -5,6 +5,10 @@ import IdentityDirectory
 package struct Account: StoredRow, Hashable {
     /// 32 hexadecimal digits; leaves the cloud only inside sealed tokens.
     package var id: String
+    /// Digits of the id by which operators know an account in logs and addresses of pages.
+    static let shownDigits = 12
+    /// The beginning of the id, by which operators know the account.
+    package var shownID: String { String(id.prefix(Self.shownDigits)) }
     /// Normalised, see `EmailAddress`.
     package var email: String
     /// The person's name, as shares show it.

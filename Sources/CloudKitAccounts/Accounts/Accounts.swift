@@ -36,6 +36,29 @@ package struct Accounts: Sendable {
         try await Account.table.rows(in: store).sorted { $0.email < $1.email }
     }
 
+    /// Returns a bounded number of accounts, in the order of their addresses.
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning of their addresses, in any case.
+    ///   - after: The address that they follow; nil: from the first.
+    package func page(prefix: String, after: String? = nil, limit: Int) async throws -> [Account] {
+        let prefix = EmailAddress.normalised(beginning: prefix)
+        return try await store.read { view in
+            var accounts: [Account] = []
+            for (_, id) in try await Account.idsByEmail.page(prefix: prefix, after: after, limit: limit, in: view) {
+                if let account = try await Account.table.row(id, in: view) { accounts.append(account) }
+            }
+            return accounts
+        }
+    }
+
+    /// Returns the account whose id begins with some digits, or nil where there is none, or more than one.
+    package func account(idPrefix: String) async throws -> Account? {
+        guard idPrefix.utf8.count >= Account.shownDigits else { return nil }
+        let found = try await store.read { try await Account.table.page(prefix: idPrefix, limit: 2, in: $0) }
+        return found.count == 1 ? found.first?.row : nil
+    }
+
     /// Returns the account with an address, or nil where there is none.
     package func account(email: String) async throws -> Account? {
         guard let address = EmailAddress(email) else { return nil }

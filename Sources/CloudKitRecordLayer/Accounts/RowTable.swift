@@ -27,6 +27,21 @@ package struct RowTable<Key: RowKey, Row: RowValue>: Hashable, Sendable {
         try await entries(prefix: "", in: view).map(\.row)
     }
 
+    /// Returns a bounded number of rows with their keys, in the order of the keys.
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning of their keys.
+    ///   - after: The key that they follow; nil: from the first.
+    package func page(
+        prefix: String, after: String? = nil, limit: Int, in view: some StorageView
+    ) async throws -> [(key: String, row: Row)] {
+        var range = KeyRange(prefix: Array("\(name)/\(prefix)".utf8))
+        if let after { range.lower = Self.later(range.lower, Array("\(name)/\(after)".utf8) + [0]) }
+        return try await view.scan(range, limit: limit).map { entry in
+            (String(decoding: entry.key.dropFirst(name.utf8.count + 1), as: UTF8.self), try Row(rowBytes: entry.value))
+        }
+    }
+
     /// Stores a row, in place of the one under `key`.
     package func set(_ key: Key, to row: Row, in transaction: inout StorageWriter) throws {
         transaction.set(stored(key), try row.rowBytes())
@@ -50,6 +65,10 @@ package struct RowTable<Key: RowKey, Row: RowValue>: Hashable, Sendable {
         return try await view.scan(KeyRange(prefix: stored), limit: .max).map { entry in
             (String(decoding: entry.key.dropFirst(stored.count), as: UTF8.self), try Row(rowBytes: entry.value))
         }
+    }
+
+    private static func later(_ left: Bytes, _ right: Bytes) -> Bytes {
+        left.lexicographicallyPrecedes(right) ? right : left
     }
 
     private func stored(_ key: Key) -> Bytes { Array("\(name)/\(key.rowText)".utf8) }

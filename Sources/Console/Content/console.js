@@ -44,3 +44,14 @@ for (const form of document.querySelectorAll("form[data-sign-in]")) {
     }
   });
 }
+
+// A file is read into a field, which is what the form sends.
+for (const part of document.querySelectorAll("[data-reads-into]")) {
+  const field = document.getElementById(part.dataset.readsInto);
+  const input = part.querySelector("input[type=file]");
+  if (!field || !input) continue;
+  part.hidden = false;
+  input.addEventListener("change", async () => {
+    if (input.files.length > 0) field.value = await input.files[0].text();
+  });
+}

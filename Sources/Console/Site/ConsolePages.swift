@@ -7,10 +7,24 @@ struct ConsolePages: Sendable {
     /// Every page.
     let pages: [any ConsolePage] = [
         ContainersPage(),
+        PeoplePage(),
+        AccountPage(),
+        AccountRemovalPage(),
+        OperatorTokensPage(),
         ContainerPage(),
         DataPage(), DataQueryPage(), IndexPage(), RecordsPage(), RecordPage(), RecordEditPage(), RecordDeletePage(),
         AssetPage(), ConsentPage(),
         ZonesPage(), ZonePage(), ExpireTokensPage(), PurgeZonePage(),
+        SchemaPage(),
+        SchemaTypePage(),
+        SchemaRemovalPage(),
+        SchemaRolePage(),
+        SchemaTextPage(),
+        SchemaExportPage(),
+        SchemaDeploymentPage(),
+        SchemaResetPage(),
+        TokensPage(),
+        FaultsPage(),
     ]
 
     private let paths: [PagePath]

@@ -1,0 +1,162 @@
+import CloudKitAccounts
+import CloudKitHTTP
+import CloudKitModel
+import CloudKitServer
+
+/// One account: its devices, its use of containers, its roles.
+struct AccountPage: ConsolePage {
+    let path = "people/{account}"
+    let title = "Account"
+
+    /// Containers whose use is shown.
+    private static let containersMax = 50
+
+    /// Returns the address of an account's page: by the beginning of its id, as logs name it, since no address of a page should hold
+    /// that of a person.
+    static func address(of account: Account, _ segment: String? = nil) -> Address {
+        Address(segments: ["people", account.shownID] + (segment.map { [$0] } ?? []))
+    }
+
+    /// Returns the account that a page is about.
+    ///
+    /// - Throws: `endpointNotFound` for none.
+    static func account(_ request: PageRequest) async throws -> Account {
+        let id = request.parameters["account"] ?? ""
+        guard let account = try await request.cloud.accountStore.accounts.account(idPrefix: id), account.shownID == id
+        else { throw RequestFailure.endpointNotFound }
+        return account
+    }
+
+    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
+
+    func submit(_ request: PageRequest) async throws -> PageResponse {
+        try await request.submitting(show: { try await page(request, $0) }) {
+            let account = try await Self.account(request)
+            let store = request.cloud.accountStore
+            let notice: String
+            switch request.form["order"] {
+            case "sign-out":
+                let id = request.form["device"] ?? ""
+                let sessions = try await store.sessions.sessions(of: account)
+                guard let session = sessions.first(where: { $0.id == id }) else {
+                    throw FormProblem(nil, "the account has no such device, or it was signed out meanwhile")
+                }
+                try await request.order("devices/revoke", details: ["account": account.shownID]) {
+                    _ = try await store.sessions.revoke(session.id, ofAccount: account.id)
+                }
+                notice = "\(session.name) is signed out."
+            case "disable", "enable":
+                let isDisabled = request.form["order"] == "disable"
+                try await request.order(
+                    isDisabled ? "accounts/disable" : "accounts/enable", details: ["account": account.shownID]
+                ) {
+                    try await store.accounts.setDisabled(isDisabled, email: account.email)
+                }
+                notice =
+                    isDisabled
+                    ? "The account is disabled: its devices and browsers are refused, its data stays."
+                    : "The account is enabled."
+            default: throw RequestFailure(.badRequest, "the form is not one of this page")
+            }
+            request.services.authenticator.forget(account: account.id)
+            return .redirect(Self.address(of: account), notice: notice)
+        }
+    }
+
+    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+        let account = try await Self.account(request)
+        let store = request.cloud.accountStore
+        let here = Self.address(of: account)
+        let sessions = try await store.sessions.sessions(of: account)
+        let role = try await store.operatorAccounts.list().first { $0.account.id == account.id }?.role
+        let (uses, isComplete) = try await MeasureAccount(request.cloud).run(
+            account.id, containersMax: Self.containersMax)
+        return .page(title: account.email, trail: [TrailLink("People", Address("people"))]) {
+            problem.map { Part.failure($0.failure, requestUUID: request.incoming.uuid) }
+            Part.facts(facts(account, role))
+            Part.section("Devices and browsers", id: "devices") {
+                Part.table(
+                    caption: "Signed in", columns: ["Name", "Kind", "Since", "Until", "Keys", "Sign out"],
+                    rows: sessions.map { row(of: $0, account, here, request) },
+                    empty: "The account is not signed in anywhere.")
+            }
+            Part.section("Use of containers", id: "use") {
+                Part.table(
+                    caption: "Private databases, and roles",
+                    columns: ["Container", "Environment", "User", "Records", "Files", "Quota", "Custom roles"],
+                    rows: uses.map { row(of: $0) }, empty: "The account has nothing stored, and no role.")
+                if !isComplete { Tag.p("Shown are the first \(Self.containersMax) containers.") }
+            }
+            Part.section("Access", id: "access") {
+                if account.isDisabled {
+                    request.button("Enable the account", to: here, fields: ["order": "enable"])
+                } else {
+                    Tag.p(
+                        .class("quiet"),
+                        text:
+                            "A disabled account keeps its data; its devices and browsers are refused until it is enabled."
+                    )
+                    request.button(
+                        "Disable the account", to: here, fields: ["order": "disable"], isDangerous: true)
+                }
+                Tag.p { Part.link("Remove the account…", Self.address(of: account, "remove")) }
+            }
+        }
+    }
+
+    private func facts(_ account: Account, _ role: OperatorAccount?) -> [(name: String, value: HTML)] {
+        var facts: [(name: String, value: HTML)] = [
+            ("Name", account.name.isEmpty ? Tag.span(.class("quiet"), text: "none") : Part.name(account.name)),
+            ("State", AccountText.state(of: account)),
+            ("Created", Part.time(account.created)),
+            ("Id in logs", Part.code(account.shownID)),
+            (
+                "Phone numbers",
+                account.phoneNumbers.isEmpty ? HTML("none") : Part.name(account.phoneNumbers.joined(separator: ", "))
+            ),
+            (
+                "Keys of encrypted data",
+                HTML(
+                    account.keychainGeneration == 0
+                        ? "none yet: the first device makes them"
+                        : account.keychainGeneration == 1
+                            ? "made once" : "reset \(account.keychainGeneration - 1) times")
+            ),
+            ("Found by other users", HTML(account.isDiscoverable == true ? "yes" : "no")),
+        ]
+        if let role {
+            facts.append(("Operator", role.container.map { Part.name("of \($0)") } ?? HTML("of the whole cloud")))
+        }
+        return facts
+    }
+
+    private func row(
+        of session: DeviceSession, _ account: Account, _ here: Address, _ request: PageRequest
+    ) -> [HTML] {
+        [
+            Part.name(session.name), HTML(session.isBrowser ? "browser" : "device"), Part.time(session.created),
+            Part.time(session.expires),
+            session.isBrowser
+                ? HTML("none")
+                : session.isOutdated(for: account) ? Part.mark("outdated", .warn) : Part.mark("current", .good),
+            request.button("Sign out \(session.name)", to: here, fields: ["order": "sign-out", "device": session.id]),
+        ]
+    }
+
+    private func row(of use: AccountUse) -> [HTML] {
+        let used = use.recordBytes.addingReportingOverflow(use.assetBytes).partialValue
+        let quota = use.quotaBytes.map { bytes -> HTML in
+            HTML([
+                Part.bytes(used), HTML(" of "), Part.bytes(bytes), HTML(" "),
+                used >= bytes ? Part.mark("full", .bad) : HTML(),
+            ])
+        }
+        return [
+            Part.link(use.container.name, Address("containers", use.container.name, use.environment.rawValue)),
+            Part.mark(use.environment.rawValue, use.environment == .production ? .warn : .quiet),
+            Part.code(use.user.recordName),
+            HTML([Part.number(use.records), HTML(", "), Part.bytes(use.recordBytes)]), Part.bytes(use.assetBytes),
+            quota ?? HTML("no limit"), use.roles.isEmpty ? HTML("none") : Part.name(use.roles.joined(separator: ", ")),
+        ]
+    }
+}
