@@ -125,7 +125,7 @@ let package = Package(
             dependencies: [
                 "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "IdentityDirectory",
                 "TextEncodings", hummingbird,
-                hummingbirdCore, httpTypes, logging, lifecycle, metrics, nioCore,
+                hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
             ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),
 
         // A push service for browsers; the only module of the cloud that connects to other servers.

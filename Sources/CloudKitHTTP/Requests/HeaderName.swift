@@ -21,6 +21,7 @@ enum HeaderName {
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
     static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
     static let frameOptions = HTTPField.Name("X-Frame-Options")!
+    static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 
     /// Headers in which proxies name the client of a request.

@@ -14,6 +14,8 @@ import Foundation
 ///   digits of it; 1 to 100 characters.
 /// - `accounts/discovery {deviceID, deviceSecret, isDiscoverable?}` → `{isDiscoverable}`: whether others may find the person;
 ///   sets it where the request has it, and null stands for a person who has not decided.
+/// - `accounts/webKeys {deviceID, deviceSecret, allowsWebKeys?}` → `{allowsWebKeys}`: whether browsers may fetch the account's wrapped keys;
+///   sets it where the request has it, and signs out the browsers that have fetched them when it is forbidden.
 /// - `identities/lookup {userRecordNames}` → `{identities: [{userRecordName, identity, generation}]}`, for a user with a web
 ///   token; at most 100, unknown ones left out.
 final class DeviceEndpoints: Sendable {
@@ -82,6 +84,17 @@ final class DeviceEndpoints: Sendable {
         return try .json(["isDiscoverable": wanted])
     }
 
+    func setWebKeys(_ call: DeviceCall) async throws -> EndpointResponse {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let wanted = try SmallJSON.decode(WebKeysBody.self, from: call.body).allowsWebKeys
+        let (_, account) = try await changes.sessions.owner(of: device, now: store.serverEnvironment.now())
+        guard let wanted else { return try .json(["allowsWebKeys": account.allowsWebKeys]) }
+        try await changes.after(device) {
+            try await store.accounts.setAllowsWebKeys(wanted, email: account.email)
+        }
+        return try .json(["allowsWebKeys": wanted])
+    }
+
     func lookupIdentities(_ call: DeviceCall) async throws -> EndpointResponse {
         guard call.user != nil else { throw RequestFailure.userNeeded }
         let names = try SmallJSON.decode(IdentitiesBody.self, from: call.body).userRecordNames
@@ -92,6 +105,10 @@ final class DeviceEndpoints: Sendable {
 
     private struct DiscoveryBody: Decodable {
         var isDiscoverable: Bool?
+    }
+
+    private struct WebKeysBody: Decodable {
+        var allowsWebKeys: Bool?
     }
 
     private struct RevokeBody: Decodable {
