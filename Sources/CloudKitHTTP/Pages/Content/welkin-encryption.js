@@ -1,1 +1,855 @@
-// e
+/**
+ * Encryption for `welkin.js`, by WebCrypto: the formats of docs/encryption.md, and the look-ups of docs/directory.md.
+ *
+ * Keys are kept as `CryptoKey`s that no script can read out. Keys below them, of records and shares, are bytes in the page's memory.
+ *
+ * @module welkin-encryption
+ */
+
+const subtle = globalThis.crypto?.subtle;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Data that does not open, is not what was stated, or has no key. `ckErrorCode` is `ENCRYPTION_ERROR` or `WAITING_FOR_KEY`. */
+export class EncryptionError extends Error {
+  constructor(reason, ckErrorCode = "ENCRYPTION_ERROR") {
+    super(reason);
+    this.name = "EncryptionError";
+    this.reason = reason;
+    this.ckErrorCode = ckErrorCode;
+  }
+}
+
+const need = (condition, reason) => {
+  if (!condition) throw new EncryptionError(reason);
+};
+const noKey = (reason) => new EncryptionError(reason, "WAITING_FOR_KEY");
+const hasNoKey = (error) => error.ckErrorCode === "WAITING_FOR_KEY";
+
+// --- Bytes
+
+export const utf8 = (text) => encoder.encode(text);
+export const fromBase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+export const toBase64 = (bytes) => {
+  let text = "";
+  for (let start = 0; start < bytes.length; start += 32_768) text += String.fromCharCode(...bytes.subarray(start, start + 32_768));
+  return btoa(text);
+};
+export const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+export const same = (left, right) => left.length === right.length && left.reduce((difference, byte, index) => difference | (byte ^ right[index]), 0) === 0;
+
+export function concat(...parts) {
+  const bytes = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
+  let end = 0;
+  for (const part of parts) {
+    bytes.set(part, end);
+    end += part.length;
+  }
+  return bytes;
+}
+
+/** A number in big-endian bytes. */
+export function number(value, size) {
+  const bytes = new Uint8Array(size);
+  let rest = BigInt(value);
+  for (let index = size - 1; index >= 0; index -= 1) {
+    bytes[index] = Number(rest & 255n);
+    rest >>= 8n;
+  }
+  return bytes;
+}
+
+/** Texts, bytes and numbers of 4 bytes, each behind its length. */
+export function frame(...parts) {
+  const bytes = parts.map((part) => (typeof part === "string" ? utf8(part) : typeof part === "number" ? number(part, 4) : part));
+  return concat(...bytes.flatMap((part) => [number(part.length, 4), part]));
+}
+
+export class Reader {
+  constructor(bytes, what) {
+    this.bytes = bytes;
+    this.what = what;
+  }
+  take(count) {
+    need(this.bytes.length >= count, `${this.what} was cut`);
+    const taken = this.bytes.subarray(0, count);
+    this.bytes = this.bytes.subarray(count);
+    return taken;
+  }
+  big(size) {
+    return this.take(size).reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
+  }
+  number(size) {
+    return Number(this.big(size));
+  }
+  text(size = 2) {
+    const bytes = this.take(this.number(size));
+    try {
+      return decoder.decode(bytes);
+    } catch {
+      throw new EncryptionError(`${this.what} is malformed`);
+    }
+  }
+  version(known) {
+    need(this.number(1) === known, `${this.what} is of an unknown version`);
+  }
+  flag() {
+    const value = this.number(1);
+    need(value <= 1, `${this.what} is malformed`);
+    return value === 1;
+  }
+  end() {
+    need(this.bytes.length === 0, `${this.what} is malformed`);
+  }
+}
+
+// --- Building blocks
+
+const named = (value) => concat(number(utf8(value).length, 2), utf8(value));
+const random = (count) => crypto.getRandomValues(new Uint8Array(count));
+const digest = async (bytes, algorithm = "SHA-256") => new Uint8Array(await subtle.digest(algorithm, bytes));
+
+/** A key that derives others and that no script can read out. */
+const deriving = (bytes) => subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+const mac = async (key, message) => new Uint8Array(await subtle.sign("HMAC", key instanceof CryptoKey ? key : await deriving(key), message));
+
+/** HKDF-Expand to 32 bytes. */
+export const derive = (key, info) => mac(key, concat(info, Uint8Array.of(1)));
+
+/** HKDF with an empty salt to 32 bytes. */
+export const hkdf = async (secret, info) => derive(await mac(new Uint8Array(32), secret), utf8(info));
+
+const sealing = (bytes) => (bytes instanceof CryptoKey ? bytes : subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]));
+
+export async function seal(key, plain, additionalData, nonce = random(12)) {
+  const sealed = await subtle.encrypt({ name: "AES-GCM", iv: nonce, additionalData }, await sealing(key), plain);
+  return concat(nonce, new Uint8Array(sealed));
+}
+
+export async function unseal(key, sealed, additionalData, what) {
+  need(sealed.length >= 28, `${what} was cut`);
+  try {
+    return new Uint8Array(await subtle.decrypt({ name: "AES-GCM", iv: sealed.subarray(0, 12), additionalData }, await sealing(key), sealed.subarray(12)));
+  } catch {
+    throw new EncryptionError(`${what} does not open`);
+  }
+}
+
+async function unwrap(key, sealed, additionalData, what) {
+  const plain = await unseal(key, sealed, additionalData, what);
+  need(plain.length === 32, `${what} is no key`);
+  return plain;
+}
+
+// --- Accounts
+
+/** The beginnings of private keys in PKCS #8. */
+const pkcs8 = { Ed25519: "MC4CAQAwBQYDK2VwBCIEIA==", X25519: "MC4CAQAwBQYDK2VuBCIEIA==" };
+const privateKey = (algorithm, seed, isExtractable = false) =>
+  subtle.importKey("pkcs8", concat(fromBase64(pkcs8[algorithm]), seed), algorithm, isExtractable, algorithm === "X25519" ? ["deriveBits"] : ["sign"]);
+
+async function publicHalf(algorithm, seed) {
+  const { x } = await subtle.exportKey("jwk", await privateKey(algorithm, seed, true));
+  return fromBase64(x.replaceAll("-", "+").replaceAll("_", "/"));
+}
+
+/** @returns {Promise<{root: Uint8Array, proof: Uint8Array, wrappingKey: Uint8Array}>} What follows from a password. */
+export async function passwordKeys(password, salt, iterations) {
+  const key = await subtle.importKey("raw", utf8(password.normalize("NFKC")), "PBKDF2", false, ["deriveBits"]);
+  const root = new Uint8Array(await subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", salt, iterations }, key, 256));
+  return { proof: await hkdf(root, "welkin account proof 1"), wrappingKey: await hkdf(root, "welkin account wrap 1") };
+}
+
+/**
+ * The key in recovery words.
+ *
+ * @param {string} words
+ * @param {string[]} allWords The English list of BIP-39.
+ */
+export async function recoveryKeys(words, allWords) {
+  const given = words.toLowerCase().split(/\s+/).filter(Boolean);
+  need(given.length === 12 && given.every((word) => allWords.includes(word)), "these are no recovery words");
+  const bits = given.map((word) => allWords.indexOf(word).toString(2).padStart(11, "0")).join("");
+  const key = number(BigInt(`0b${bits.slice(0, 128)}`), 16);
+  need((await digest(key))[0] >> 4 === parseInt(bits.slice(128), 2), "a recovery word is wrong");
+  return { key, proof: await hkdf(key, "welkin recovery proof 1"), wrappingKey: await hkdf(key, "welkin recovery wrap 1") };
+}
+
+const accountPlace = (purpose, account) => frame("welkin account secret 1", purpose, account);
+
+/** Opens the account's secret as a key that derives and cannot be read out. */
+export async function openAccountSecret(wrappingKey, wrapped, purpose, account, isExtractable = false) {
+  const reader = new Reader(wrapped, "the account's key");
+  reader.version(1);
+  const sealed = reader.bytes;
+  need(sealed.length === 60, "the account's key was cut");
+  const key = await subtle.importKey("raw", wrappingKey, "AES-GCM", false, ["unwrapKey"]);
+  try {
+    return await subtle.unwrapKey(
+      "raw", sealed.subarray(12), key, { name: "AES-GCM", iv: sealed.subarray(0, 12), additionalData: accountPlace(purpose, account) },
+      { name: "HMAC", hash: "SHA-256", length: 256 }, isExtractable, ["sign"]);
+  } catch {
+    throw new EncryptionError("the account's key does not open with this password");
+  }
+}
+
+const verify = async (key, signature, message, what) => {
+  const imported = await subtle.importKey("raw", key, "Ed25519", false, ["verify"]).catch(() => null);
+  need(imported && (await subtle.verify("Ed25519", imported, signature, message)), `${what} has a wrong signature`);
+};
+
+/** Reads a public identity and verifies its signature. */
+export async function publicIdentity(bytes) {
+  const reader = new Reader(bytes, "a public identity");
+  reader.version(1);
+  const [signing, agreement, signature] = [reader.take(32), reader.take(32), reader.take(64)];
+  reader.end();
+  await verify(signing, signature, frame("welkin identity 1", signing, agreement), "a public identity");
+  return { bytes, signing, agreement, fingerprint: await digest(frame("welkin fingerprint 1", signing, agreement)) };
+}
+
+/** The fingerprint as people compare it. */
+export const shownFingerprint = (fingerprint) => toHex(fingerprint.subarray(0, 16)).match(/..../g).join(" ");
+
+/** The keys of an account's identity, from its secret. */
+export async function identityKeys(secret) {
+  const signing = await derive(secret, frame("welkin identity signing 1"));
+  const agreement = await derive(secret, frame("welkin identity agreement 1"));
+  return {
+    signing: await publicHalf("Ed25519", signing), agreement: await publicHalf("X25519", agreement),
+    signingKey: await privateKey("Ed25519", signing), agreementKey: await privateKey("X25519", agreement),
+  };
+}
+
+// --- HPKE, RFC 9180: base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM, the first message
+
+const version = utf8("HPKE-v1");
+const kemSuite = concat(utf8("KEM"), number(0x20, 2));
+const hpkeSuite = concat(utf8("HPKE"), number(0x20, 2), number(1, 2), number(2, 2));
+const extract = (suite, salt, label, secret) => mac(salt, concat(version, suite, utf8(label), secret));
+const expand = async (suite, key, label, context, length) =>
+  (await derive(key, concat(number(length, 2), version, suite, utf8(label), context))).subarray(0, length);
+const noSalt = new Uint8Array(32);
+const nothing = new Uint8Array(0);
+
+async function agreed(own, other) {
+  try {
+    const imported = await subtle.importKey("raw", other, "X25519", false, []);
+    return new Uint8Array(await subtle.deriveBits({ name: "X25519", public: imported }, own, 256));
+  } catch {
+    throw new EncryptionError("a key does not open");
+  }
+}
+
+async function hpkeContext(shared, encapsulated, recipient, info) {
+  const secret = await expand(kemSuite, await extract(kemSuite, noSalt, "eae_prk", shared), "shared_secret", concat(encapsulated, recipient), 32);
+  const context = concat(Uint8Array.of(0), await extract(hpkeSuite, noSalt, "psk_id_hash", nothing), await extract(hpkeSuite, noSalt, "info_hash", info));
+  const key = await extract(hpkeSuite, secret, "secret", nothing);
+  return { key: await expand(hpkeSuite, key, "key", context, 32), nonce: await expand(hpkeSuite, key, "base_nonce", context, 12) };
+}
+
+async function hpkeOpen({ agreementKey, agreement }, encapsulated, info, sealed, associated, what) {
+  const { key, nonce } = await hpkeContext(await agreed(agreementKey, encapsulated), encapsulated, agreement, info);
+  return unwrap(key, concat(nonce, sealed), associated, what);
+}
+
+async function hpkeSeal(recipient, info, plain, associated) {
+  const { privateKey: own, publicKey } = await subtle.generateKey("X25519", true, ["deriveBits"]);
+  const encapsulated = new Uint8Array(await subtle.exportKey("raw", publicKey));
+  const { key, nonce } = await hpkeContext(await agreed(own, recipient), encapsulated, recipient, info);
+  return concat(encapsulated, (await seal(key, plain, associated, nonce)).subarray(12));
+}
+
+// --- Keys of containers, zones, records. A place is an array of texts.
+
+export const containerRoot = (secret, container, environment) => derive(secret, frame("welkin container root 1", container, environment));
+export const zoneKey = (root, [, , owner, zone], epoch) => derive(root, frame("welkin zone key 1", owner, zone, epoch));
+export const recordKey = (key, name) => derive(key, frame("welkin record key 1", name));
+export const shareKey = (root, share, epoch) => derive(root, frame("welkin share key 1", ...share, epoch));
+export const linkSecret = (root, share, slot) => derive(root, frame("welkin share link secret 1", ...share, slot));
+
+/** Reads what is sealed in a record's epoch: version, epoch, nonce, ciphertext, tag. */
+function sealedInEpoch(bytes, epoch, what) {
+  const reader = new Reader(bytes, what);
+  reader.version(1);
+  need(reader.number(4) === epoch, `${what} is of another key epoch`);
+  return reader.bytes;
+}
+
+const fieldPlace = (at, field, type) => frame("welkin field 1", ...at.record, at.recordType, at.epoch, field, type);
+const assetPlace = (at, field, position) => frame("welkin asset key 1", ...at.record, at.recordType, at.epoch, field, position === undefined ? nothing : number(position, 4));
+
+/** @param {{record: string[], recordType: string, epoch: number, key: Uint8Array}} at */
+export async function sealField(at, field, type, plain, nonce) {
+  return concat(Uint8Array.of(1), number(at.epoch, 4), await seal(at.key, plain, fieldPlace(at, field, type), nonce));
+}
+
+export const openField = (at, field, type, sealed) =>
+  unseal(at.key, sealedInEpoch(sealed, at.epoch, `field '${field}'`), fieldPlace(at, field, type), `field '${field}'`);
+
+export async function sealAssetSecret(at, field, position, secret, nonce) {
+  return concat(Uint8Array.of(1), number(at.epoch, 4), await seal(at.key, secret, assetPlace(at, field, position), nonce));
+}
+
+export const openAssetSecret = (at, field, position, sealed) =>
+  unseal(at.key, sealedInEpoch(sealed, at.epoch, `the key of file '${field}'`), assetPlace(at, field, position), `the key of file '${field}'`);
+
+// --- Statements of records
+
+export const tagOfSealed = (sealed) => sealed.slice(-8);
+export const tagOfKeys = async (keys) => (await digest(frame("welkin asset keys 1", ...keys))).slice(0, 8);
+const before = (left, right) => {
+  for (let index = 0; index < Math.min(left.length, right.length); index += 1) if (left[index] !== right[index]) return left[index] < right[index];
+  return left.length < right.length;
+};
+const statementPlace = (at, parent, creator, head) => frame("welkin record statement 1", ...at.record, at.recordType, at.epoch, parent || "", creator || "", head);
+
+/** Reads a statement; nothing of it is verified. */
+export function readStatement(bytes) {
+  const reader = new Reader(bytes, "the statement of a record");
+  reader.version(1);
+  const statement = { bytes, version: reader.number(8), previous: reader.take(16), created: reader.number(8), values: new Map(), tag: bytes.slice(-16) };
+  const count = reader.number(2);
+  need(statement.version < 2 ** 48 && count <= 10_000, "the statement of a record is malformed");
+  let last = null;
+  for (let index = 0; index < count; index += 1) {
+    const name = reader.text();
+    need(last === null || before(utf8(last), utf8(name)), "the statement of a record is malformed");
+    statement.values.set(name, reader.take(8));
+    last = name;
+  }
+  reader.take(28);
+  reader.end();
+  return statement;
+}
+
+/**
+ * Makes the statement of a version of a record.
+ *
+ * @param {Map<string, Uint8Array>} values Tags by field.
+ * @param {{parent?: string, creator?: string, created?: number}} facts
+ */
+export async function makeStatement(at, base, versionNumber, values, { parent, creator, created = 0 }, nonce) {
+  const names = [...values.keys()].sort((left, right) => (before(utf8(left), utf8(right)) ? -1 : 1));
+  const head = concat(
+    Uint8Array.of(1), number(versionNumber, 8), base ? base.tag : new Uint8Array(16), number(created, 8), number(names.length, 2),
+    ...names.flatMap((name) => [named(name), values.get(name)]));
+  return concat(head, await seal(at.key, nothing, statementPlace(at, parent, created ? creator : "", head), nonce));
+}
+
+/** Compares the sealed values of a record with its statement; needs no key. */
+export function checkValues(statement, present, wanted) {
+  for (const [name, tag] of statement.values) {
+    const value = present.get(name);
+    if (value) need(same(value, tag), `the record is not as its device stated: field '${name}' is of another version`);
+    else need(wanted && !wanted.includes(name), `the record is not as its device stated: field '${name}' is missing`);
+  }
+  for (const name of present.keys()) need(statement.values.has(name), `the record is not as its device stated: field '${name}' is not part of this version`);
+}
+
+/** Verifies that the record's key made a statement for a record with these facts. */
+export async function checkStatement(at, statement, { parent, creator, created }) {
+  need(statement.created === 0 || statement.created === created, "the record is not as its device stated: its creation date was changed");
+  const head = statement.bytes.subarray(0, -28);
+  const what = "the record is not as its device stated: its type, parent or creator was changed, or the statement";
+  await unseal(at.key, statement.bytes.slice(-28), statementPlace(at, parent, statement.created ? creator : "", head), what);
+}
+
+// --- Wraps of a record's key
+
+const [ofParent, ofShare, ofPresent, ofOwner] = [1, 2, 3, 4];
+const wrapPlace = (record, epoch, wrap) =>
+  frame("welkin record key wrap 1", ...record, epoch, Uint8Array.of(wrap.kind), ...(wrap.kind < 3 ? [wrap.name] : []), ...(wrap.kind < 4 ? [wrap.epoch] : []));
+const isSameOpener = (left, right) => left.kind === right.kind && left.name === right.name && left.epoch === right.epoch;
+
+/** Reads the `keys` of a protection. */
+export function readProtection(epoch, keys) {
+  const protection = { epoch, isDerived: true, wraps: [] };
+  if (keys.length === 0) return protection;
+  const reader = new Reader(keys, "the protection of a record");
+  reader.version(1);
+  const [origin, count] = [reader.number(1), reader.number(2)];
+  need(origin <= 1 && count <= 900, "the protection of a record is malformed");
+  protection.isDerived = origin === 0;
+  for (let index = 0; index < count; index += 1) {
+    const wrap = { kind: reader.number(1), name: undefined, epoch: undefined };
+    need(wrap.kind >= ofParent && wrap.kind <= ofOwner, "the protection of a record is malformed");
+    if (wrap.kind < 3) wrap.name = reader.text();
+    if (wrap.kind < 4) wrap.epoch = reader.number(4);
+    need(!protection.wraps.some((other) => isSameOpener(other, wrap)), "the protection of a record is malformed");
+    wrap.bytes = reader.take(wrap.kind === ofOwner ? 80 : 60);
+    protection.wraps.push(wrap);
+  }
+  reader.end();
+  return protection;
+}
+
+export function writeProtection({ isDerived, wraps }) {
+  if (isDerived && wraps.length === 0) return nothing;
+  const parts = wraps.flatMap((wrap) => [Uint8Array.of(wrap.kind), wrap.kind < 3 ? named(wrap.name) : nothing, wrap.kind < 4 ? number(wrap.epoch, 4) : nothing, wrap.bytes]);
+  return concat(Uint8Array.of(1, isDerived ? 0 : 1), number(wraps.length, 2), ...parts);
+}
+
+/** Adds a wrap of a record's key; replaces one for the same opener. */
+export async function addWrap(protection, record, wrap, opener, key, nonce) {
+  const bytes = await seal(opener, key, wrapPlace(record, protection.epoch, wrap), nonce);
+  protection.wraps = [...protection.wraps.filter((other) => !isSameOpener(other, wrap)), { ...wrap, bytes }];
+}
+
+export const openWrap = (protection, record, wrap, opener) => unwrap(opener, wrap.bytes, wrapPlace(record, protection.epoch, wrap), `the key of record '${record[4]}'`);
+
+const ownerInfo = frame("welkin record key for owner 1");
+export const openOwnerWrap = (protection, record, wrap, identity) =>
+  hpkeOpen(identity, wrap.bytes.subarray(0, 32), ownerInfo, wrap.bytes.subarray(32), wrapPlace(record, protection.epoch, wrap), `the key of record '${record[4]}'`);
+
+// --- Files
+
+const chunkBytes = 65_536;
+const chunkHeader = concat(Uint8Array.of(1), number(chunkBytes, 4));
+const chunkPlace = frame("welkin asset chunk 1", chunkHeader);
+const chunkNonce = (index, isLast) => concat(new Uint8Array(3), number(index, 8), Uint8Array.of(isLast ? 1 : 0));
+
+function readAssetSecret(secret) {
+  const reader = new Reader(secret, "the key of a file");
+  const parts = { key: reader.take(32), size: reader.number(8), checksum: reader.take(32) };
+  reader.end();
+  need(parts.size <= 2 ** 48, "the key of a file is malformed");
+  return parts;
+}
+
+const streamKey = async ({ key, size, checksum }) => sealing(await derive(key, frame("welkin asset stream 1", number(size, 8), checksum)));
+
+/** SHA-256 in pieces, which WebCrypto does not have. */
+class Checksum {
+  static constants = (() => {
+    const values = [];
+    for (let candidate = 2; values.length < 64; candidate += 1) {
+      let isPrime = true;
+      for (let factor = 2; factor * factor <= candidate; factor += 1) if (candidate % factor === 0) isPrime = false;
+      if (isPrime) values.push(((Math.cbrt(candidate) % 1) * 2 ** 32) | 0);
+    }
+    return Int32Array.from(values);
+  })();
+  state = Int32Array.of(0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19);
+  rest = nothing;
+  length = 0;
+
+  add(bytes) {
+    this.length += bytes.length;
+    const all = this.rest.length > 0 ? concat(this.rest, bytes) : bytes;
+    const end = all.length - (all.length % 64);
+    const view = new DataView(all.buffer, all.byteOffset, end);
+    for (let start = 0; start < end; start += 64) this.block(view, start);
+    this.rest = all.slice(end);
+  }
+
+  block(view, start) {
+    const words = new Int32Array(64);
+    const turn = (word, by) => (word >>> by) | (word << (32 - by));
+    for (let index = 0; index < 64; index += 1) {
+      if (index < 16) {
+        words[index] = view.getInt32(start + index * 4);
+      } else {
+        const [far, near] = [words[index - 15], words[index - 2]];
+        words[index] = words[index - 16] + (turn(far, 7) ^ turn(far, 18) ^ (far >>> 3)) + words[index - 7] + (turn(near, 17) ^ turn(near, 19) ^ (near >>> 10));
+      }
+    }
+    let [a, b, c, d, e, f, g, h] = this.state;
+    for (let index = 0; index < 64; index += 1) {
+      const one = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + Checksum.constants[index] + words[index]) | 0;
+      const two = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
+    }
+    [a, b, c, d, e, f, g, h].forEach((word, index) => (this.state[index] = (this.state[index] + word) | 0));
+  }
+
+  value() {
+    const { length } = this;
+    this.add(concat(Uint8Array.of(128), new Uint8Array((119 - (length % 64)) % 64), number(length * 8, 8)));
+    return concat(...Array.from(this.state, (word) => number(word >>> 0, 4)));
+  }
+}
+
+/** Seals a file in chunks. @param {Blob} file @returns {Promise<{sealed: Blob, secret: Uint8Array}>} */
+export async function sealFile(file, key = random(32)) {
+  const checksum = new Checksum();
+  for (let start = 0; start < file.size; start += 2 ** 22) checksum.add(new Uint8Array(await file.slice(start, start + 2 ** 22).arrayBuffer()));
+  const secret = concat(key, number(file.size, 8), checksum.value());
+  const stream = await streamKey(readAssetSecret(secret));
+  const count = Math.max(1, Math.ceil(file.size / chunkBytes));
+  let sealed = new Blob([chunkHeader]);
+  for (let index = 0; index < count; index += 64) {
+    const parts = [];
+    for (let chunk = index; chunk < Math.min(index + 64, count); chunk += 1) {
+      const plain = await file.slice(chunk * chunkBytes, (chunk + 1) * chunkBytes).arrayBuffer();
+      parts.push((await seal(stream, plain, chunkPlace, chunkNonce(chunk, chunk === count - 1))).subarray(12));
+    }
+    // The browser keeps large ones on disk.
+    sealed = new Blob([sealed, ...parts]);
+  }
+  return { sealed, secret };
+}
+
+/** Opens a sealed file as it arrives. @param {ReadableStream<Uint8Array>} stream @returns {Promise<Blob>} */
+export async function openFile(secret, stream, type) {
+  const parts = readAssetSecret(secret);
+  const key = await streamKey(parts);
+  const count = Math.max(1, Math.ceil(parts.size / chunkBytes));
+  const checksum = new Checksum();
+  const source = stream.getReader();
+  let held = nothing;
+  const take = async (length) => {
+    const arrived = [held];
+    for (let size = held.length; size < length; ) {
+      const { value, done } = await source.read();
+      need(!done, "the file was cut");
+      arrived.push(value);
+      size += value.length;
+    }
+    const all = concat(...arrived);
+    held = all.slice(length);
+    return all.slice(0, length);
+  };
+  need(same(await take(5), chunkHeader), "the file is of an unknown form");
+  let plain = new Blob([], { type });
+  for (let index = 0; index < count; index += 1) {
+    const length = Math.min(chunkBytes, parts.size - index * chunkBytes) + 16;
+    const chunk = await unseal(key, concat(chunkNonce(index, index === count - 1), await take(length)), chunkPlace, "the file");
+    checksum.add(chunk);
+    plain = new Blob([plain, chunk], { type });
+  }
+  need(held.length === 0 && (await source.read()).done, "something was added to the file");
+  need(same(checksum.value(), parts.checksum), "the file is not the one that was sealed");
+  return plain;
+}
+
+// --- Shares
+
+/** Reads the secret of a link. @param {string} fragment What follows the `#`. */
+export function readFragment(fragment) {
+  const value = fragment.replace(/^#/, "").split("&").find((part) => part.startsWith("k="))?.slice(2);
+  need(value !== undefined, "the link has no secret");
+  need(/^[A-Za-z0-9_-]{44}$/.test(value), "the link was cut or changed");
+  const reader = new Reader(fromBase64(value.replaceAll("-", "+").replaceAll("_", "/")), "the link");
+  reader.version(1);
+  return reader.take(32);
+}
+
+export const writeFragment = (secret) => `k=${toBase64(concat(Uint8Array.of(1), secret)).replaceAll("+", "-").replaceAll("/", "_")}`;
+
+const linkPlace = (share, epoch, slot) => frame("welkin share key for link 1", ...share, epoch, slot);
+export async function wrapForLink(secret, share, epoch, slot, key, nonce) {
+  return concat(Uint8Array.of(2), number(epoch, 4), await seal(await derive(secret, frame("welkin share link 1")), key, linkPlace(share, epoch, slot), nonce));
+}
+
+export async function openLinkWrap(secret, share, slot, wrapped) {
+  const reader = new Reader(wrapped, "the key of a link");
+  reader.version(2);
+  const epoch = reader.number(4);
+  const key = await unwrap(await derive(secret, frame("welkin share link 1")), reader.bytes, linkPlace(share, epoch, slot), "the key of a link");
+  return { epoch, key };
+}
+
+export const linkProof = async (secret, share, user, identity) =>
+  concat(Uint8Array.of(1), await derive(secret, frame("welkin share link proof 1", ...share, user, identity.fingerprint)));
+
+const ringPlace = (share, epoch, kind, entryEpoch) => frame("welkin share keyring 1", ...share, epoch, Uint8Array.of(kind), entryEpoch);
+
+/** Reads a keyring: entries of kind 1 earlier share key, 2 zone key, 3 link secret. */
+export function readKeyring(bytes) {
+  const reader = new Reader(bytes, "a keyring");
+  reader.version(1);
+  const ring = { epoch: reader.number(4), entries: [] };
+  const count = reader.number(1);
+  need(count <= 31, "a keyring is malformed");
+  for (let index = 0; index < count; index += 1) {
+    const entry = { kind: reader.number(1), epoch: reader.number(4) };
+    need(entry.kind >= 1 && entry.kind <= 3 && !ring.entries.some((other) => isSameOpener(other, entry)), "a keyring is malformed");
+    ring.entries.push({ ...entry, bytes: reader.take(60) });
+  }
+  reader.end();
+  return ring;
+}
+
+export const openKeyringEntry = (ring, share, entry, key) => unwrap(key, entry.bytes, ringPlace(share, ring.epoch, entry.kind, entry.epoch), "a keyring");
+
+export async function makeKeyring(share, epoch, entries, key, nonce) {
+  const parts = [];
+  for (const entry of entries) parts.push(Uint8Array.of(entry.kind), number(entry.epoch, 4), await seal(key, entry.key, ringPlace(share, epoch, entry.kind, entry.epoch), nonce));
+  return concat(Uint8Array.of(1), number(epoch, 4), Uint8Array.of(entries.length), ...parts);
+}
+
+const rightPlace = (share, epoch, identity) => frame("welkin share administrator 1", ...share, epoch, concat(identity.signing, identity.agreement));
+const readRight = async (reader) => ({ owner: await publicIdentity(reader.take(129)), epoch: reader.number(4), signature: reader.take(64) });
+
+/** Whether the owner's signature gives an identity the right to invite. */
+async function checkRight(right, share, epoch, identity) {
+  need(right.epoch <= epoch, "an administrator's right is of a later epoch");
+  await verify(right.owner.signing, right.signature, rightPlace(share, right.epoch, identity), "an administrator's right");
+}
+
+/**
+ * Opens an invitation.
+ *
+ * @param {string[]} share The share's place.
+ * @param {string} participant The reader's id among the participants.
+ * @param {object} own The reader's identity keys.
+ * @param {(identity: object, user: string, isOwner: boolean) => Promise<void>} trust Refuses an identity that is not the known one.
+ */
+export async function openInvitation(bytes, share, participant, own, trust) {
+  const reader = new Reader(bytes, "an invitation");
+  reader.version(1);
+  const epoch = reader.number(4);
+  const inviter = reader.text();
+  const identity = await publicIdentity(reader.take(129));
+  const kind = reader.number(1);
+  need(kind <= 2, "an invitation is malformed");
+  const right = kind > 0 ? await readRight(reader) : null;
+  const ended = kind === 2 ? reader.number(1) : 0;
+  need(kind !== 2 || (ended >= 1 && ended <= 12), "an invitation is malformed");
+  const endedRights = Array.from({ length: ended }, () => toHex(reader.take(32)));
+  const grant = reader.flag() ? reader.take(64) : null;
+  const [encapsulated, sealed, signature] = [reader.take(32), reader.take(48), reader.take(64)];
+  reader.end();
+  if (right) {
+    await checkRight(right, share, epoch, identity);
+    await trust(right.owner, share[2], true);
+    await trust(identity, inviter, false);
+  } else {
+    need(inviter === share[2], "an invitation is not by the share's owner");
+    await trust(identity, inviter, true);
+  }
+  const place = frame("welkin share key for participant 1", ...share, epoch, participant);
+  await verify(identity.signing, signature, concat(place, frame(bytes.subarray(0, -64))), "an invitation");
+  const key = await hpkeOpen(own, encapsulated, frame("welkin share invitation 1"), sealed, place, "an invitation");
+  return { epoch, key, inviter, identity, owner: right?.owner, endedRights, grant };
+}
+
+const statedPlace = (share, epoch, counter) => frame("welkin share statement 1", ...share, epoch, number(counter, 8));
+
+/** Opens and verifies a share's statement. */
+export async function openShareStatement(bytes, share, epoch, key, trust) {
+  const what = "the statement of a share";
+  need(bytes.length <= 16_384, `${what} is too long`);
+  const outer = new Reader(bytes, what);
+  outer.version(1);
+  need(outer.number(4) === epoch, `${what} is of another epoch`);
+  const counter = outer.number(8);
+  const place = statedPlace(share, epoch, counter);
+  const body = await unseal(key, outer.bytes, place, what);
+  const reader = new Reader(body, what);
+  reader.version(1);
+  const root = reader.flag() ? reader.text() : null;
+  const publicPermission = reader.number(1);
+  need(publicPermission >= 1 && publicPermission <= 3, `${what} is malformed`);
+  const head = reader.flag() ? { number: reader.number(8), hash: reader.take(32) } : null;
+  const participants = new Map();
+  const count = reader.number(1);
+  for (let index = 0; index < count; index += 1) {
+    const id = reader.text(1);
+    const entry = { isAdministrator: reader.flag(), permission: reader.number(1), subjectKind: reader.number(1) };
+    need(id.length >= 1 && id.length <= 64 && !participants.has(id) && entry.subjectKind <= 3 && entry.permission >= 1 && entry.permission <= 3
+      && (!entry.isAdministrator || entry.permission === 3), `${what} is malformed`);
+    if (entry.subjectKind > 0) entry.subject = reader.take(32);
+    if (reader.flag()) entry.identity = reader.take(32);
+    participants.set(id, entry);
+  }
+  need(participants.size <= 100, `${what} is malformed`);
+  const signer = reader.text();
+  const identity = await publicIdentity(reader.take(129));
+  const right = reader.flag() ? await readRight(reader) : null;
+  const signature = reader.take(64);
+  reader.end();
+  if (right) {
+    need(signer !== share[2], `${what} is malformed`);
+    await checkRight(right, share, epoch, identity);
+    await trust(right.owner, share[2], true);
+    await trust(identity, signer, false);
+  } else {
+    need(signer === share[2], `${what} is not by the share's owner`);
+    await trust(identity, signer, true);
+  }
+  await verify(identity.signing, signature, concat(place, frame(body.subarray(0, -64))), what);
+  return { epoch, counter, root, publicPermission, participants, head, signer, digest: toHex(await digest(body)) };
+}
+
+export const subject = (share, kind, name) => digest(frame("welkin share participant 1", ...share, Uint8Array.of(kind), name));
+
+/** Signs and seals the statement of an own share. */
+export async function makeShareStatement({ root, publicPermission, participants }, share, epoch, counter, key, owner, identity, signingKey) {
+  const place = statedPlace(share, epoch, counter);
+  const body = concat(
+    Uint8Array.of(1), root === null ? Uint8Array.of(0) : concat(Uint8Array.of(1), named(root)), Uint8Array.of(publicPermission, 0, participants.length),
+    ...participants.map(({ id, isAdministrator, permission, subjectKind, subject: hash }) =>
+      concat(Uint8Array.of(utf8(id).length), utf8(id), Uint8Array.of(isAdministrator ? 1 : 0, permission, subjectKind), hash || nothing, Uint8Array.of(0))),
+    named(owner), identity.bytes, Uint8Array.of(0));
+  const signature = new Uint8Array(await subtle.sign("Ed25519", signingKey, concat(place, frame(body))));
+  return concat(Uint8Array.of(1), number(epoch, 4), number(counter, 8), await seal(key, concat(body, signature), place));
+}
+
+// --- The directory of identities
+
+const prime = 2n ** 255n - 19n;
+const order = 2n ** 252n + 27742317777372353535851937790883648493n;
+const mod = (value) => ((value % prime) + prime) % prime;
+function power(base, exponent) {
+  let [result, factor] = [1n, mod(base)];
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = (result * factor) % prime;
+    factor = (factor * factor) % prime;
+  }
+  return result;
+}
+const inverse = (value) => power(value, prime - 2n);
+const curve = mod(-121665n * inverse(121666n));
+const little = (bytes) => bytes.reduceRight((value, byte) => (value << 8n) | BigInt(byte), 0n);
+const zero = [0n, 1n, 1n, 0n];
+
+// Points of edwards25519 in extended coordinates, of public data only: nothing here runs in constant time.
+function addPoints([x1, y1, z1, t1], [x2, y2, z2, t2]) {
+  const a = mod((y1 - x1) * (y2 - x2));
+  const b = mod((y1 + x1) * (y2 + x2));
+  const c = mod(2n * t1 * t2 * curve);
+  const d = mod(2n * z1 * z2);
+  const [e, f, g, h] = [b - a, d - c, d + c, b + a];
+  return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)];
+}
+function times(scalar, point) {
+  let [result, power2] = [zero, point];
+  for (let rest = scalar; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = addPoints(result, power2);
+    power2 = addPoints(power2, power2);
+  }
+  return result;
+}
+const negative = ([x, y, z, t]) => [mod(-x), y, z, mod(-t)];
+const isZero = ([x, y, z]) => x === 0n && y === z;
+function decodePoint(bytes) {
+  const value = little(bytes);
+  const [sign, y] = [value >> 255n, value & (2n ** 255n - 1n)];
+  if (y >= prime) return null;
+  const square = mod((y * y - 1n) * inverse(curve * y * y + 1n));
+  let x = power(square, (prime + 3n) / 8n);
+  if (mod(x * x - square) !== 0n) x = mod(x * power(2n, (prime - 1n) / 4n));
+  if (mod(x * x - square) !== 0n || (x === 0n && sign)) return null;
+  if ((x & 1n) !== sign) x = prime - x;
+  return [x, y, 1n, mod(x * y)];
+}
+function encodePoint([x, y, z]) {
+  const scale = inverse(z);
+  return number(mod(y * scale) | ((mod(x * scale) & 1n) << 255n), 32).reverse();
+}
+const base = decodePoint(number(mod(4n * inverse(5n)), 32).reverse());
+
+/** The output that a proof of ECVRF-EDWARDS25519-SHA512-TAI shows. */
+export async function functionOutput(publicKey, input, proof) {
+  need(proof.length === 80, "a proof of the directory is malformed");
+  const [key, gamma] = [decodePoint(publicKey), decodePoint(proof.subarray(0, 32))];
+  const [challenge, answer] = [little(proof.subarray(32, 48)), little(proof.subarray(48))];
+  need(key && gamma && answer < order && !isZero(times(8n, key)), "a proof of the directory is malformed");
+  let point = null;
+  for (let counter = 0; counter < 256 && !point; counter += 1) {
+    const candidate = decodePoint((await digest(concat(Uint8Array.of(3, 1), publicKey, input, Uint8Array.of(counter, 0)), "SHA-512")).subarray(0, 32));
+    if (candidate && !isZero(times(8n, candidate))) point = times(8n, candidate);
+  }
+  const one = addPoints(times(answer, base), negative(times(challenge, key)));
+  const other = addPoints(times(answer, point), negative(times(challenge, gamma)));
+  const expected = await digest(concat(Uint8Array.of(3, 2), publicKey, ...[point, gamma, one, other].map(encodePoint), Uint8Array.of(0)), "SHA-512");
+  need(same(expected.subarray(0, 16), proof.subarray(32, 48)), "a proof of the directory is of another entry");
+  return digest(concat(Uint8Array.of(3, 3), encodePoint(times(8n, gamma)), Uint8Array.of(0)), "SHA-512");
+}
+
+/** Reads a head of the directory and verifies its signature. */
+export async function directoryHead(bytes, keys) {
+  const reader = new Reader(bytes, "a head of the directory");
+  const head = { number: reader.big(8), root: reader.take(32), count: reader.take(8), time: reader.take(8), previous: reader.take(32), log: reader.take(32) };
+  const signature = reader.take(64);
+  reader.end();
+  const signed = frame("welkin directory head 1", number(head.number, 8), head.root, head.count, head.time, head.previous, head.log);
+  await verify(keys.subarray(0, 32), signature, signed, "a head of the directory");
+  return { ...head, hash: await digest(signed) };
+}
+
+/** The identity in the entry that a proof shows; null for a proof of absence. */
+export async function directoryEntry(label, keys, head, proof) {
+  const what = "a proof of the directory";
+  const reader = new Reader(proof, what);
+  reader.version(1);
+  const index = (await functionOutput(keys.subarray(32), label, reader.take(80))).subarray(0, 32);
+  const steps = [];
+  for (let count = reader.number(2); count > 0; count -= 1) {
+    const step = { depth: reader.number(1), sibling: reader.take(32) };
+    need(steps.length === 0 || steps.at(-1).depth < step.depth, `${what} is malformed`);
+    steps.push(step);
+  }
+  const climb = async (at, versionBytes, previous, commitment) => {
+    let value = await digest(frame("welkin directory leaf 1", at, versionBytes, previous, commitment));
+    for (const { depth, sibling } of [...steps].reverse()) {
+      const isRight = (index[depth >> 3] >> (7 - (depth % 8))) & 1;
+      value = await digest(frame("welkin directory node 1", Uint8Array.of(depth), ...(isRight ? [sibling, value] : [value, sibling])));
+    }
+    need(same(value, head.root), `${what} is of another state`);
+  };
+  const kind = reader.number(1);
+  if (kind === 0) {
+    need(steps.length === 0 && same(head.root, await digest(frame("welkin directory empty 1"))), `${what} is of another state`);
+    return null;
+  }
+  if (kind === 1) {
+    const leaf = [reader.take(32), reader.take(8), reader.take(32), reader.take(32)];
+    reader.end();
+    need(!same(leaf[0], index), `${what} is malformed`);
+    await climb(...leaf);
+    return null;
+  }
+  need(kind <= 3, `${what} is malformed`);
+  const [entryVersion, previous] = [reader.take(8), reader.take(32)];
+  const identity = reader.take(reader.number(2));
+  const opening = reader.take(32);
+  let devices = reader.take(32);
+  if (kind === 3) {
+    const parts = [];
+    for (let count = reader.number(2); count > 0; count -= 1) parts.push(reader.take(32), reader.take(8));
+    devices = await mac(devices, frame("welkin directory devices 1", ...parts));
+  }
+  reader.end();
+  await climb(index, entryVersion, previous, await mac(opening, frame("welkin directory entry 1", entryVersion, identity, devices)));
+  return identity;
+}
+
+const pair = (left, right) => digest(concat(Uint8Array.of(1), left, right));
+
+/** Verifies that a later head continues the history of an earlier one (RFC 9162, 2.1.3.2 and 2.1.4.2). */
+export async function checkHistory(earlier, later, proof) {
+  const what = "the directory's history is another one";
+  const reader = new Reader(proof, "a proof of the directory");
+  const take = () => Array.from({ length: reader.number(1) }, () => reader.take(32));
+  const [inclusion, consistency] = [take(), take()];
+  reader.end();
+  need(earlier.number < later.number, what);
+  const climb = async (first, second, path, step) => {
+    let [left, right] = [first, second];
+    for (const sibling of path) {
+      need(right > 0n, what);
+      const isRight = Boolean(left & 1n) || left === right;
+      await step(isRight, sibling);
+      if (isRight) while (!(left & 1n) && left > 0n) [left, right] = [left >> 1n, right >> 1n];
+      [left, right] = [left >> 1n, right >> 1n];
+    }
+    need(right === 0n, what);
+  };
+  let value = await digest(concat(Uint8Array.of(0), earlier.hash));
+  await climb(earlier.number, later.number - 1n, inclusion, async (isRight, sibling) => (value = await (isRight ? pair(sibling, value) : pair(value, sibling))));
+  need(same(value, later.log), what);
+  if (earlier.number === 0n) return need(consistency.length === 0 && same(earlier.log, await digest(nothing)), what);
+  const path = (earlier.number & (earlier.number - 1n)) === 0n ? [earlier.log, ...consistency] : consistency;
+  need(path.length > 0, what);
+  let [first, second] = [earlier.number - 1n, later.number - 1n];
+  while (first & 1n) [first, second] = [first >> 1n, second >> 1n];
+  let [one, other] = [path[0], path[0]];
+  await climb(first, second, path.slice(1), async (isRight, sibling) => {
+    other = await (isRight ? pair(sibling, other) : pair(other, sibling));
+    if (isRight) one = await pair(sibling, one);
+  });
+  need(same(one, earlier.log) && same(other, later.log), what);
+}
