@@ -295,6 +295,9 @@ let package = Package(
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),
+        // An app on a device, beside the browser of script/check-browser.
+        .executableTarget(
+            name: "browser-peer", dependencies: ["CloudKit"], path: "Tests/BrowserPeer", swiftSettings: strict),
         .testTarget(
             name: "CloudKitTestingTests",
             dependencies: ["CloudKitTesting", "CloudKit", "CloudUnderTest", "long-lived-app"], swiftSettings: strict),

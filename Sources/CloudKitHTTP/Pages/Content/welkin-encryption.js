@@ -853,3 +853,830 @@ export async function checkHistory(earlier, later, proof) {
   });
   need(same(one, earlier.log) && same(other, later.log), what);
 }
+
+// --- What the browser keeps: keys that cannot be read out, known identities, highest epochs, links
+
+let opening = null;
+const database = () =>
+  (opening ??= new Promise((resolve, reject) => {
+    const request = indexedDB.open("welkin", 1);
+    request.addEventListener("upgradeneeded", () => request.result.createObjectStore("kept"));
+    request.addEventListener("success", () => resolve(request.result));
+    request.addEventListener("error", () => reject(new EncryptionError("This browser keeps no data for this page, so it cannot keep keys.")));
+  }));
+
+async function stored(mode, act) {
+  const transaction = (await database()).transaction("kept", mode);
+  const request = act(transaction.objectStore("kept"));
+  return new Promise((resolve, reject) => {
+    transaction.addEventListener("complete", () => resolve(request.result));
+    transaction.addEventListener("error", () => reject(transaction.error));
+  });
+}
+const kept = {
+  get: (key) => stored("readonly", (store) => store.get(key)),
+  put: (key, value) => stored("readwrite", (store) => store.put(value, key)),
+  remove: (beginning) => stored("readwrite", (store) => store.delete(IDBKeyRange.bound(beginning, `${beginning}\uffff`))),
+};
+const accountKey = (connection, user) => `account ${connection.place} ${user}`;
+
+/** The account's address as its keys name it. */
+const normalised = (email) => email.trim().normalize("NFC").toLowerCase();
+const roundsMin = 600_000;
+
+/**
+ * Signs in with a password: derives proof and key as a device does, and keeps the container's keys.
+ *
+ * @returns {Promise<string>} The web auth token.
+ */
+export async function signIn(connection, { email, password, deviceName = "Browser", signal }) {
+  if (!subtle) throw new EncryptionError("Signing in works over HTTPS, or on this very machine: the browser offers no encryption to this page.");
+  const puzzle = await connection.device("sessions/prepare", { email }, { signal, qualityOfService: "userInitiated" });
+  need(puzzle.rounds >= roundsMin, "The cloud asks for a proof from which the password could be guessed. Nothing was sent.");
+  const { proof, wrappingKey } = await passwordKeys(password, fromBase64(puzzle.salt), puzzle.rounds);
+  const lifetime = connection.isKept ? "persistent" : "session";
+  const session = await connection.device(
+    "sessions/create", { email, proof: toBase64(proof), deviceName, lifetime, wantsKeychain: true }, { signal, qualityOfService: "userInitiated", isRepeatable: false });
+  connection.keysWithheld = session.withholdsKeychain ? "The account's owner lets no browser read encrypted data (welkin keychain web on)."
+    : session.keychain ? null : "The account has no keys yet: its first device makes them (welkin login).";
+  if (session.keychain) {
+    const { secret, identity, keys } = await openKeychain(session.keychain, wrappingKey, normalised(email));
+    await kept.put(accountKey(connection, session.userRecordName), {
+      root: await deriving(await containerRoot(secret, connection.container, connection.environment)),
+      signingKey: keys.signingKey, agreementKey: keys.agreementKey, identity: identity.bytes,
+    });
+  }
+  return session.ckWebAuthToken;
+}
+
+async function openKeychain(keychain, wrappingKey, account) {
+  const secret = await openAccountSecret(wrappingKey, fromBase64(keychain.passwordWrap), "password", account);
+  const identity = await publicIdentity(fromBase64(keychain.identity));
+  const keys = await identityKeys(secret);
+  need(same(keys.signing, identity.signing) && same(keys.agreement, identity.agreement), "The cloud shows other keys than the account's.");
+  return { secret, identity, keys };
+}
+
+/** @returns {Promise<object|null>} The keys that this browser keeps for the user who is signed in; null: none. */
+export async function restore(connection) {
+  if (!subtle || !globalThis.indexedDB) return null;
+  return (await kept.get(accountKey(connection, connection.user.userRecordName))) || null;
+}
+
+/** Removes the keys, and everything that was remembered with them. */
+export async function forget(connection) {
+  if (globalThis.indexedDB) for (const kind of ["account", "memory"]) await kept.remove(`${kind} ${connection.place} `);
+}
+
+export const keysOf = async (account, connection) => new Keys(account, await publicIdentity(account.identity), connection);
+
+// --- Records, zones and shares as the cloud sends them
+
+const wholeZone = "cloudkit.zoneshare";
+const shareType = "cloudkit.share";
+const depthMax = 128;
+const list = (value) => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
+const permissions = { NONE: 1, READ_ONLY: 2, READ_WRITE: 3 };
+const refusal = (record, error) => ({
+  recordName: record.recordName, recordType: record.recordType, zoneID: record.zoneID,
+  ckErrorCode: error.ckErrorCode || "ENCRYPTION_ERROR", reason: error.reason || error.message, ...(error.serverErrorCode ? error : {}),
+});
+const isSealed = (value) => Boolean(value?.isEncrypted || value?.type?.startsWith("ENCRYPTED_"));
+const assetsOf = (value) => (value?.type?.startsWith("ASSET") ? list(value.value) : []);
+
+/** The JSON of a value as it is sealed, and the type that is sealed with it. */
+function plainValue(given, name) {
+  const { value, type } = given;
+  const guess = (item) => {
+    if (typeof item === "string") return "STRING";
+    if (typeof item === "number") return Number.isInteger(item) ? "INT64" : "DOUBLE";
+    if (item && typeof item === "object" && "latitude" in item) return "LOCATION";
+    throw new EncryptionError(`Field '${name}': a value of this kind cannot be encrypted.`);
+  };
+  const base = type?.replace(/^ENCRYPTED_/, "") || (Array.isArray(value) ? `${value.length > 0 ? guess(value[0]) : "UNKNOWN"}_LIST` : guess(value));
+  need(/^(STRING|INT64|DOUBLE|TIMESTAMP|BYTES|LOCATION|UNKNOWN)(_LIST)?$/.test(base), `Field '${name}': a value of type ${base} cannot be encrypted.`);
+  return { type: `ENCRYPTED_${base}`, plain: utf8(JSON.stringify(value)) };
+}
+
+/** The types under which a device may have sealed the value of a field. */
+function sealedTypes(type) {
+  const isList = type.endsWith("_LIST");
+  const types = [type];
+  if (type.startsWith("ENCRYPTED_DOUBLE")) types.push(`ENCRYPTED_INT64${isList ? "_LIST" : ""}`);
+  if (isList) types.push("ENCRYPTED_UNKNOWN_LIST");
+  return types;
+}
+
+/** The keys of a user in a container: opens what answers bring, and seals what is saved. */
+class Keys {
+  constructor(account, identity, connection) {
+    this.root = account.root;
+    this.signingKey = account.signingKey;
+    this.identity = identity;
+    this.own = { agreementKey: account.agreementKey, agreement: identity.agreement };
+    this.connection = connection;
+    this.user = connection.user.userRecordName;
+    this.zones = new Map();
+    this.files = new WeakMap();
+    this.versions = new Map();
+  }
+
+  // --- Memory of this browser
+
+  memory(name) {
+    return `memory ${this.connection.place} ${name}`;
+  }
+
+  /** Refuses a number below the highest that was seen. */
+  async see(name, value, what) {
+    const key = this.memory(name);
+    const seen = (await kept.get(key)) ?? 0;
+    need(value >= seen, `${what}: the cloud shows key epoch ${value}, and this browser has seen ${seen}`);
+    if (value > seen) await kept.put(key, value);
+  }
+
+  /** Refuses an identity that is not the known one; an owner's is not believed before the directory shows it. */
+  async trust(identity, user, isOwner) {
+    if (user === this.user) return need(same(identity.fingerprint, this.identity.fingerprint), "the cloud shows other keys as this account's");
+    const key = this.memory(`identity ${user}`);
+    const known = await kept.get(key);
+    if (known) return need(known === toHex(identity.fingerprint), `the keys of user ${user} are other ones than before: compare fingerprints, and confirm the new one on a device (welkin keychain trust)`);
+    if (isOwner) await this.lookUp(user, identity);
+    await kept.put(key, toHex(identity.fingerprint));
+  }
+
+  /** Verifies by the cloud's directory that an identity is a user's. */
+  async lookUp(user, identity) {
+    const memoryKey = this.memory("directory");
+    const known = await kept.get(memoryKey);
+    const answer = await this.connection.device("directory/lookup", { addresses: [], userRecordNames: [user], heads: known ? [known.number] : [] });
+    const keys = fromBase64(answer.keys);
+    const head = await directoryHead(fromBase64(answer.head), keys);
+    if (known) {
+      need(same(keys, known.keys), "the keys of the cloud's directory are other ones than before");
+      need(Number(head.number) >= known.number, "the cloud's directory shows an earlier state than before");
+      const hash = known.hash;
+      if (Number(head.number) === known.number) {
+        need(same(head.hash, hash), "the cloud's directory shows another state than before");
+      } else {
+        const found = (answer.heads || []).map((item) => ({ bytes: fromBase64(item.head), proof: fromBase64(item.proof) }));
+        let proven = false;
+        for (const item of found) {
+          const earlier = await directoryHead(item.bytes, keys);
+          if (Number(earlier.number) !== known.number) continue;
+          need(same(earlier.hash, hash), "the cloud's directory shows another history than before");
+          await checkHistory(earlier, head, item.proof);
+          proven = true;
+        }
+        need(proven, "the cloud's directory does not prove its history");
+      }
+    }
+    need(answer.proofs.length === 1, "the cloud's directory does not answer");
+    const shown = await directoryEntry(frame("welkin directory user 1", this.connection.container, user), keys, head, fromBase64(answer.proofs[0].proof));
+    await kept.put(memoryKey, { keys, number: Number(head.number), hash: head.hash });
+    if (!shown || shown.length === 0) throw noKey(`The identity of user ${user} is not in the cloud's directory yet.`);
+    const other = await publicIdentity(shown);
+    need(same(other.fingerprint, identity.fingerprint), `the cloud's directory shows other keys of user ${user}`);
+  }
+
+  // --- Zones
+
+  zone(zoneID) {
+    const { zoneName = "_defaultZone", ownerRecordName } = zoneID || {};
+    const isCaller = !ownerRecordName || ownerRecordName === "__defaultOwner__" || ownerRecordName === "_defaultOwner";
+    const owner = isCaller ? this.user : ownerRecordName;
+    const key = JSON.stringify([owner, zoneName]);
+    if (!this.zones.has(key)) {
+      this.zones.set(key, {
+        key, zoneID: { zoneName, ownerRecordName: owner }, isOwn: owner === this.user,
+        place: [this.connection.container, this.connection.environment, owner, zoneName],
+        epoch: null, zoneKeys: new Map(), shareKeys: new Map(), newest: new Map(), owners: new Map(), links: new Map(),
+        statements: new Map(), distrusted: new Map(), protections: new Map(), standings: new Map(), waiting: "",
+      });
+    }
+    return this.zones.get(key);
+  }
+
+  record(zone, name) {
+    return [...zone.place, name];
+  }
+
+  async zoneEpoch(zone, database, isFresh) {
+    if (zone.epoch === null || isFresh) {
+      const { zones } = await database._call("zones/lookup", { zones: [zone.zoneID] }, { isNative: true });
+      if (zones[0].serverErrorCode) throw Object.assign(new EncryptionError(zones[0].reason), zones[0], { ckErrorCode: zones[0].serverErrorCode });
+      await this.see(`zone ${zone.key}`, zones[0].keyEpoch || 0, `zone '${zone.zoneID.zoneName}'`);
+      zone.epoch = zones[0].keyEpoch || 0;
+    }
+    return zone.epoch;
+  }
+
+  /** The key of a zone in an epoch; null: it is another user's, and did not come with a share. */
+  async zoneKey(zone, epoch) {
+    if (zone.isOwn && !zone.zoneKeys.has(epoch)) zone.zoneKeys.set(epoch, await deriving(await zoneKey(this.root, zone.place, epoch)));
+    return zone.zoneKeys.get(epoch) || null;
+  }
+
+  /** Fetches records without their fields. */
+  async look(zone, database, names) {
+    const found = [];
+    for (let start = 0; start < names.length; start += 400) {
+      const records = names.slice(start, start + 400).map((recordName) => ({ recordName }));
+      const answer = await database._call("records/lookup", { zoneID: zone.zoneID, records, desiredKeys: [] }, { isNative: true });
+      found.push(...answer.records.filter((record) => !record.serverErrorCode && !record.deleted));
+    }
+    for (const record of found) await this.learn(zone, record);
+    for (const name of names) if (!found.some((record) => record.recordName === name)) this.learnAbsence(zone, name);
+    return found;
+  }
+
+  async learn(zone, record) {
+    if (record.recordType === shareType) await this.learnShare(zone, record);
+    zone.standings.set(record.recordName, { parent: record.parent?.recordName, share: record.share?.recordName });
+    const { protection } = record;
+    zone.protections.set(record.recordName, protection ? readProtection(protection.epoch || 0, fromBase64(protection.keys || "")) : null);
+  }
+
+  learnAbsence(zone, name) {
+    zone.standings.set(name, {});
+    zone.protections.set(name, null);
+    zone.newest.delete(name);
+  }
+
+  // --- Shares
+
+  keyOfShare(zone, name, epoch) {
+    return zone.shareKeys.get(name)?.get(epoch);
+  }
+
+  addShareKey(zone, name, epoch, key) {
+    if (!zone.shareKeys.has(name)) zone.shareKeys.set(name, new Map());
+    zone.shareKeys.get(name).set(epoch, key);
+  }
+
+  async link(zone, name) {
+    const secret = zone.links.get(name) || (await kept.get(this.memory(`link ${zone.key} ${name}`)));
+    return secret || null;
+  }
+
+  /** Opens the keys of a share that its record brings, and verifies what is shared with whom. */
+  async learnShare(zone, record) {
+    const name = record.recordName;
+    const share = this.record(zone, name);
+    const keys = record.shareKeys;
+    if (!keys || !keys.keyEpoch) {
+      zone.newest.delete(name);
+      zone.distrusted.delete(name);
+      return;
+    }
+    await this.see(`share ${zone.key} ${name}`, keys.keyEpoch, `share '${name}'`);
+    zone.newest.set(name, keys.keyEpoch);
+    zone.owners.delete(name);
+    const slot = record.currentUserParticipant;
+    const isOutdated = slot?.keyIdentity && slot.keyIdentity !== toHex(this.identity.fingerprint);
+    for (const item of [...(keys.epochs || [])].sort((left, right) => right.epoch - left.epoch)) {
+      const known = [...(zone.shareKeys.get(name)?.keys() || [])];
+      if (!known.some((epoch) => epoch >= item.epoch)) {
+        const opened = await this.openEpoch(zone, share, item, isOutdated ? null : slot?.participantId);
+        if (opened) this.addShareKey(zone, name, item.epoch, opened.key);
+        if (opened?.owner && item.epoch === keys.keyEpoch) zone.owners.set(name, opened.owner);
+      }
+      const key = this.keyOfShare(zone, name, item.epoch);
+      if (key && item.blob) await this.addKeyring(zone, share, key, item);
+    }
+    await this.learnStatement(zone, record, share);
+  }
+
+  async openEpoch(zone, share, item, slot) {
+    // A wrap in the owner's own slot says that an administrator began the epoch.
+    if (zone.isOwn) return item.wrap ? null : { key: await shareKey(this.root, share, item.epoch) };
+    const link = await this.link(zone, share[4]);
+    const wrap = item.wrap && slot ? fromBase64(item.wrap) : null;
+    if (wrap?.[0] === 2) {
+      if (link) return openLinkWrap(link, share, slot, wrap).catch(() => null);
+    } else if (wrap) {
+      const opened = await openInvitation(wrap, share, slot, this.own, (...words) => this.trust(...words));
+      need(opened.epoch === item.epoch, "an invitation is of another epoch");
+      return opened;
+    }
+    if (!item.link || !link) return null;
+    return openLinkWrap(link, share, "", fromBase64(item.link)).catch(() => null);
+  }
+
+  async addKeyring(zone, share, key, item) {
+    const ring = readKeyring(fromBase64(item.blob));
+    if (ring.epoch !== item.epoch) return;
+    for (const entry of ring.entries) {
+      const value = await openKeyringEntry(ring, share, entry, key);
+      if (entry.kind === 1) this.addShareKey(zone, share[4], entry.epoch, value);
+      else if (entry.kind === 3) zone.links.set(share[4], value);
+      else if (!zone.isOwn) zone.zoneKeys.set(entry.epoch, await deriving(value));
+    }
+  }
+
+  async learnStatement(zone, record, share) {
+    const name = record.recordName;
+    const epoch = zone.newest.get(name);
+    const key = this.keyOfShare(zone, name, epoch);
+    zone.statements.delete(name);
+    zone.distrusted.delete(name);
+    if (!key) return;
+    try {
+      const item = record.shareKeys.epochs.find((other) => other.epoch === epoch);
+      need(item?.statement, "the cloud shows keys of the share without a statement of what is shared");
+      const stated = await openShareStatement(fromBase64(item.statement), share, epoch, key, (...words) => this.trust(...words));
+      const memoryKey = this.memory(`statement ${zone.key} ${name}`);
+      const seen = await kept.get(memoryKey);
+      need(!seen || seen.epoch < epoch || seen.counter < stated.counter || (seen.counter === stated.counter && seen.digest === stated.digest), "the cloud shows an earlier statement of the share");
+      await kept.put(memoryKey, { epoch, counter: stated.counter, digest: stated.digest });
+      need((record.rootRecordName ?? null) === stated.root, "the cloud names another root record of the share");
+      need((permissions[record.publicPermission] || 1) <= stated.publicPermission, "the cloud gives users who have the link more than was stated");
+      const isManager = zone.isOwn || record.currentUserParticipant?.type === "ADMINISTRATOR";
+      for (const participant of record.participants || []) {
+        const entry = stated.participants.get(participant.participantId);
+        if (participant.type === "OWNER" || !entry || !(isManager || participant.participantId === record.currentUserParticipant?.participantId)) continue;
+        const merged = [...stated.participants].filter(([id]) => !record.participants.some((other) => other.participantId === id)).map(([, other]) => other);
+        const highest = Math.max(entry.permission, ...merged.map((other) => other.permission));
+        need((permissions[participant.permission] || 1) <= highest, "the cloud gives a participant of the share more than was stated");
+        need(participant.type !== "ADMINISTRATOR" || entry.isAdministrator || merged.some((other) => other.isAdministrator), "the cloud names an administrator of the share who was not stated");
+      }
+      zone.statements.set(name, stated);
+    } catch (error) {
+      if (!(error instanceof EncryptionError)) throw error;
+      zone.distrusted.set(name, error);
+    }
+  }
+
+  /** Remembers the secret of a link that was opened, before its share's keys are. */
+  async learnLink(fragment, info) {
+    if (!fragment || !info.share) return;
+    const zone = this.zone(info.zoneID);
+    if (zone.isOwn) return;
+    const secret = readFragment(fragment);
+    zone.links.set(info.share.recordName, secret);
+    await kept.put(this.memory(`link ${zone.key} ${info.share.recordName}`), secret);
+  }
+
+  /** The proof that this account has the secret of a link, for owner and administrators. */
+  async linkProof(fragment, info) {
+    const zone = this.zone(info.zoneID);
+    return toBase64(await linkProof(readFragment(fragment), this.record(zone, info.share.recordName), this.user, this.identity));
+  }
+
+  /** What follows the `#` of a share's link; null: the share has no keys, or this browser does not know it. */
+  async linkFragment(_database, record) {
+    const zone = this.zone(record.zoneID);
+    if (!record.shareKeys && !zone.newest.has(record.recordName)) return null;
+    const secret = zone.isOwn ? await linkSecret(this.root, this.record(zone, record.recordName), "") : await this.link(zone, record.recordName);
+    return secret && (record.publicPermission || "NONE") !== "NONE" ? writeFragment(secret) : null;
+  }
+
+  // --- Keys of records
+
+  /** Finds the key of a record in an epoch (docs/encryption.md, "Finding a key"). */
+  async recordKey(zone, database, name, epoch, depth = 0) {
+    need(depth <= depthMax, `the key of record '${name}' is too far away`);
+    const record = this.record(zone, name);
+    if (!zone.protections.has(name)) {
+      const derived = zone.isOwn && (await this.zoneKey(zone, epoch));
+      if (derived && depth > 0) zone.protections.set(name, null);
+      else await this.look(zone, database, [name]);
+    }
+    const protection = zone.protections.get(name);
+    const derived = async () => {
+      const key = await this.zoneKey(zone, epoch);
+      if (key) return recordKey(key, name);
+      throw noKey(`Record '${name}' is waiting for a key: a device of the share's owner has to hand it to this account.`);
+    };
+    if (!protection || epoch > protection.epoch) return derived();
+    if (epoch < protection.epoch) {
+      const wrap = protection.wraps.find((other) => other.kind === ofPresent && other.epoch === epoch);
+      if (!wrap) return derived();
+      const present = await this.recordKey(zone, database, name, protection.epoch, depth + 1).catch((error) => {
+        if (hasNoKey(error)) return null;
+        throw error;
+      });
+      return present ? openWrap(protection, record, wrap, present) : derived();
+    }
+    if (protection.isDerived && (await this.zoneKey(zone, epoch))) return derived();
+    for (const isLoaded of [false, true]) {
+      const shares = protection.wraps.filter((other) => other.kind === ofShare);
+      if (isLoaded && !zone.isOwn) await this.look(zone, database, [...new Set([...shares.map((wrap) => wrap.name), wholeZone])]);
+      if (isLoaded && protection.isDerived && (await this.zoneKey(zone, epoch))) return derived();
+      for (const wrap of shares) {
+        const key = this.keyOfShare(zone, wrap.name, wrap.epoch) || (zone.isOwn ? await shareKey(this.root, this.record(zone, wrap.name), wrap.epoch) : null);
+        if (!key) continue;
+        try {
+          return await openWrap(protection, record, wrap, key);
+        } catch (error) {
+          // A key of an administrator's epoch, which the owner cannot derive.
+          if (!zone.isOwn) throw error;
+        }
+      }
+      const forOwner = zone.isOwn && protection.wraps.find((other) => other.kind === ofOwner);
+      if (forOwner) return openOwnerWrap(protection, record, forOwner, this.own);
+      const parent = protection.wraps.find((other) => other.kind === ofParent);
+      if (parent) {
+        const opener = await this.recordKey(zone, database, parent.name, parent.epoch, depth + 1).catch((error) => {
+          if (hasNoKey(error)) return null;
+          throw error;
+        });
+        if (opener) return openWrap(protection, record, parent, opener);
+      }
+    }
+    return derived();
+  }
+
+  // --- Opening
+
+  /** Opens the records of an answer; an error takes the place of one that does not open. */
+  async open(database, records, desiredKeys) {
+    const results = [];
+    for (const record of records) results.push(await this.opened(database, record, desiredKeys));
+    return results;
+  }
+
+  async opened(database, record, wanted) {
+    if (record.serverErrorCode) return record;
+    const zone = this.zone(record.zoneID);
+    const key = `${zone.key} ${record.recordName}`;
+    if (record.deleted) {
+      this.versions.delete(key);
+      return record;
+    }
+    try {
+      await this.learn(zone, record);
+      if (zone.distrusted.has(record.recordName)) throw zone.distrusted.get(record.recordName);
+      return await this.openedRecord(zone, database, record, wanted, key);
+    } catch (error) {
+      if (!(error instanceof EncryptionError)) throw error;
+      return refusal(record, error);
+    }
+  }
+
+  async openedRecord(zone, database, record, wanted, versionKey) {
+    const fields = Object.entries(record.fields || {});
+    const hasSealed = fields.some(([, value]) => isSealed(value) || assetsOf(value).some((asset) => asset.wrappingKey));
+    const isStated = Boolean(record.protection?.statement);
+    if (!hasSealed && !isStated) {
+      const seen = this.versions.get(versionKey);
+      need(!seen?.isListing, "the record lost its encrypted values: the cloud shows it without the statement that this page has seen");
+      return record;
+    }
+    need(record.protection, "the record has encrypted values and no protection");
+    const present = new Map();
+    for (const [name, value] of fields) {
+      if (isSealed(value)) present.set(name, tagOfSealed(fromBase64(value.value)));
+      const keys = assetsOf(value).map((asset) => fromBase64(asset.wrappingKey || ""));
+      if (keys.some((bytes) => bytes.length > 0)) present.set(name, value.type.endsWith("_LIST") ? await tagOfKeys(keys) : tagOfSealed(keys[0]));
+    }
+    need(isStated, "the record is not as its device stated: the statement is missing");
+    const statement = readStatement(fromBase64(record.protection.statement));
+    checkValues(statement, present, wanted);
+    const at = { record: this.record(zone, record.recordName), recordType: record.recordType, epoch: record.protection.epoch || 0, key: null };
+    try {
+      at.key = await this.recordKey(zone, database, record.recordName, at.epoch);
+    } catch (error) {
+      // Nothing that was asked for is sealed: what is plain can be read without a key.
+      if (!hasNoKey(error) || hasSealed) throw error;
+      return record;
+    }
+    const opened = { ...record, fields: { ...record.fields } };
+    for (const [name, value] of fields) {
+      if (isSealed(value)) {
+        opened.fields[name] = await this.openedField(at, name, value);
+      } else {
+        for (const [position, asset] of assetsOf(value).entries()) {
+          need(asset.wrappingKey, `the key of file '${name}' is missing`);
+          const secret = await openAssetSecret(at, name, value.type.endsWith("_LIST") ? position : undefined, fromBase64(asset.wrappingKey));
+          this.files.set(asset, secret);
+        }
+      }
+    }
+    const creator = record.created?.userRecordName;
+    await checkStatement(at, statement, { parent: record.parent?.recordName, creator, created: record.created?.timestamp });
+    const tag = toHex(statement.tag);
+    const seen = this.versions.get(versionKey);
+    need(!seen || statement.version > seen.version || (statement.version === seen.version && tag === seen.tag), "the cloud shows an older version of the record than this page has seen");
+    this.versions.set(versionKey, { version: statement.version, tag, isListing: statement.values.size > 0 });
+    return opened;
+  }
+
+  async openedField(at, name, value) {
+    let failure;
+    for (const type of sealedTypes(value.type)) {
+      try {
+        const plain = await openField(at, name, type, fromBase64(value.value));
+        return { value: JSON.parse(decoder.decode(plain)), type: type.replace("ENCRYPTED_", ""), isEncrypted: true };
+      } catch (error) {
+        if (!(error instanceof EncryptionError)) throw new EncryptionError(`field '${name}' is malformed`);
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Opens the file of an asset of an opened record. */
+  async openAsset(asset, response, type) {
+    const secret = this.files.get(asset);
+    need(secret, "The file's key is not known: fetch its record first.");
+    return openFile(secret, response.body, type);
+  }
+
+  // --- Sealing
+
+  /** Saves and deletes records of one zone, sealing what has to be sealed. @returns {Promise<object[]>} Results and errors in order. */
+  async modify(database, zoneID, operations, { send, upload, root, desiredKeys }) {
+    const zone = this.zone(zoneID);
+    const planned = operations.map((operation, index) => ({ ...operation, index }));
+    if (root !== undefined) await this.planShare(zone, database, planned, root);
+    let results = [];
+    let pending = planned;
+    for (let attempt = 0; ; attempt += 1) {
+      const sent = await this.sealedOperations(zone, database, pending, upload, attempt > 0);
+      const failed = sent.filter((item) => item.error);
+      const isAtomic = zone.zoneID.zoneName !== "_defaultZone" && failed.length > 0;
+      const ready = isAtomic ? [] : sent.filter((item) => !item.error);
+      const answers = ready.length > 0 ? (await send(ready.map((item) => item.operation))).records : [];
+      const outcomes = new Map(ready.map((item, index) => [item.index, answers[index]]));
+      for (const item of sent) {
+        const unsent = { recordName: item.record.recordName, serverErrorCode: "ATOMIC_ERROR", reason: "The record was not saved because of another one's error." };
+        results[item.index] = item.error ? refusal(item.record, item.error) : (outcomes.get(item.index) ?? unsent);
+        const statement = item.operation?.record.protection?.statement;
+        const answer = results[item.index];
+        if (statement && !answer.serverErrorCode && answer.protection?.statement !== statement) {
+          results[item.index] = refusal(item.record, new EncryptionError("the cloud answered the save with another version than the saved one"));
+        }
+      }
+      const isStale = (result) => ["staleKeyEpoch", "staleRecordStatement"].includes(result?.failure);
+      const stale = pending.filter((item) => isStale(results[item.index]));
+      if (stale.length === 0 || attempt >= 3) break;
+      pending = zone.zoneID.zoneName === "_defaultZone" ? stale : pending;
+    }
+    // Extra operations, as the root of a share that begins, come last.
+    results = results.slice(0, planned.length);
+    return this.open(database, results, desiredKeys);
+  }
+
+  async sealedOperations(zone, database, pending, upload, isRetry) {
+    const items = pending.map(({ operationType, record, index }) => ({ operationType, index, record, operation: null, error: null }));
+    // With keys of their own, so that what a failed attempt added is not there.
+    for (const item of items) item.shareKey = pending.find((other) => other.index === item.index).shareKey;
+    const sealing = items.filter(needsSealing);
+    if (sealing.length > 0) {
+      for (const { record } of sealing) record.recordName ??= crypto.randomUUID().toUpperCase();
+      await this.zoneEpoch(zone, database, isRetry);
+      const current = await this.currentRecords(zone, database, sealing.filter((item) => item.operationType !== "create"));
+      const inBatch = new Set(sealing.map((item) => item.record.recordName));
+      const slots = [];
+      // A parent that is saved along comes before its children.
+      const rest = [...sealing];
+      while (rest.length > 0) {
+        const next = rest.findIndex(({ record }) => !record.parent || !inBatch.has(record.parent.recordName) || record.parent.recordName === record.recordName);
+        const [item] = rest.splice(Math.max(next, 0), 1);
+        inBatch.delete(item.record.recordName);
+        try {
+          item.operation = await this.sealedOperation(zone, database, item, current.get(item.record.recordName), slots);
+        } catch (error) {
+          if (!(error instanceof EncryptionError)) throw error;
+          item.error = error;
+        }
+      }
+      await upload(slots.filter((slot) => !slot.item.error));
+      for (const item of sealing) if (item.operation) await item.operation.state?.();
+      for (const item of sealing) if (item.operation) delete item.operation.state;
+    }
+    for (const item of items) item.operation ??= item.error ? null : { operationType: item.operationType, record: sendable(item.record) };
+    return items;
+  }
+
+  /** The records as the cloud holds them, opened. */
+  async currentRecords(zone, database, items) {
+    const current = new Map();
+    if (items.length === 0) return current;
+    const names = items.map(({ record }) => record.recordName);
+    const answer = await database._call("records/lookup", { zoneID: zone.zoneID, records: names.map((recordName) => ({ recordName })) }, { isNative: true });
+    for (const [index, record] of answer.records.entries()) {
+      if (record.serverErrorCode) continue;
+      current.set(names[index], { record, opened: await this.opened(database, record) });
+    }
+    return current;
+  }
+
+  /** The share in whose tree a record with these ancestors is; null: none. */
+  async treeOf(zone, database, record, current) {
+    if (current?.record.share) return current.record.share.recordName;
+    let parent = record.parent === undefined ? current?.record.parent?.recordName : record.parent?.recordName;
+    if (zone.zoneID.zoneName === "_defaultZone" && zone.isOwn) return null;
+    for (let depth = 0; parent && depth < depthMax; depth += 1) {
+      if (!zone.standings.has(parent)) await this.look(zone, database, [parent]);
+      const standing = zone.standings.get(parent);
+      if (standing?.share) return standing.share;
+      parent = standing?.parent;
+    }
+    if (!zone.isOwn && !zone.newest.has(wholeZone)) await this.look(zone, database, [wholeZone]);
+    return null;
+  }
+
+  async sealedOperation(zone, database, item, current, slots) {
+    const { epoch } = zone;
+    const record = { ...sendable(item.record), fields: { ...item.record.fields } };
+    const name = record.recordName;
+    if (current && current.opened.ckErrorCode) throw new EncryptionError(current.opened.reason, current.opened.ckErrorCode);
+    const recordType = record.recordType || current?.record.recordType;
+    need(recordType, `Record '${name}' needs its recordType.`);
+    const held = current ? zone.protections.get(name) : null;
+    const parent = record.parent === undefined ? current?.record.parent?.recordName : record.parent?.recordName;
+    const isMoved = (record.parent !== undefined && parent !== current?.record.parent?.recordName) || Boolean(item.shareKey);
+    zone.standings.delete(name);
+    const tree = await this.treeOf(zone, database, record, current);
+    if (tree && !zone.newest.has(tree)) await this.look(zone, database, [tree]);
+    // The key of the record, with its wraps.
+    const place = this.record(zone, name);
+    const isSameKey = held?.epoch === epoch;
+    const last = held ? await this.recordKey(zone, database, name, held.epoch) : null;
+    const derivedFrom = await this.zoneKey(zone, epoch);
+    if (!isSameKey && !derivedFrom && zone.newest.has(wholeZone) && !zone.owners.has(wholeZone)) throw noKey(`Zone '${zone.zoneID.zoneName}' is waiting for its newest key.`);
+    const protection = isSameKey ? { ...held } : { epoch, isDerived: Boolean(derivedFrom), wraps: [] };
+    const key = isSameKey ? last : derivedFrom ? await recordKey(derivedFrom, name) : random(32);
+    if (held && !isSameKey) await this.keepEarlier(zone, protection, held, place, last, key);
+    if (!isSameKey || isMoved) {
+      protection.wraps = protection.wraps.filter((wrap) => wrap.kind !== ofParent);
+      const opener = parent && parent !== name ? await this.parentKey(zone, database, parent, epoch) : null;
+      if (opener) await addWrap(protection, place, { kind: ofParent, name: parent, epoch }, opener, key);
+      const share = item.shareKey?.name || tree || (protection.isDerived || !zone.newest.has(wholeZone) ? null : wholeZone);
+      protection.wraps = protection.wraps.filter((wrap) => wrap.kind !== ofShare || wrap.name === share || (zone.isOwn && !tree));
+      if (share) await this.wrapForShare(zone, protection, place, key, share, item.shareKey);
+      if (!protection.isDerived && protection.wraps.length === 0) throw noKey(`Record '${name}' is waiting for a key: a device of the share's owner has to hand it to this account.`);
+    }
+    zone.protections.set(name, protection);
+    zone.standings.set(name, { parent, share: current?.record.share?.recordName });
+    // The values that it seals.
+    const at = { record: place, recordType, epoch, key };
+    const values = new Map();
+    const files = [];
+    if (current && !isSameKey) await this.resealed(at, record, current, files);
+    for (const [field, value] of Object.entries(record.fields)) {
+      if (value.isEncrypted && value.value !== null && value.value !== undefined) {
+        const { type, plain } = plainValue(value, field);
+        const sealed = await sealField(at, field, type, plain);
+        record.fields[field] = { value: toBase64(sealed), type, isEncrypted: true };
+        values.set(field, tagOfSealed(sealed));
+      } else if (list(value.value).some((file) => file instanceof Blob) || assetsOf(value).some((asset) => asset.wrappingKey || asset.downloadURL)) {
+        files.push(field);
+      }
+    }
+    for (const field of new Set(files)) await this.sealFiles(at, record, field, slots, item);
+    const base = current?.record.protection?.statement ? readStatement(fromBase64(current.record.protection.statement)) : null;
+    const replaces = /replace/i.test(item.operationType);
+    const operation = { operationType: item.operationType, record };
+    const isRewrapped = current && (!isSameKey || isMoved);
+    if (isRewrapped && item.operationType === "forceUpdate") Object.assign(operation, { operationType: "update", record: Object.assign(record, { recordChangeTag: current.record.recordChangeTag }) });
+    // Once the files are uploaded.
+    operation.state = async () => {
+      for (const field of new Set(files)) {
+        const value = record.fields[field];
+        const keys = list(value.value).map((asset) => fromBase64(asset.wrappingKey || ""));
+        values.set(field, Array.isArray(value.value) ? await tagOfKeys(keys) : tagOfSealed(keys[0]));
+      }
+      if (base && !replaces) for (const [field, tag] of base.values) if (!(field in record.fields)) values.set(field, tag);
+      const bytes = writeProtection(protection);
+      record.protection = { epoch, ...(bytes.length > 0 ? { keys: toBase64(bytes) } : {}) };
+      if (!base && values.size === 0) return;
+      const seen = this.versions.get(`${zone.key} ${name}`)?.version || 0;
+      const facts = { parent, creator: current?.record.created?.userRecordName, created: current?.record.created?.timestamp };
+      record.protection.statement = toBase64(await makeStatement(at, base, base ? base.version + 1 : Math.max(Date.now(), seen + 1), values, facts));
+    };
+    return operation;
+  }
+
+  async parentKey(zone, database, parent, epoch) {
+    const derived = await this.zoneKey(zone, epoch);
+    if (zone.isOwn) return recordKey(derived, parent);
+    if (!zone.protections.has(parent)) await this.look(zone, database, [parent]);
+    if (zone.protections.get(parent)?.epoch === epoch) return this.recordKey(zone, database, parent, epoch);
+    return derived ? recordKey(derived, parent) : null;
+  }
+
+  async wrapForShare(zone, protection, place, key, share, begun) {
+    if (zone.distrusted.has(share)) throw zone.distrusted.get(share);
+    const epoch = begun?.epoch ?? zone.newest.get(share);
+    const opener = begun?.key ?? this.keyOfShare(zone, share, epoch);
+    if (!opener) {
+      if (zone.isOwn && epoch === undefined) return;
+      throw noKey(`Share '${share}' is waiting for a key: open it on a device of its owner.`);
+    }
+    await addWrap(protection, place, { kind: ofShare, name: share, epoch }, opener, key);
+    const owner = zone.owners.get(share);
+    if (protection.isDerived || !owner) return;
+    const wrap = { kind: ofOwner, name: undefined, epoch: undefined };
+    const bytes = await hpkeSeal(owner.agreement, ownerInfo, key, wrapPlace(place, protection.epoch, wrap));
+    protection.wraps = [...protection.wraps.filter((other) => other.kind !== ofOwner), { ...wrap, bytes }];
+  }
+
+  /** Keeps the keys that a record had in earlier epochs, for children that were not written since. */
+  async keepEarlier(zone, protection, held, place, last, key) {
+    const keep = (epoch, earlier) => addWrap(protection, place, { kind: ofPresent, name: undefined, epoch }, key, earlier);
+    await keep(held.epoch, last);
+    const wraps = held.wraps.filter((wrap) => wrap.kind === ofPresent).sort((left, right) => right.epoch - left.epoch);
+    for (const wrap of wraps.slice(0, 500)) await keep(wrap.epoch, await openWrap(held, place, wrap, last));
+    if (!zone.isOwn) return;
+    for (let epoch = Math.max(held.epoch + 1, protection.epoch - 24); epoch < protection.epoch; epoch += 1) await keep(epoch, await recordKey(await this.zoneKey(zone, epoch), place[4]));
+  }
+
+  /** Takes the sealed values that a save does not name along into another epoch. */
+  async resealed(at, record, current, files) {
+    for (const [field, value] of Object.entries(current.opened.fields || {})) {
+      if (field in record.fields) continue;
+      if (value.isEncrypted) {
+        record.fields[field] = value;
+      } else if (assetsOf(value).some((asset) => asset.wrappingKey)) {
+        record.fields[field] = { ...value };
+        files.push(field);
+      }
+    }
+  }
+
+  async sealFiles(at, record, field, slots, item) {
+    const value = record.fields[field];
+    const isList = Array.isArray(value.value);
+    const sent = [];
+    record.fields[field] = { ...value, value: isList ? sent : null };
+    const put = (position, asset) => (isList ? (sent[position] = asset) : (record.fields[field].value = asset));
+    for (const [position, file] of list(value.value).entries()) {
+      const at2 = isList ? position : undefined;
+      if (file instanceof Blob) {
+        const { sealed, secret } = await sealFile(file);
+        const wrappingKey = toBase64(await sealAssetSecret(at, field, at2, secret));
+        slots.push({ item, record, fieldName: field, file: sealed, extra: { wrappingKey }, put: (asset) => put(position, asset) });
+      } else {
+        const secret = this.files.get(file);
+        need(secret, `Field '${field}': fetch the record whose file is kept.`);
+        put(position, { ...file, wrappingKey: toBase64(await sealAssetSecret(at, field, at2, secret)) });
+      }
+    }
+  }
+
+  // --- Shares that begin
+
+  /** Gives a share that begins its first keys: derived by its owner, with a statement of what is shared with whom. */
+  async planShare(zone, database, planned, root) {
+    const [{ record: share }] = planned;
+    const zoneEpoch = await this.zoneEpoch(zone, database, true);
+    // In a later epoch what lies below the root may have to be sealed again: a device does that, and gives the share its keys.
+    if (!zone.isOwn || zoneEpoch > 0) return;
+    const place = this.record(zone, share.recordName);
+    const epoch = zoneEpoch + 1;
+    const key = await shareKey(this.root, place, epoch);
+    const isOpen = (permissions[share.publicPermission] || 1) > 1;
+    const participants = await this.statedParticipants(share, place);
+    const entries = root ? [] : [{ kind: 2, epoch: 0, key: new Uint8Array(await zoneKey(this.root, zone.place, 0)) }];
+    const link = isOpen ? await linkSecret(this.root, place, "") : null;
+    if (link) entries.push({ kind: 3, epoch: 0, key: link });
+    const terms = { root: root ? root.recordName : null, publicPermission: permissions[share.publicPermission] || 1, participants };
+    share.shareKeys = {
+      epoch, begins: true, blob: toBase64(await makeKeyring(place, epoch, entries, key)), wraps: [],
+      ...(link ? { link: toBase64(await wrapForLink(link, place, epoch, "", key)) } : {}),
+      statement: { counter: 1, value: toBase64(await makeShareStatement(terms, place, epoch, 1, key, this.user, this.identity, this.signingKey)) },
+    };
+    this.addShareKey(zone, share.recordName, epoch, key);
+    if (!root) return;
+    // The root is saved along, with its key wrapped for the share.
+    delete share.forRecord.recordChangeTag;
+    planned.push({ operationType: "forceUpdate", record: { recordName: root.recordName, fields: {} }, index: planned.length, shareKey: { name: share.recordName, epoch, key } });
+  }
+
+  /** Participants as the statement names them; each gets the id by which the cloud will know it. */
+  async statedParticipants(share, place) {
+    const participants = share.participants || [];
+    if (participants.length === 0) return [];
+    const lookupInfos = participants.map(({ userIdentity }) => userIdentity.lookupInfo);
+    const path = this.connection.path("database", "public/users/lookup/participants");
+    const answer = await this.connection.call(path, { lookupInfos }, { isNative: true });
+    const kinds = [["emailAddress", 1], ["phoneNumber", 2], ["userRecordName", 3]];
+    const stated = [];
+    for (const [index, participant] of participants.entries()) {
+      const found = answer.participants[index];
+      if (found.serverErrorCode) throw new EncryptionError(found.reason);
+      participant.participantId = found.participantId;
+      const [name, kind] = kinds.find(([key]) => lookupInfos[index]?.[key]);
+      const text = found.userIdentity?.lookupInfo?.[name] || lookupInfos[index][name];
+      const isAdministrator = participant.type === "ADMINISTRATOR";
+      stated.push({
+        id: found.participantId, isAdministrator, permission: isAdministrator ? 3 : permissions[participant.permission] || 3,
+        subjectKind: kind, subject: await subject(place, kind, text.toLowerCase()),
+      });
+    }
+    return stated;
+  }
+}
+
+/** Whether a save sets, removes or moves what a statement covers. */
+function needsSealing({ operationType, record, shareKey }) {
+  if (/delete/i.test(operationType) || record.recordType === shareType) return false;
+  const fields = Object.values(record.fields || {});
+  return Boolean(shareKey) || record.parent !== undefined || /replace/i.test(operationType)
+    || fields.some((value) => value.isEncrypted || value.value === null || assetsOf(value).length > 0 || list(value.value).some((item) => item instanceof Blob));
+}
+
+const sendable = ({ protection: _protection, shareKeys, ...record }) => ({ ...record, ...(shareKeys?.begins ? { shareKeys } : {}) });

@@ -53,7 +53,7 @@ export class Response {
    * @param {Object<string, any>} [rest] Further keys of the answer.
    */
   constructor(key, items, rest = {}) {
-    const results = items.map((item) => (item?.serverErrorCode && !(item instanceof CKError) ? new CKError(item) : item));
+    const results = items.map((item) => ((item?.serverErrorCode || item?.ckErrorCode) && !(item instanceof CKError) ? new CKError(item) : item));
     Object.assign(this, rest);
     /** Results and errors in the order of the request. */
     this._results = results;
