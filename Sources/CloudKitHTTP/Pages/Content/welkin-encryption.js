@@ -1419,9 +1419,7 @@ class Keys {
   }
 
   async sealedOperations(zone, database, pending, upload, isRetry) {
-    const items = pending.map(({ operationType, record, index }) => ({ operationType, index, record, operation: null, error: null }));
-    // With keys of their own, so that what a failed attempt added is not there.
-    for (const item of items) item.shareKey = pending.find((other) => other.index === item.index).shareKey;
+    const items = pending.map((item) => ({ ...item, operation: null, error: null }));
     const sealing = items.filter(needsSealing);
     if (sealing.length > 0) {
       for (const { record } of sealing) record.recordName ??= crypto.randomUUID().toUpperCase();

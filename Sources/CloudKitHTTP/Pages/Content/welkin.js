@@ -645,6 +645,11 @@ export class Container {
     return Boolean(this._connection.keys);
   }
 
+  /** Why encrypted values cannot be read after a sign-in with a password; null: they can. */
+  get keysMissingReason() {
+    return this.hasKeys ? null : this._connection.keysWithheld || "This browser has no keys: sign in with the password.";
+  }
+
   _showButtons(user) {
     if (!globalThis.document) return;
     const put = (id, text, act) => {
