@@ -959,7 +959,8 @@ function plainValue(given, name) {
 }
 
 /** The types under which a device may have sealed the value of a field. */
-function sealedTypes(type) {
+function sealedTypes(named) {
+  const type = named.startsWith("ENCRYPTED_") ? named : `ENCRYPTED_${named}`;
   const isList = type.endsWith("_LIST");
   const types = [type];
   if (type.startsWith("ENCRYPTED_DOUBLE")) types.push(`ENCRYPTED_INT64${isList ? "_LIST" : ""}`);
@@ -1390,7 +1391,7 @@ class Keys {
     const zone = this.zone(zoneID);
     const planned = operations.map((operation, index) => ({ ...operation, index }));
     if (root !== undefined) await this.planShare(zone, database, planned, root);
-    let results = [];
+    const results = [];
     let pending = planned;
     for (let attempt = 0; ; attempt += 1) {
       const sent = await this.sealedOperations(zone, database, pending, upload, attempt > 0);
@@ -1413,8 +1414,6 @@ class Keys {
       if (stale.length === 0 || attempt >= 3) break;
       pending = zone.zoneID.zoneName === "_defaultZone" ? stale : pending;
     }
-    // Extra operations, as the root of a share that begins, come last.
-    results = results.slice(0, planned.length);
     return this.open(database, results, desiredKeys);
   }
 

@@ -534,7 +534,7 @@ export class Database {
     };
     const { signal } = options;
     const response = await this._modify([{ operationType: "create", record: share }], { zoneID: options.zoneID || root?.zoneID, signal, root });
-    if (response.hasErrors) throw response.errors[0];
+    if (response.hasErrors) throw response.errors.find((error) => error.ckErrorCode !== "ATOMIC_ERROR") || response.errors[0];
     const saved = response.records.find((record) => record.recordName === share.recordName);
     return { ...saved, url: await this.shareURL(saved) };
   }
