@@ -899,6 +899,7 @@ export async function signIn(connection, { email, password, deviceName = "Browse
     "sessions/create", { email, proof: toBase64(proof), deviceName, lifetime, wantsKeychain: true }, { signal, qualityOfService: "userInitiated", isRepeatable: false });
   connection.keysWithheld = session.withholdsKeychain ? "The account's owner lets no browser read encrypted data (welkin keychain web on)."
     : session.keychain ? null : "The account has no keys yet: its first device makes them (welkin login).";
+  await forget(connection, ["account"]);
   if (session.keychain) {
     const { secret, identity, keys } = await openKeychain(session.keychain, wrappingKey, normalised(email));
     await kept.put(accountKey(connection, session.userRecordName), {
@@ -923,9 +924,9 @@ export async function restore(connection) {
   return (await kept.get(accountKey(connection, connection.user.userRecordName))) || null;
 }
 
-/** Removes the keys, and everything that was remembered with them. */
-export async function forget(connection) {
-  if (globalThis.indexedDB) for (const kind of ["account", "memory"]) await kept.remove(`${kind} ${connection.place} `);
+/** Removes the keys, and with `memory` what was remembered of identities, epochs and links. */
+export async function forget(connection, kinds = ["account", "memory"]) {
+  if (globalThis.indexedDB) for (const kind of kinds) await kept.remove(`${kind} ${connection.place} `);
 }
 
 export const keysOf = async (account, connection) => new Keys(account, await publicIdentity(account.identity), connection);
@@ -1512,7 +1513,9 @@ class Keys {
     const at = { record: place, recordType, epoch, key };
     const values = new Map();
     const files = [];
-    if (current && !isSameKey) await this.resealed(at, record, current, files);
+    // With other wraps all values are sealed again, and only if no other device changed them meanwhile.
+    const isRewrapped = current && (!isSameKey || isMoved);
+    if (isRewrapped) this.reseal(record, current, files);
     for (const [field, value] of Object.entries(record.fields)) {
       if (value.isEncrypted && value.value !== null && value.value !== undefined) {
         const { type, plain } = plainValue(value, field);
@@ -1527,7 +1530,6 @@ class Keys {
     const base = current?.record.protection?.statement ? readStatement(fromBase64(current.record.protection.statement)) : null;
     const replaces = /replace/i.test(item.operationType);
     const operation = { operationType: item.operationType, record };
-    const isRewrapped = current && (!isSameKey || isMoved);
     if (isRewrapped && item.operationType === "forceUpdate") Object.assign(operation, { operationType: "update", record: Object.assign(record, { recordChangeTag: current.record.recordChangeTag }) });
     // Once the files are uploaded.
     operation.state = async () => {
@@ -1581,8 +1583,8 @@ class Keys {
     for (let epoch = Math.max(held.epoch + 1, protection.epoch - 24); epoch < protection.epoch; epoch += 1) await keep(epoch, await recordKey(await this.zoneKey(zone, epoch), place[4]));
   }
 
-  /** Takes the sealed values that a save does not name along into another epoch. */
-  async resealed(at, record, current, files) {
+  /** Adds the sealed values that a save does not name. */
+  reseal(record, current, files) {
     for (const [field, value] of Object.entries(current.opened.fields || {})) {
       if (field in record.fields) continue;
       if (value.isEncrypted) {

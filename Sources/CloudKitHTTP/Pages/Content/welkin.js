@@ -634,6 +634,8 @@ export class Container {
     } catch (error) {
       if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && !(error.ckErrorCode === "AUTHENTICATION_FAILED" && !connection.token && error.redirectURL)) throw error;
       this._redirectURL = error.redirectURL;
+      // Keys of a session that has ended.
+      await this._encryption?.forget(connection, ["account"]);
     }
     const account = connection.user && this._encryption ? await this._encryption.restore(connection) : null;
     connection.keys = account ? await this._encryption.keysOf(account, connection) : null;
