@@ -9,6 +9,7 @@ import Foundation
 /// - `share NAME none|read|write EMAIL`: shares the tree of a record; EMAIL may be empty. `{url}`.
 /// - `one-time NAME`: adds a one-time link to the share of a record. `{url}`.
 /// - `look NAME`: fetches the share of a record, so that this device does what its keys need. `{participants}`.
+/// - `retitle NAME TITLE`: changes the plain title of a record.
 /// - `stop NAME`: deletes the share of a record.
 /// - `accept URL`: takes part in a share.
 @main
@@ -47,6 +48,11 @@ struct BrowserPeer {
         case "share": return try await share(words[0], access: words[1], email: words[2])
         case "one-time": return try await addOneTimeLink(words[0])
         case "look": return ["participants": String(try await fetchShare(words[0]).participants.count)]
+        case "retitle":
+            let record = try await database.record(for: id(words[0]))
+            record["title"] = words[1]
+            _ = try await database.save(record)
+            return [:]
         case "stop":
             _ = try await database.deleteRecord(withID: try await fetchShare(words[0]).recordID)
             return [:]

@@ -31,8 +31,10 @@ const say = (text) => console.log(`  ${text}`);
 const running = [];
 setTimeout(() => fail(new Error("the check takes longer than five minutes")), 300_000).unref();
 
+let report = () => {};
 function fail(error) {
   console.error(error);
+  report();
   finish(1);
 }
 
@@ -105,7 +107,7 @@ async function startApp() {
 
 /** Opens pages, and notes what they request and report. */
 function pages(browser, base) {
-  const seen = { requests: [], problems: [] };
+  const seen = { requests: [], problems: [], failures: [] };
   const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "style.css": "style.css" };
   async function answerLive({ requestId, request, responseStatusCode, responseHeaders }, call) {
     const name = scripts[new URL(request.url).pathname.split("/").at(-1)];
@@ -130,11 +132,12 @@ function pages(browser, base) {
         await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 500 });
         await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: isDark ? "dark" : "light" }] });
         if (isLive) {
-          await call("Fetch.enable", { patterns: [`${base}/welkin/*`, `${base}/style.css`, `${base}/share/*`].map((urlPattern) => ({ urlPattern, requestStage: "Response" })) });
+          await call("Fetch.enable", { patterns: [`${base}/welkin/*`, `${base}/style.css`, `${base}/share/*`, `${base.replace("127.0.0.1", "cloud.test")}/share/*`, `${base.replace("127.0.0.1", "cloud.test")}/welkin/*`].map((urlPattern) => ({ urlPattern, requestStage: "Response" })) });
         }
       },
       watch: ({ method, params }, call) => {
         if (method === "Fetch.requestPaused") answerLive(params, call).catch((error) => seen.problems.push(String(error)));
+        if (method === "Network.loadingFailed" && !params.canceled) seen.failures.push(`${params.errorText} ${params.blockedReason ?? ""} ${params.corsErrorStatus?.corsError ?? ""}`);
         if (method === "Network.requestWillBeSent") seen.requests.push({ url: params.request.url, headers: JSON.stringify(params.request.headers), body: params.request.postData || "", fragment: params.request.urlFragment });
         if (method === "Runtime.exceptionThrown") seen.problems.push(params.exceptionDetails.exception?.description || params.exceptionDetails.text);
         if (method === "Runtime.consoleAPICalled" && params.type === "error") seen.problems.push(JSON.stringify(params.args));
@@ -158,9 +161,9 @@ async function main() {
   const started = Date.now();
   const { base } = await startCloud();
   const app = await startApp();
-  const people = { ada: "ada@example.com", grace: "grace@example.com", mary: "mary@example.com" };
+  const people = { ada: "ada@example.com", grace: "grace@example.com", mary: "mary@example.com", eve: "eve@example.com" };
   for (const [name, email] of Object.entries(people)) {
-    welkin("account", "add", email, "--name", { ada: "Ada Lovelace", grace: "Grace Hopper", mary: "Mary Shelley" }[name], "--password-file", `${folder}/password`);
+    welkin("account", "add", email, "--name", { ada: "Ada Lovelace", grace: "Grace Hopper", mary: "Mary Shelley", eve: "Eve" }[name], "--password-file", `${folder}/password`);
   }
   const { token } = JSON.parse(welkin("token", "create", container, "--origin", app, "--json"));
   const device = (name) => ["--endpoint", base, "--container", container, "--profile", name];
@@ -168,12 +171,13 @@ async function main() {
     welkin("login", ...device(name), "--api-token", token, "--email", email, "--password-file", `${folder}/password`);
   }
   const environment = (profile) => ({ CLOUDKIT_ENDPOINT: base, CLOUDKIT_CONTAINER: container, CLOUDKIT_ENVIRONMENT: "development", CLOUDKIT_API_TOKEN: token, CLOUDKIT_PROFILE: profile });
-  say(`a cloud, three accounts, each with a device (${Math.round((Date.now() - started) / 1000)} seconds)`);
+  say(`a cloud, four accounts, each with a device (${Math.round((Date.now() - started) / 1000)} seconds)`);
 
-  const browser = startBrowser(folder, ["--disable-background-networking"]);
+  const browser = startBrowser(folder, ["--disable-background-networking", "--host-resolver-rules=MAP cloud.test 127.0.0.1", "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests"]);
   running.push(browser.process);
   const context = async () => (await browser.send("Target.createBrowserContext")).browserContextId;
   const { open, shoot, seen } = pages(browser, base);
+  report = () => console.error({ problems: seen.problems, failures: seen.failures, last: seen.requests.slice(-8).map(({ url }) => url) });
   const check = {
     assert, isLive, base, app, token, container, people, password, say, until, welkin, device, open, shoot, seen, context, folder, startCloud, program: resolve(program),
     ada: startPeer(environment("ada")), sources, readFileSync,

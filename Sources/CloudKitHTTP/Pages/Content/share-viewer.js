@@ -61,6 +61,7 @@ async function attempt(step) {
   retry = () => attempt(step);
   try {
     await step();
+    retry = null;
   } catch (error) {
     fail(error);
   }
@@ -146,6 +147,7 @@ function showNothing() {
 
 const signOutButton = () => button("Sign out", async () => {
   clearTimeout(polling);
+  lookNow = null;
   await container.signOut();
   say("You are signed out.");
   show(...signInForm());
@@ -154,6 +156,7 @@ const signOutButton = () => button("Sign out", async () => {
 // --- Content
 
 let polling = 0;
+let lookNow = null;
 const pause = 5000;
 
 async function showContent(info) {
@@ -164,6 +167,7 @@ async function showContent(info) {
   view.list = element("div", { id: "records" });
   const notice = container.hasKeys ? [] : [element("p", { id: "keys-notice" }, `Encrypted values are not shown. ${container.keysMissingReason}`)];
   show(...notice, view.list, signOutButton());
+  lookNow = () => load(view);
   await load(view);
   const first = view.list.querySelector("h2");
   first?.focus();
@@ -203,6 +207,7 @@ async function load(view) {
       say(explanation(error));
       messageLine.dataset.lost = "true";
     } else {
+      lookNow = null;
       view.list.replaceChildren();
       fail(error);
       return;
@@ -291,7 +296,7 @@ function shown(view, field) {
 }
 
 function fileButton(view, asset) {
-  return button(`Download (${asset.size} bytes)`, async () => {
+  return button("Download", async () => {
     const file = await view.database.fetchAsset(asset);
     const link = element("a", { href: URL.createObjectURL(file), download: "file" });
     link.click();
@@ -377,5 +382,5 @@ async function begin() {
 }
 
 addEventListener("hashchange", () => location.reload());
-addEventListener("online", () => retry?.());
+addEventListener("online", () => (retry ? retry() : lookNow?.()));
 attempt(begin);
