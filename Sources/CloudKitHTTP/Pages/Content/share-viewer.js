@@ -79,8 +79,8 @@ function signInForm() {
   const email = element("input", { name: "email", type: "email", autocomplete: "username", required: true });
   const password = element("input", { name: "password", type: "password", autocomplete: "current-password", required: true });
   const submit = element("button", { type: "submit", textContent: "Sign in" });
-  const form = element("form", { id: "sign-in" }, element("label", {}, "E-mail address", email), element("label", {}, "Password", password), submit);
-  form.addEventListener("submit", (event) => {
+  const signIn = element("form", { id: "sign-in" }, element("label", {}, "E-mail address", email), element("label", {}, "Password", password), submit);
+  signIn.addEventListener("submit", (event) => {
     event.preventDefault();
     submit.disabled = true;
     say("One moment…");
@@ -97,7 +97,7 @@ function signInForm() {
   const { container: name, environment, token } = place.dataset;
   const query = new URLSearchParams({ container: name, environment, ckAPIToken: token });
   const signUp = element("a", { href: `/sign-up?${query}`, target: "_blank", rel: "noopener", textContent: "Sign up" });
-  return [element("p", {}, "Sign in to this cloud to see what is shared with you."), form, element("p", { className: "quiet" }, "No account yet? ", signUp)];
+  return [element("p", {}, "Sign in to this cloud to see what is shared with you."), signIn, element("p", { className: "quiet" }, "No account yet? ", signUp)];
 }
 
 const nameOf = (identity) => [identity?.nameComponents?.givenName, identity?.nameComponents?.familyName].filter(Boolean).join(" ") || identity?.lookupInfo?.emailAddress || "";

@@ -330,7 +330,7 @@ export function readStatement(bytes) {
  * @param {{parent?: string, creator?: string, created?: number}} facts
  */
 export async function makeStatement(at, base, versionNumber, values, { parent, creator, created = 0 }, nonce) {
-  const names = [...values.keys()].sort((left, right) => (before(utf8(left), utf8(right)) ? -1 : 1));
+  const names = [...values.keys()].toSorted((left, right) => (before(utf8(left), utf8(right)) ? -1 : 1));
   const head = concat(
     Uint8Array.of(1), number(versionNumber, 8), base ? base.tag : new Uint8Array(16), number(created, 8), number(names.length, 2),
     ...names.flatMap((name) => [named(name), values.get(name)]));
@@ -419,62 +419,10 @@ function readAssetSecret(secret) {
 
 const streamKey = async ({ key, size, checksum }) => sealing(await derive(key, frame("welkin asset stream 1", number(size, 8), checksum)));
 
-/** SHA-256 in pieces, which WebCrypto does not have. */
-class Checksum {
-  static constants = (() => {
-    const values = [];
-    for (let candidate = 2; values.length < 64; candidate += 1) {
-      let isPrime = true;
-      for (let factor = 2; factor * factor <= candidate; factor += 1) if (candidate % factor === 0) isPrime = false;
-      if (isPrime) values.push(((Math.cbrt(candidate) % 1) * 2 ** 32) | 0);
-    }
-    return Int32Array.from(values);
-  })();
-  state = Int32Array.of(0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19);
-  rest = nothing;
-  length = 0;
-
-  add(bytes) {
-    this.length += bytes.length;
-    const all = this.rest.length > 0 ? concat(this.rest, bytes) : bytes;
-    const end = all.length - (all.length % 64);
-    const view = new DataView(all.buffer, all.byteOffset, end);
-    for (let start = 0; start < end; start += 64) this.block(view, start);
-    this.rest = all.slice(end);
-  }
-
-  block(view, start) {
-    const words = new Int32Array(64);
-    const turn = (word, by) => (word >>> by) | (word << (32 - by));
-    for (let index = 0; index < 64; index += 1) {
-      if (index < 16) {
-        words[index] = view.getInt32(start + index * 4);
-      } else {
-        const [far, near] = [words[index - 15], words[index - 2]];
-        words[index] = words[index - 16] + (turn(far, 7) ^ turn(far, 18) ^ (far >>> 3)) + words[index - 7] + (turn(near, 17) ^ turn(near, 19) ^ (near >>> 10));
-      }
-    }
-    let [a, b, c, d, e, f, g, h] = this.state;
-    for (let index = 0; index < 64; index += 1) {
-      const one = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + Checksum.constants[index] + words[index]) | 0;
-      const two = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-      [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
-    }
-    [a, b, c, d, e, f, g, h].forEach((word, index) => (this.state[index] = (this.state[index] + word) | 0));
-  }
-
-  value() {
-    const { length } = this;
-    this.add(concat(Uint8Array.of(128), new Uint8Array((119 - (length % 64)) % 64), number(length * 8, 8)));
-    return concat(...Array.from(this.state, (word) => number(word >>> 0, 4)));
-  }
-}
-
 /** Seals a file in chunks. @param {Blob} file @returns {Promise<{sealed: Blob, secret: Uint8Array}>} */
 export async function sealFile(file, key = random(32)) {
-  const checksum = new Checksum();
-  for (let start = 0; start < file.size; start += 2 ** 22) checksum.add(new Uint8Array(await file.slice(start, start + 2 ** 22).arrayBuffer()));
-  const secret = concat(key, number(file.size, 8), checksum.value());
+  // WebCrypto has no checksum in pieces: the file is in memory once.
+  const secret = concat(key, number(file.size, 8), await digest(await file.arrayBuffer()));
   const stream = await streamKey(readAssetSecret(secret));
   const count = Math.max(1, Math.ceil(file.size / chunkBytes));
   let sealed = new Blob([chunkHeader]);
@@ -490,12 +438,11 @@ export async function sealFile(file, key = random(32)) {
   return { sealed, secret };
 }
 
-/** Opens a sealed file as it arrives. @param {ReadableStream<Uint8Array>} stream @returns {Promise<Blob>} */
+/** Opens a sealed file as it arrives; the checksum is part of the key of its chunks. @param {ReadableStream<Uint8Array>} stream @returns {Promise<Blob>} */
 export async function openFile(secret, stream, type) {
   const parts = readAssetSecret(secret);
   const key = await streamKey(parts);
   const count = Math.max(1, Math.ceil(parts.size / chunkBytes));
-  const checksum = new Checksum();
   const source = stream.getReader();
   let held = nothing;
   const take = async (length) => {
@@ -515,11 +462,9 @@ export async function openFile(secret, stream, type) {
   for (let index = 0; index < count; index += 1) {
     const length = Math.min(chunkBytes, parts.size - index * chunkBytes) + 16;
     const chunk = await unseal(key, concat(chunkNonce(index, index === count - 1), await take(length)), chunkPlace, "the file");
-    checksum.add(chunk);
     plain = new Blob([plain, chunk], { type });
   }
   need(held.length === 0 && (await source.read()).done, "something was added to the file");
-  need(same(checksum.value(), parts.checksum), "the file is not the one that was sealed");
   return plain;
 }
 
@@ -737,9 +682,9 @@ function decodePoint(bytes) {
 }
 function encodePoint([x, y, z]) {
   const scale = inverse(z);
-  return number(mod(y * scale) | ((mod(x * scale) & 1n) << 255n), 32).reverse();
+  return number(mod(y * scale) | ((mod(x * scale) & 1n) << 255n), 32).toReversed();
 }
-const base = decodePoint(number(mod(4n * inverse(5n)), 32).reverse());
+const basePoint = decodePoint(number(mod(4n * inverse(5n)), 32).toReversed());
 
 /** The output that a proof of ECVRF-EDWARDS25519-SHA512-TAI shows. */
 export async function functionOutput(publicKey, input, proof) {
@@ -752,7 +697,7 @@ export async function functionOutput(publicKey, input, proof) {
     const candidate = decodePoint((await digest(concat(Uint8Array.of(3, 1), publicKey, input, Uint8Array.of(counter, 0)), "SHA-512")).subarray(0, 32));
     if (candidate && !isZero(times(8n, candidate))) point = times(8n, candidate);
   }
-  const one = addPoints(times(answer, base), negative(times(challenge, key)));
+  const one = addPoints(times(answer, basePoint), negative(times(challenge, key)));
   const other = addPoints(times(answer, point), negative(times(challenge, gamma)));
   const expected = await digest(concat(Uint8Array.of(3, 2), publicKey, ...[point, gamma, one, other].map(encodePoint), Uint8Array.of(0)), "SHA-512");
   need(same(expected.subarray(0, 16), proof.subarray(32, 48)), "a proof of the directory is of another entry");
@@ -784,7 +729,7 @@ export async function directoryEntry(label, keys, head, proof) {
   }
   const climb = async (at, versionBytes, previous, commitment) => {
     let value = await digest(frame("welkin directory leaf 1", at, versionBytes, previous, commitment));
-    for (const { depth, sibling } of [...steps].reverse()) {
+    for (const { depth, sibling } of steps.toReversed()) {
       const isRight = (index[depth >> 3] >> (7 - (depth % 8))) & 1;
       value = await digest(frame("welkin directory node 1", Uint8Array.of(depth), ...(isRight ? [sibling, value] : [value, sibling])));
     }
@@ -857,7 +802,7 @@ export async function checkHistory(earlier, later, proof) {
 // --- What the browser keeps: keys that cannot be read out, known identities, highest epochs, links
 
 let opening = null;
-const database = () =>
+const openDatabase = () =>
   (opening ??= new Promise((resolve, reject) => {
     const request = indexedDB.open("welkin", 1);
     request.addEventListener("upgradeneeded", () => request.result.createObjectStore("kept"));
@@ -866,7 +811,7 @@ const database = () =>
   }));
 
 async function stored(mode, act) {
-  const transaction = (await database()).transaction("kept", mode);
+  const transaction = (await openDatabase()).transaction("kept", mode);
   const request = act(transaction.objectStore("kept"));
   return new Promise((resolve, reject) => {
     transaction.addEventListener("complete", () => resolve(request.result));
@@ -945,23 +890,24 @@ const refusal = (record, error) => ({
 const isSealed = (value) => Boolean(value?.isEncrypted || value?.type?.startsWith("ENCRYPTED_"));
 const assetsOf = (value) => (value?.type?.startsWith("ASSET") ? list(value.value) : []);
 
+function guessedType(item, name) {
+  if (typeof item === "string") return "STRING";
+  if (typeof item === "number") return Number.isInteger(item) ? "INT64" : "DOUBLE";
+  if (item && typeof item === "object" && "latitude" in item) return "LOCATION";
+  throw new EncryptionError(`Field '${name}': a value of this kind cannot be encrypted.`);
+}
+
 /** The JSON of a value as it is sealed, and the type that is sealed with it. */
 function plainValue(given, name) {
   const { value, type } = given;
-  const guess = (item) => {
-    if (typeof item === "string") return "STRING";
-    if (typeof item === "number") return Number.isInteger(item) ? "INT64" : "DOUBLE";
-    if (item && typeof item === "object" && "latitude" in item) return "LOCATION";
-    throw new EncryptionError(`Field '${name}': a value of this kind cannot be encrypted.`);
-  };
-  const base = type?.replace(/^ENCRYPTED_/, "") || (Array.isArray(value) ? `${value.length > 0 ? guess(value[0]) : "UNKNOWN"}_LIST` : guess(value));
+  const base = type?.replace(/^ENCRYPTED_/, "") || (Array.isArray(value) ? `${value.length > 0 ? guessedType(value[0], name) : "UNKNOWN"}_LIST` : guessedType(value, name));
   need(/^(STRING|INT64|DOUBLE|TIMESTAMP|BYTES|LOCATION|UNKNOWN)(_LIST)?$/.test(base), `Field '${name}': a value of type ${base} cannot be encrypted.`);
   return { type: `ENCRYPTED_${base}`, plain: utf8(JSON.stringify(value)) };
 }
 
 /** The types under which a device may have sealed the value of a field. */
-function sealedTypes(named) {
-  const type = named.startsWith("ENCRYPTED_") ? named : `ENCRYPTED_${named}`;
+function sealedTypes(given) {
+  const type = given.startsWith("ENCRYPTED_") ? given : `ENCRYPTED_${given}`;
   const isList = type.endsWith("_LIST");
   const types = [type];
   if (type.startsWith("ENCRYPTED_DOUBLE")) types.push(`ENCRYPTED_INT64${isList ? "_LIST" : ""}`);
@@ -1136,7 +1082,7 @@ class Keys {
     zone.owners.delete(name);
     const slot = record.currentUserParticipant;
     const isOutdated = slot?.keyIdentity && slot.keyIdentity !== toHex(this.identity.fingerprint);
-    for (const item of [...(keys.epochs || [])].sort((left, right) => right.epoch - left.epoch)) {
+    for (const item of (keys.epochs || []).toSorted((left, right) => right.epoch - left.epoch)) {
       const known = [...(zone.shareKeys.get(name)?.keys() || [])];
       if (!known.some((epoch) => epoch >= item.epoch)) {
         const opened = await this.openEpoch(zone, share, item, isOutdated ? null : slot?.participantId);
@@ -1185,7 +1131,7 @@ class Keys {
     if (!key) return;
     try {
       const item = record.shareKeys.epochs.find((other) => other.epoch === epoch);
-      need(item?.statement, "the cloud shows keys of the share without a statement of what is shared");
+      need(item?.statement, "the cloud shows keys of the share without a statement");
       const stated = await openShareStatement(fromBase64(item.statement), share, epoch, key, (...words) => this.trust(...words));
       const memoryKey = this.memory(`statement ${zone.key} ${name}`);
       const seen = await kept.get(memoryKey);
@@ -1199,8 +1145,8 @@ class Keys {
         if (participant.type === "OWNER" || !entry || !(isManager || participant.participantId === record.currentUserParticipant?.participantId)) continue;
         const merged = [...stated.participants].filter(([id]) => !record.participants.some((other) => other.participantId === id)).map(([, other]) => other);
         const highest = Math.max(entry.permission, ...merged.map((other) => other.permission));
-        need((permissions[participant.permission] || 1) <= highest, "the cloud gives a participant of the share more than was stated");
-        need(participant.type !== "ADMINISTRATOR" || entry.isAdministrator || merged.some((other) => other.isAdministrator), "the cloud names an administrator of the share who was not stated");
+        need((permissions[participant.permission] || 1) <= highest, "the cloud gives a participant more than was stated");
+        need(participant.type !== "ADMINISTRATOR" || entry.isAdministrator || merged.some((other) => other.isAdministrator), "the cloud names an administrator who was not stated");
       }
       zone.statements.set(name, stated);
     } catch (error) {
@@ -1410,7 +1356,6 @@ class Keys {
           results[item.index] = refusal(item.record, new EncryptionError("the cloud answered the save with another version than the saved one"));
         }
       }
-      const isStale = (result) => ["staleKeyEpoch", "staleRecordStatement"].includes(result?.failure);
       const stale = pending.filter((item) => isStale(results[item.index]));
       if (stale.length === 0 || attempt >= 3) break;
       pending = zone.zoneID.zoneName === "_defaultZone" ? stale : pending;
@@ -1420,15 +1365,15 @@ class Keys {
 
   async sealedOperations(zone, database, pending, upload, isRetry) {
     const items = pending.map((item) => ({ ...item, operation: null, error: null }));
-    const sealing = items.filter(needsSealing);
-    if (sealing.length > 0) {
-      for (const { record } of sealing) record.recordName ??= crypto.randomUUID().toUpperCase();
+    const toSeal = items.filter(needsSealing);
+    if (toSeal.length > 0) {
+      for (const { record } of toSeal) record.recordName ??= crypto.randomUUID().toUpperCase();
       await this.zoneEpoch(zone, database, isRetry);
-      const current = await this.currentRecords(zone, database, sealing.filter((item) => item.operationType !== "create"));
-      const inBatch = new Set(sealing.map((item) => item.record.recordName));
+      const current = await this.currentRecords(zone, database, toSeal.filter((item) => item.operationType !== "create"));
+      const inBatch = new Set(toSeal.map((item) => item.record.recordName));
       const slots = [];
       // A parent that is saved along comes before its children.
-      const rest = [...sealing];
+      const rest = [...toSeal];
       while (rest.length > 0) {
         const next = rest.findIndex(({ record }) => !record.parent || !inBatch.has(record.parent.recordName) || record.parent.recordName === record.recordName);
         const [item] = rest.splice(Math.max(next, 0), 1);
@@ -1441,8 +1386,8 @@ class Keys {
         }
       }
       await upload(slots.filter((slot) => !slot.item.error));
-      for (const item of sealing) if (item.operation) await item.operation.state?.();
-      for (const item of sealing) if (item.operation) delete item.operation.state;
+      for (const item of toSeal) if (item.operation) await item.operation.state?.();
+      for (const item of toSeal) if (item.operation) delete item.operation.state;
     }
     for (const item of items) item.operation ??= item.error ? null : { operationType: item.operationType, record: sendable(item.record) };
     return items;
@@ -1577,7 +1522,7 @@ class Keys {
   async keepEarlier(zone, protection, held, place, last, key) {
     const keep = (epoch, earlier) => addWrap(protection, place, { kind: ofPresent, name: undefined, epoch }, key, earlier);
     await keep(held.epoch, last);
-    const wraps = held.wraps.filter((wrap) => wrap.kind === ofPresent).sort((left, right) => right.epoch - left.epoch);
+    const wraps = held.wraps.filter((wrap) => wrap.kind === ofPresent).toSorted((left, right) => right.epoch - left.epoch);
     for (const wrap of wraps.slice(0, 500)) await keep(wrap.epoch, await openWrap(held, place, wrap, last));
     if (!zone.isOwn) return;
     for (let epoch = Math.max(held.epoch + 1, protection.epoch - 24); epoch < protection.epoch; epoch += 1) await keep(epoch, await recordKey(await this.zoneKey(zone, epoch), place[4]));
@@ -1670,11 +1615,13 @@ class Keys {
   }
 }
 
+const isStale = (result) => ["staleKeyEpoch", "staleRecordStatement"].includes(result?.failure);
+
 /** Whether a save sets, removes or moves what a statement covers. */
-function needsSealing({ operationType, record, shareKey }) {
+function needsSealing({ operationType, record, shareKey: begun }) {
   if (/delete/i.test(operationType) || record.recordType === shareType) return false;
   const fields = Object.values(record.fields || {});
-  return Boolean(shareKey) || record.parent !== undefined || /replace/i.test(operationType)
+  return Boolean(begun) || record.parent !== undefined || /replace/i.test(operationType)
     || fields.some((value) => value.isEncrypted || value.value === null || assetsOf(value).length > 0 || list(value.value).some((item) => item instanceof Blob));
 }
 

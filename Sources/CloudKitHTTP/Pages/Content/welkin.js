@@ -1,6 +1,6 @@
 /**
  * CloudKit in the browser, for a Welkin cloud and in the names of CloudKit JS. No dependencies, no build step.
- * Guide: docs/welkin-js.md. Encryption is a module of its own, `welkin-encryption.js`.
+ * Guide: docs/welkin-js.md. Encryption is a module of its own.
  *
  * @module welkin
  */
@@ -63,6 +63,12 @@ export class Response {
     /** @type {boolean} */
     this.hasErrors = this.errors.length > 0;
   }
+
+  /** Returns the response where everything succeeded. @throws {CKError} The first error. */
+  orThrow() {
+    if (this.hasErrors) throw this.errors[0];
+    return this;
+  }
 }
 
 const base64 = (bytes) => {
@@ -71,22 +77,22 @@ const base64 = (bytes) => {
   return btoa(text);
 };
 
+const isBytes = (item) => ArrayBuffer.isView(item) || item instanceof ArrayBuffer;
+const shownType = (item) => (item instanceof Date ? "TIMESTAMP" : isBytes(item) ? "BYTES" : item instanceof Blob ? "ASSETID" : "");
+const plainItem = (item) => {
+  if (item instanceof Date) return item.getTime();
+  if (item instanceof ArrayBuffer) return base64(new Uint8Array(item));
+  return isBytes(item) ? base64(new Uint8Array(item.buffer, item.byteOffset, item.byteLength)) : item;
+};
+
 /** A field as it is sent; bare values get the type that they show. */
 function field(given) {
-  const isWhole = given && typeof given === "object" && !ArrayBuffer.isView(given) && "value" in given;
+  const isWhole = given && typeof given === "object" && !isBytes(given) && "value" in given;
   const { value, ...rest } = isWhole ? given : { value: given };
-  const types = { Date: "TIMESTAMP", bytes: "BYTES", Blob: "ASSETID" };
-  const kind = (item) => (item instanceof Date ? "Date" : ArrayBuffer.isView(item) || item instanceof ArrayBuffer ? "bytes" : item instanceof Blob ? "Blob" : "");
-  const plain = (item) => {
-    if (item instanceof Date) return item.getTime();
-    if (item instanceof ArrayBuffer) return base64(new Uint8Array(item));
-    if (ArrayBuffer.isView(item)) return base64(new Uint8Array(item.buffer, item.byteOffset, item.byteLength));
-    return item;
-  };
-  const first = kind(Array.isArray(value) ? value[0] : value);
-  const guessed = types[first] && types[first] + (Array.isArray(value) ? "_LIST" : "");
-  const type = rest.type || guessed;
-  return { ...rest, ...(type ? { type } : {}), value: Array.isArray(value) ? value.map(plain) : plain(value) };
+  const isList = Array.isArray(value);
+  const shown = shownType(isList ? value[0] : value);
+  const type = rest.type || (shown && shown + (isList ? "_LIST" : ""));
+  return { ...rest, ...(type ? { type } : {}), value: isList ? value.map(plainItem) : plainItem(value) };
 }
 
 function recordToSend(given) {
@@ -132,7 +138,7 @@ const memory = {
 
 const gates = new Map();
 
-/** The way to one container: addresses, tokens, waits, repetitions. */
+/** The way to one container. */
 class Connection {
   constructor(settings) {
     this.endpoint = (settings.endpoint || globalThis.location?.origin || "").replace(/\/$/, "");
@@ -195,10 +201,11 @@ class Connection {
     const code = answer?.serverErrorCode || (response.status === 429 ? "THROTTLED" : response.status >= 500 ? "TRY_AGAIN_LATER" : undefined);
     const isWait = code === "THROTTLED" || code === "TRY_AGAIN_LATER";
     if (isWait && retryAfter) gates.set(this.place, Math.max(gates.get(this.place) || 0, Date.now() + retryAfter * 1000));
-    if ((code === "AUTHENTICATION_REQUIRED" || (code === "AUTHENTICATION_FAILED" && /web auth token/.test(answer?.reason))) && this.token) this.keep(null);
+    const isSessionOver = Boolean(this.token) && (code === "AUTHENTICATION_REQUIRED" || /web auth token/.test(answer?.reason));
+    if (isSessionOver) this.keep(null);
     return new CKError({
       ckErrorCode: code ? undefined : "UNEXPECTED_SERVER_RESPONSE", reason: `the answer was ${response.status}`,
-      ...answer, serverErrorCode: code, retryAfter, isWait, status: response.status,
+      ...answer, serverErrorCode: code, retryAfter, isWait, isSessionOver, status: response.status,
     });
   }
 
@@ -549,10 +556,6 @@ export class Database {
     const fragment = this._keys ? await this._keys.linkFragment(this, share) : null;
     return `${this.container._connection.endpoint}/share/${encodeURIComponent(share.shortGUID)}${fragment ? `#${fragment}` : ""}`;
   }
-
-  toString() {
-    return `Database(${this.databaseScope})`;
-  }
 }
 
 const zoneIDs = (zones) => list(zones).map((zone) => zone?.zoneID || named(zone, "zoneName"));
@@ -579,6 +582,18 @@ function notification(payload) {
     recordFields: subject.af, alertTitle: alert.title, alertSubtitle: alert.subtitle, alertBody: alert.body,
     alertLocalizationKey: alert["loc-key"], alertLocalizationArgs: alert["loc-args"], category: aps.category, badge: aps.badge, soundName: aps.sound,
   };
+}
+
+/** Puts a button into an element of the page, if there is one; without an act the element is empty. */
+function putButton(id, text, act) {
+  const place = document.getElementById(id);
+  place?.replaceChildren();
+  if (!place || !act) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = text;
+  button.addEventListener("click", act);
+  place.append(button);
 }
 
 /** A container: its databases, its user, shares and notifications. */
@@ -632,7 +647,7 @@ export class Container {
     try {
       connection.user = await connection.call(connection.path("database", "public/users/caller"), {}, options);
     } catch (error) {
-      if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && !(error.ckErrorCode === "AUTHENTICATION_FAILED" && !connection.token && error.redirectURL)) throw error;
+      if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && !error.isSessionOver) throw error;
       this._redirectURL = error.redirectURL;
       // Keys of a session that has ended.
       await this._encryption?.forget(connection, ["account"]);
@@ -654,19 +669,8 @@ export class Container {
 
   _showButtons(user) {
     if (!globalThis.document) return;
-    const put = (id, text, act) => {
-      const place = document.getElementById(id);
-      if (!place) return;
-      place.replaceChildren();
-      if (!act) return;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = text;
-      button.addEventListener("click", act);
-      place.append(button);
-    };
-    put(this._auth.signInButton?.id || "apple-sign-in-button", "Sign in", user ? null : () => this.signIn().catch(() => {}));
-    put(this._auth.signOutButton?.id || "apple-sign-out-button", "Sign out", user ? () => this.signOut() : null);
+    putButton(this._auth.signInButton?.id || "apple-sign-in-button", "Sign in", user ? null : () => this.signIn().catch(() => {}));
+    putButton(this._auth.signOutButton?.id || "apple-sign-out-button", "Sign out", user ? () => this.signOut() : null);
   }
 
   /**
@@ -941,10 +945,6 @@ export class Container {
         await subscription.unsubscribe();
       },
     };
-  }
-
-  toString() {
-    return `Container(${this.containerIdentifier})`;
   }
 }
 
