@@ -160,21 +160,6 @@ export async function passwordKeys(password, salt, iterations) {
   return { proof: await hkdf(root, "welkin account proof 1"), wrappingKey: await hkdf(root, "welkin account wrap 1") };
 }
 
-/**
- * The key in recovery words.
- *
- * @param {string} words
- * @param {string[]} allWords The English list of BIP-39.
- */
-export async function recoveryKeys(words, allWords) {
-  const given = words.toLowerCase().split(/\s+/).filter(Boolean);
-  need(given.length === 12 && given.every((word) => allWords.includes(word)), "these are no recovery words");
-  const bits = given.map((word) => allWords.indexOf(word).toString(2).padStart(11, "0")).join("");
-  const key = number(BigInt(`0b${bits.slice(0, 128)}`), 16);
-  need((await digest(key))[0] >> 4 === parseInt(bits.slice(128), 2), "a recovery word is wrong");
-  return { key, proof: await hkdf(key, "welkin recovery proof 1"), wrappingKey: await hkdf(key, "welkin recovery wrap 1") };
-}
-
 const accountPlace = (purpose, account) => frame("welkin account secret 1", purpose, account);
 
 /** Opens the account's secret as a key that derives and cannot be read out. */
@@ -553,7 +538,7 @@ export async function openInvitation(bytes, share, participant, own, trust) {
   const ended = kind === 2 ? reader.number(1) : 0;
   need(kind !== 2 || (ended >= 1 && ended <= 12), "an invitation is malformed");
   const endedRights = Array.from({ length: ended }, () => toHex(reader.take(32)));
-  const grant = reader.flag() ? reader.take(64) : null;
+  if (reader.flag()) reader.take(64);
   const [encapsulated, sealed, signature] = [reader.take(32), reader.take(48), reader.take(64)];
   reader.end();
   if (right) {
@@ -567,7 +552,7 @@ export async function openInvitation(bytes, share, participant, own, trust) {
   const place = frame("welkin share key for participant 1", ...share, epoch, participant);
   await verify(identity.signing, signature, concat(place, frame(bytes.subarray(0, -64))), "an invitation");
   const key = await hpkeOpen(own, encapsulated, frame("welkin share invitation 1"), sealed, place, "an invitation");
-  return { epoch, key, inviter, identity, owner: right?.owner, endedRights, grant };
+  return { epoch, key, inviter, identity, right, owner: right?.owner, endedRights };
 }
 
 const statedPlace = (share, epoch, counter) => frame("welkin share statement 1", ...share, epoch, number(counter, 8));
@@ -587,7 +572,7 @@ export async function openShareStatement(bytes, share, epoch, key, trust) {
   const root = reader.flag() ? reader.text() : null;
   const publicPermission = reader.number(1);
   need(publicPermission >= 1 && publicPermission <= 3, `${what} is malformed`);
-  const head = reader.flag() ? { number: reader.number(8), hash: reader.take(32) } : null;
+  if (reader.flag()) reader.take(40);
   const participants = new Map();
   const count = reader.number(1);
   for (let index = 0; index < count; index += 1) {
@@ -615,7 +600,7 @@ export async function openShareStatement(bytes, share, epoch, key, trust) {
     await trust(identity, signer, true);
   }
   await verify(identity.signing, signature, concat(place, frame(body.subarray(0, -64))), what);
-  return { epoch, counter, root, publicPermission, participants, head, signer, digest: toHex(await digest(body)) };
+  return { epoch, counter, root, publicPermission, participants, signer, identity, right, endedRights: [], digest: toHex(await digest(body)) };
 }
 
 export const subject = (share, kind, name) => digest(frame("welkin share participant 1", ...share, Uint8Array.of(kind), name));
@@ -1097,7 +1082,11 @@ class Keys {
 
   async openEpoch(zone, share, item, slot) {
     // A wrap in the owner's own slot says that an administrator began the epoch.
-    if (zone.isOwn) return item.wrap ? null : { key: await shareKey(this.root, share, item.epoch) };
+    if (zone.isOwn) {
+      if (item.wrap) return null;
+      await this.checkOrder(zone, share[4], { epoch: item.epoch });
+      return { key: await shareKey(this.root, share, item.epoch) };
+    }
     const link = await this.link(zone, share[4]);
     const wrap = item.wrap && slot ? fromBase64(item.wrap) : null;
     if (wrap?.[0] === 2) {
@@ -1105,10 +1094,20 @@ class Keys {
     } else if (wrap) {
       const opened = await openInvitation(wrap, share, slot, this.own, (...words) => this.trust(...words));
       need(opened.epoch === item.epoch, "an invitation is of another epoch");
+      await this.checkOrder(zone, share[4], opened);
       return opened;
     }
     if (!item.link || !link) return null;
     return openLinkWrap(link, share, "", fromBase64(item.link)).catch(() => null);
+  }
+
+  /** Refuses what an administrator signed whose right the owner's later epoch, or another administrator, has ended. */
+  async checkOrder(zone, name, { epoch, right, identity, endedRights }) {
+    const key = this.memory(`rights ${zone.key} ${name}`);
+    const seen = (await kept.get(key)) || { epoch: 0, ended: [] };
+    if (!right) return epoch > seen.epoch ? kept.put(key, { epoch, ended: [] }) : null;
+    need(right.epoch >= seen.epoch && !seen.ended.includes(toHex(identity.fingerprint)), "an administrator's right has ended");
+    return kept.put(key, { ...seen, ended: [...new Set([...seen.ended, ...endedRights])] });
   }
 
   async addKeyring(zone, share, key, item) {
@@ -1133,6 +1132,7 @@ class Keys {
       const item = record.shareKeys.epochs.find((other) => other.epoch === epoch);
       need(item?.statement, "the cloud shows keys of the share without a statement");
       const stated = await openShareStatement(fromBase64(item.statement), share, epoch, key, (...words) => this.trust(...words));
+      if (stated.right) await this.checkOrder(zone, name, stated);
       const memoryKey = this.memory(`statement ${zone.key} ${name}`);
       const seen = await kept.get(memoryKey);
       need(!seen || seen.epoch < epoch || seen.counter < stated.counter || (seen.counter === stated.counter && seen.digest === stated.digest), "the cloud shows an earlier statement of the share");

@@ -43,7 +43,6 @@ export class CKError extends Error {
 const invalid = (reason) => new CKError({ ckErrorCode: "INVALID_ARGUMENTS", reason });
 const list = (value) => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
 const named = (value, key) => (typeof value === "object" && value ? value : { [key]: value });
-const secondsMax = 86_400;
 
 /** What a call answers: items that succeeded, and errors of those that did not. */
 export class Response {
@@ -197,7 +196,7 @@ class Connection {
 
   refusal(response, answer) {
     const asked = [answer?.retryAfter, response.headers.get("Retry-After")].map((text) => (text === null || text === undefined ? NaN : Number(text))).find(Number.isFinite);
-    const retryAfter = asked === undefined ? undefined : Math.min(Math.max(asked, 0), secondsMax);
+    const retryAfter = asked === undefined ? undefined : Math.min(Math.max(asked, 0), 86_400);
     const code = answer?.serverErrorCode || (response.status === 429 ? "THROTTLED" : response.status >= 500 ? "TRY_AGAIN_LATER" : undefined);
     const isWait = code === "THROTTLED" || code === "TRY_AGAIN_LATER";
     if (isWait && retryAfter) gates.set(this.place, Math.max(gates.get(this.place) || 0, Date.now() + retryAfter * 1000));
