@@ -12,6 +12,7 @@ import Foundation
 /// - `retitle NAME TITLE`: changes the plain title of a record.
 /// - `stop NAME`: deletes the share of a record.
 /// - `accept URL`: takes part in a share.
+/// - `vary NUMBER`: sends some forty requests of all kinds, whose values depend on the number.
 @main
 struct BrowserPeer {
     static func main() async {
@@ -60,6 +61,9 @@ struct BrowserPeer {
             guard let url = URL(string: words[0]) else { throw Problem(reason: "no URL") }
             _ = try await container.accept(try await container.shareMetadata(for: url))
             return [:]
+        case "vary":
+            try await VariedRequests(container: container, number: Int(words[0]) ?? 0).run()
+            return [:]
         default: throw Problem(reason: "unknown command")
         }
     }
@@ -86,7 +90,9 @@ struct BrowserPeer {
     }
 
     private static func facts(_ record: CKRecord) throws -> [String: String] {
-        var facts = ["title": record["title"] as? String ?? "", "secret": record.encryptedValues["secret"] as? String ?? ""]
+        var facts = [
+            "title": record["title"] as? String ?? "", "secret": record.encryptedValues["secret"] as? String ?? "",
+        ]
         if let address = (record["file"] as? CKAsset)?.fileURL {
             facts["file"] = String(decoding: try Data(contentsOf: address), as: UTF8.self)
         }

@@ -28,7 +28,9 @@ import Testing
                 }
                 if name != "share-viewer.js" { #expect(landing.contains(line.integrity)) }
             }
-            for wrong in ["/welkin/1-0000000000000000/welkin.js", "/welkin/2/welkin.js", "/welkin/1/other.js", "/welkin/"] {
+            for wrong in [
+                "/welkin/1-0000000000000000/welkin.js", "/welkin/2/welkin.js", "/welkin/1/other.js", "/welkin/",
+            ] {
                 #expect(try await cloud.client.get(wrong).status == 404)
             }
         }

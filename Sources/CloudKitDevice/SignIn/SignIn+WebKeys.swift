@@ -2,7 +2,8 @@ extension SignIn {
     /// Returns whether browsers may fetch the account's wrapped keys when its owner signs in.
     package func allowsWebKeys(container: String) async throws -> Bool {
         let (credentials, _) = try signedIn()
-        let answer: WebKeysAnswer = try await post("accounts/webKeys", in: container, credentials.proof, as: credentials)
+        let answer: WebKeysAnswer = try await post(
+            "accounts/webKeys", in: container, credentials.proof, as: credentials)
         return answer.allowsWebKeys
     }
 

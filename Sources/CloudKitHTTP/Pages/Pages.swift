@@ -77,7 +77,8 @@ enum Pages {
             "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
             "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
             "viewer": scripts.viewer.path, "viewerIntegrity": scripts.viewer.integrity,
-            "container": container.name, "title": title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil },
+            "linkIntegrity": scripts.link.integrity, "container": container.name,
+            "title": title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil },
             "owner": owner, "thumbnail": thumbnail.flatMap(imageSource),
         ])
         return html(page, allowsImages: true)

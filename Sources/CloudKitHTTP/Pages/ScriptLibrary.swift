@@ -29,6 +29,9 @@ struct ScriptLibrary: Sendable {
     let encryption = Script("welkin-encryption.js", PackageResources.welkin_encryption_js)
     let viewer = Script("share-viewer.js", PackageResources.share_viewer_js)
 
+    /// The script of a share's page that shows how to open the link elsewhere; it has a path of its own.
+    let link = Script("share.js", PackageResources.share_js)
+
     static let shared = ScriptLibrary()
     static let pathPrefix = "/welkin/"
     /// Of the scripts' interface; scripts of one version stay compatible.
@@ -47,7 +50,9 @@ struct ScriptLibrary: Sendable {
             return response
         }
         guard
-            let script = scripts.first(where: { path == $0.path || path == "\(Self.pathPrefix)\(Self.version)/\($0.name)" })
+            let script = scripts.first(where: {
+                path == $0.path || path == "\(Self.pathPrefix)\(Self.version)/\($0.name)"
+            })
         else { throw RequestFailure.endpointNotFound }
         var headers = Self.headers
         if path == script.path { headers[.cacheControl] = "public, max-age=31536000, immutable" }

@@ -38,7 +38,10 @@ import Testing
             #expect(page.body.contains("<pre id=\"command\">welkin open"))
             #expect(page.body.contains(TestCloud.container))
             // The scripts that show what is shared are pinned by their hashes.
-            #expect(page.body.contains(#/src="/welkin/1-[0-9a-f]{16}/share-viewer\.js" integrity="sha256-[A-Za-z0-9+/=]{44}"/#))
+            #expect(
+                page.body.contains(
+                    #/src="/welkin/1-[0-9a-f]{16}/share-viewer\.js" integrity="sha256-[A-Za-z0-9+/=]{44}"/#))
+            #expect(page.body.contains(#/src="/share\.js" integrity="sha256-[A-Za-z0-9+/=]{44}"/#))
             // The button needs the script, which alone knows the part after the #: it is hidden without.
             #expect(page.body.contains("<div id=\"open\" hidden>"))
             #expect(page.headers["content-security-policy"]?.contains("img-src data:") == true)

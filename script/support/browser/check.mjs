@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { startBrowser } from "../web-push/browser.mjs";
 import { checkClient } from "./client.mjs";
 import { checkEncryption } from "./encryption.mjs";
+import { checkReplay } from "./replay.mjs";
 import { checkSharePage } from "./share-page.mjs";
 
 const words = process.argv.slice(2);
@@ -181,7 +182,10 @@ async function main() {
   const check = {
     assert, isLive, base, app, token, container, people, password, say, until, welkin, device, open, shoot, seen, context, folder, startCloud, program: resolve(program),
     ada: startPeer(environment("ada")), sources, readFileSync,
-    peer: (profile) => startPeer(environment(profile)),
+    peer: (profile, endpoint = base) => startPeer({ ...environment(profile), CLOUDKIT_ENDPOINT: endpoint }),
+    /** Signs a further device of Ada's in, by another address of the cloud. */
+    signInDevice: (profile, endpoint) => welkin(
+      "login", "--endpoint", endpoint, "--container", container, "--profile", profile, "--api-token", token, "--email", people.ada, "--password-file", `${folder}/password`),
     /** A page of another origin with welkin.js, `kit`, and its encryption, `encryption`. */
     async appPage(pageContext) {
       const page = await open(`${app}/`, { context: pageContext });
@@ -204,7 +208,7 @@ async function main() {
       return { user: container._connection.user.userRecordName, hasKeys: container.hasKeys };
     }`),
   };
-  const all = { client: checkClient, encryption: checkEncryption, share: checkSharePage };
+  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, share: checkSharePage };
   for (const [name, body] of Object.entries(all)) {
     if (parts.length > 0 && !parts.includes(name)) continue;
     await body(check);
