@@ -125,7 +125,7 @@ let package = Package(
             dependencies: [
                 "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "IdentityDirectory",
                 "TextEncodings", hummingbird,
-                hummingbirdCore, httpTypes, logging, lifecycle, metrics, nioCore,
+                hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
             ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),
 
         // The pages of operators.
@@ -310,6 +310,9 @@ let package = Package(
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),
+        // An app on a device, beside the browser of script/check-browser.
+        .executableTarget(
+            name: "browser-peer", dependencies: ["CloudKit"], path: "Tests/BrowserPeer", swiftSettings: strict),
         .testTarget(
             name: "CloudKitTestingTests",
             dependencies: ["CloudKitTesting", "CloudKit", "CloudUnderTest", "long-lived-app"], swiftSettings: strict),

@@ -218,6 +218,64 @@ import Testing
         }
     }
 
+    @Test func `a browser gets the wrapped keys when it asks, until the account's owner forbids it`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let phone = try await Device(cloud, tokens)
+            #expect(try await phone.post("keychain/create", Device.offer).status == 200)
+            func browser(_ more: String) async throws -> RawClient.Answer {
+                try await cloud.client.post(
+                    TestCloud.device("sessions/create", .init(api: tokens.api)),
+                    #"{"email":"ada@example.com","proof":"\#(TestCloud.proofText)","deviceName":"Browser"\#(more)}"#)
+            }
+            let plain = try await browser("")
+            #expect(plain.status == 200)
+            #expect(plain["keychain"] == nil)
+            let keyed = try await browser(#","wantsKeychain":true"#)
+            #expect(keyed["keychain", "passwordWrap"] as? String == "AQ==")
+            #expect(keyed["deviceSecret"] == nil)
+            #expect(try await phone.post("accounts/webKeys")["allowsWebKeys"] as? Bool == true)
+
+            #expect(try await phone.post("accounts/webKeys", #""allowsWebKeys":false"#).status == 200)
+            #expect(try await phone.post("accounts/webKeys")["allowsWebKeys"] as? Bool == false)
+            func zones(_ answer: RawClient.Answer) async throws -> Int {
+                let web = TestCloud.Tokens(api: tokens.api, web: answer["ckWebAuthToken"] as? String)
+                return try await cloud.client.get(TestCloud.target("zones/list", "private", web)).status
+            }
+            // The browser that has the keys is signed out, one without them is not.
+            #expect(try await zones(keyed) == 421)
+            #expect(try await zones(plain) == 200)
+            let withheld = try await browser(#","wantsKeychain":true"#)
+            #expect(withheld.status == 200)
+            #expect(withheld["keychain"] == nil)
+            #expect(withheld["withholdsKeychain"] as? Bool == true)
+        }
+    }
+
+    @Test func `a browser with keys that were reset since has to sign in again`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let phone = try await Device(cloud, tokens)
+            #expect(try await phone.post("keychain/create", Device.offer).status == 200)
+            let browser = try await cloud.client.post(
+                TestCloud.device("sessions/create", .init(api: tokens.api)),
+                #"{"email":"ada@example.com","proof":"\#(TestCloud.proofText)","wantsKeychain":true}"#)
+            let more = #""proof":"\#(TestCloud.proofText)","generation":1,"# + Device.offer
+            #expect(try await phone.post("keychain/reset", more).status == 200)
+            let web = TestCloud.Tokens(api: tokens.api, web: browser["ckWebAuthToken"] as? String)
+            #expect(try await cloud.client.get(TestCloud.target("zones/list", "private", web)).status != 200)
+        }
+    }
+
+    @Test func `a browser ends its own session`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let zones = TestCloud.target("zones/list", "private", tokens)
+            #expect(try await cloud.client.get(zones).status == 200)
+            #expect(try await cloud.client.post(TestCloud.device("sessions/delete", tokens), "{}").status == 200)
+            #expect(try await cloud.client.get(zones).status == 421)
+            let stranger = TestCloud.device("sessions/delete", .init(api: tokens.api))
+            #expect(try await cloud.client.post(stranger, "{}").status == 421)
+        }
+    }
+
     @Test(arguments: ["{", "{}", #"{"deviceID":"a","deviceSecret":"!"}"#, "[]"])
     func `an invalid body of these endpoints is a bad request`(body: String) async throws {
         try await TestCloud.run { cloud in
@@ -225,7 +283,7 @@ import Testing
             for action in [
                 "accounts/create", "accounts/password", "keychain/get", "keychain/create", "keychain/rewrap",
                 "keychain/reset", "keychain/recovery", "keychain/recover", "devices/list", "devices/revoke",
-                "devices/rename",
+                "devices/rename", "accounts/webKeys",
             ] {
                 #expect(try await cloud.client.post(TestCloud.device(action, tokens), body).status == 400)
             }

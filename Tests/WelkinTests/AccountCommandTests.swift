@@ -96,6 +96,16 @@ import Testing
         }
     }
 
+    @Test func `a person decides whether browsers get the keys`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            #expect(try await ada.welkin("keychain", "web").output.contains("can read your encrypted data"))
+            #expect(try await ada.welkin("keychain", "web", "off").output.contains("No browser"))
+            #expect(try await ada.welkin("keychain", "web", "--json").output.contains("false"))
+            #expect(try await ada.welkin("keychain", "web", "on").status == 0)
+        }
+    }
+
     @Test func `a signed-in device remembers its cloud`() async throws {
         try await CloudAndMachines.run { setup in
             var ada = try await setup.signedInMachine("ada")

@@ -24,12 +24,14 @@ package struct Account: StoredRow, Hashable {
     /// Whether others may find the person by address, number or user name (B-ACC-05); nil: the person has not decided, and is
     /// not found.
     package var isDiscoverable: Bool?
+    private var webKeys: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
         case password = "lock"
         case keychains, resetting, phones
         case isDiscoverable = "discoverable"
+        case webKeys
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -52,6 +54,12 @@ package struct Account: StoredRow, Hashable {
     package var isResettingKeys: Bool {
         get { resetting ?? false }
         set { resetting = newValue ? true : nil }
+    }
+
+    /// Whether browsers may fetch the wrapped keys when they sign in; a person can forbid it.
+    package internal(set) var allowsWebKeys: Bool {
+        get { webKeys ?? true }
+        set { webKeys = newValue ? nil : false }
     }
 
     /// The phone numbers that the operator has verified, normalised.

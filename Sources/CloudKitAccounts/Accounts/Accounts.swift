@@ -89,6 +89,18 @@ package struct Accounts: Sendable {
         try await change(email) { $0.isDiscoverable = isDiscoverable }
     }
 
+    /// Allows browsers to fetch an account's wrapped keys when they sign in, or forbids it; then the browsers that fetched them are signed
+    /// out.
+    ///
+    /// - Throws: `AccountError`.
+    package func setAllowsWebKeys(_ allowsWebKeys: Bool, email: String) async throws {
+        try await change(email) { $0.allowsWebKeys = allowsWebKeys }
+        guard !allowsWebKeys, let account = try await account(email: email) else { return }
+        for session in try await store.sessions.sessions(of: account) where session.isBrowserWithKeys {
+            try await store.sessions.end(session.id)
+        }
+    }
+
     func change(_ email: String, _ change: @Sendable (inout Account) -> Void) async throws {
         guard let id = try await account(email: email)?.id else { throw AccountError.notFound(email) }
         try await store.write { transaction in

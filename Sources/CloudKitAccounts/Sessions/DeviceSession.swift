@@ -16,8 +16,7 @@ package struct DeviceSession: StoredRow, Hashable {
     package var expires: Int64
     /// SHA-256 of the secret with which a device opens further containers; nil for a browser.
     var secretHash: [UInt8]?
-    /// The generation of the account's keychain with which the device was signed in; nil for a browser, which holds no
-    /// keys.
+    /// The generation of the account's keychain with which the device was signed in; nil for a browser that did not ask for the keys.
     var keychainGeneration: Int?
     /// The time at which a sign-in first found the session over; milliseconds since 1970, nil while it lasts.
     var foundOver: Int64?
@@ -52,8 +51,11 @@ package struct DeviceSession: StoredRow, Hashable {
         return isEqualInConstantTime(Array(SHA256.hash(data: secret)), secretHash)
     }
 
-    /// Whether it is a browser's session, which goes without a keychain.
+    /// Whether it is a browser's session, which cannot change the keychain.
     package var isBrowser: Bool { secretHash == nil }
+
+    /// Whether it is the session of a browser that fetched the wrapped keys.
+    var isBrowserWithKeys: Bool { isBrowser && keychainGeneration != nil }
 
     /// Returns whether the device's keys are those of an earlier keychain, which was reset since.
     package func isOutdated(for account: Account) -> Bool {

@@ -9,6 +9,7 @@ import Synchronization
 package final class Authenticator: Sendable {
     private let store: AccountStore
     private let tokens: WebAuthTokens
+    private let pageTokens: PageTokens
     private let cacheLifetime: Int64
     private let dateTolerance: Int64
     private let cache = Mutex(Cache())
@@ -45,6 +46,7 @@ package final class Authenticator: Sendable {
         self.cacheLifetime = cacheLifetime
         self.dateTolerance = dateTolerance
         tokens = WebAuthTokens(store.serverEnvironment)
+        pageTokens = PageTokens(store.serverEnvironment)
     }
 
     /// Authenticates a request.
@@ -163,6 +165,7 @@ package final class Authenticator: Sendable {
     private func validAPIToken(
         _ token: String, container: ContainerID, environment: Environment
     ) async throws -> APIToken {
+        if let row = pageTokens.row(token, container: container, environment: environment) { return row }
         guard let row = try await store.apiTokens.find(token), row.container == container.name,
             row.environment == environment.rawValue
         else { throw Self.apiTokenRefused }

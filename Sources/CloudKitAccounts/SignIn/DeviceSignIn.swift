@@ -44,8 +44,11 @@ package final class DeviceSignIn: Sendable {
         package var deviceSecret: [UInt8]?
         /// Milliseconds since 1970.
         package var expires: Int64
-        /// Only with a new session of a device; nil when the account has none yet, so that this device makes it.
+        /// Only with a new session of a device, or of a browser that asked for it; nil when the account has none yet, so that this
+        /// device makes it.
         package var keychain: Keychain?
+        /// Whether a browser asked for the keychain of an account whose owner forbids that.
+        package var withholdsKeychain = false
     }
 
     /// Returns the derivation of the proof for an address. The answer for an address without an account looks like any other and stays the same.
@@ -61,11 +64,14 @@ package final class DeviceSignIn: Sendable {
 
     /// Opens a session with the proof of a password.
     ///
-    /// - Parameter address: The network address that sends the request, to slow down guessing.
+    /// - Parameters:
+    ///   - address: The network address that sends the request, to slow down guessing.
+    ///   - wantsKeychain: Whether a browser asks for the account's wrapped keys; devices always get them.
     /// - Throws: `RequestFailure` `authenticationFailed`, the same for a wrong password and an unknown address; `throttled`;
     ///   `accountRestricted` once the password was right.
     package func create(
-        email: String, proof: [UInt8], deviceName: String, lifetime: SessionLifetime, place: Place, address: String
+        email: String, proof: [UInt8], deviceName: String, lifetime: SessionLifetime, place: Place, address: String,
+        wantsKeychain: Bool = false
     ) async throws -> Grant {
         guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
         let secret = lifetime == .device ? store.serverEnvironment.random(32) : nil
@@ -79,11 +85,14 @@ package final class DeviceSignIn: Sendable {
                 guard let account = try await transaction.account(emailAddress), account.password.matches(proof)
                 else { throw Self.wrong }
                 guard !account.isDisabled else { throw RequestFailure.accountDisabled }
-                return try await transaction.open(session, of: account, now: now)
+                return try await transaction.open(
+                    session, of: account, wantsKeychain: wantsKeychain || !session.isBrowser, now: now)
             }
         }
-        return try await grant(
+        var grant = try await grant(
             opened.session, lifetime: lifetime, place: place, deviceSecret: secret, keychain: opened.keychain)
+        grant.withholdsKeychain = opened.withholdsKeychain
+        return grant
     }
 
     /// Opens another container, or the same one again, for a device that is signed in.
@@ -121,13 +130,16 @@ package final class DeviceSignIn: Sendable {
 }
 
 extension StorageWriter {
-    /// Adds a session, removes those that have been over for long, and returns it with the account's keychain for a device.
+    /// Adds a session, removes those that have been over for long, and returns it with the account's keychain for a device, or for a
+    /// browser whose account allows it.
     fileprivate mutating func open(
-        _ opened: DeviceSession, of account: Account, now: Int64
-    ) async throws -> (session: DeviceSession, keychain: Keychain?) {
+        _ opened: DeviceSession, of account: Account, wantsKeychain: Bool, now: Int64
+    ) async throws -> (session: DeviceSession, keychain: Keychain?, withholdsKeychain: Bool) {
         var session = opened
         session.account = account.id
-        if !session.isBrowser { session.keychainGeneration = account.keychainGeneration }
+        let withholds = session.isBrowser && wantsKeychain && !account.allowsWebKeys
+        let keychain = wantsKeychain && !withholds ? try await Keychain.table.row(account.id, in: self) : nil
+        if !session.isBrowser || keychain != nil { session.keychainGeneration = account.keychainGeneration }
         for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) {
             var old = old
             switch old.expiry(at: now) {
@@ -143,6 +155,6 @@ extension StorageWriter {
         try set(session)
         try DeviceSession.owners.set(session.id, to: account.id, in: &self)
         try noteDirectoryChange(.account(account.id))
-        return (session, session.isBrowser ? nil : try await Keychain.table.row(account.id, in: self))
+        return (session, keychain, withholds)
     }
 }

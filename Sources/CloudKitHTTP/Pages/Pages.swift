@@ -19,8 +19,23 @@ enum Pages {
         }
     }
 
+    /// The place of a share whose page shows what is shared.
+    struct SharedPlace {
+        var container: ContainerID
+        var environment: Environment
+        /// The page's own API token.
+        var token: String
+    }
+
     /// Describes this cloud and its paths.
-    static func landing() -> EndpointResponse { html(landingPage.filled()) }
+    static func landing() -> EndpointResponse {
+        let scripts = ScriptLibrary.shared
+        return html(
+            landingPage.filled(with: [
+                "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
+                "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
+            ]))
+    }
 
     /// Signs a browser in (docs/web-services.md §2.3).
     ///
@@ -50,12 +65,20 @@ enum Pages {
 
     /// Shows the holder of a share's link how to open it.
     ///
-    /// - Parameter thumbnail: Base 64 of an image; shown only if it begins as one.
+    /// - Parameters:
+    ///   - place: Where the page's viewer fetches what is shared; nil: the page shows how to open the link alone.
+    ///   - thumbnail: Base 64 of an image; shown only if it begins as one.
     static func share(
-        container: ContainerID, title: String?, owner: String?, thumbnail: String?
+        container: ContainerID, place: SharedPlace?, title: String?, owner: String?, thumbnail: String?
     ) -> EndpointResponse {
+        let scripts = ScriptLibrary.shared
         let page = sharePage.filled(with: [
-            "container": container.name, "title": title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil },
+            "environment": place?.environment.rawValue, "token": place?.token,
+            "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
+            "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
+            "viewer": scripts.viewer.path, "viewerIntegrity": scripts.viewer.integrity,
+            "linkIntegrity": scripts.link.integrity, "container": container.name,
+            "title": title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil },
             "owner": owner, "thumbnail": thumbnail.flatMap(imageSource),
         ])
         return html(page, allowsImages: true)
@@ -81,7 +104,7 @@ enum Pages {
         _ page: [UInt8], status: HTTPResponse.Status = .ok, allowsImages: Bool = false
     ) -> EndpointResponse {
         var headers = headers
-        if allowsImages { headers[.contentSecurityPolicy]? += "; img-src data:" }
+        if allowsImages { headers[.contentSecurityPolicy]? += "; img-src data: blob:" }
         return EndpointResponse(
             status: status, contentType: "text/html; charset=UTF-8", body: page, headers: headers)
     }

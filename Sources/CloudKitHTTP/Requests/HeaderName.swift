@@ -25,6 +25,7 @@ package enum HeaderName {
     package static let frameOptions = HTTPField.Name("X-Frame-Options")!
     /// Says which addresses a browser passes on.
     package static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
+    static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")!
 
     /// Headers in which proxies name the client of a request.
     static let ofProxies: [HTTPField.Name] = [

@@ -79,12 +79,15 @@ extension EndpointTable {
         let devices = endpoints.devices
         // Faults are for what apps do, not for signing in and managing an account.
         add(.sessionsPrepare, steps: appSteps, handler: devices.sessions.prepare)
-        add(.sessionsCreate, steps: appSteps, handler: devices.sessions.create)
+        add(
+            .sessionsCreate, steps: appSteps + (endpoints.isStrict ? [StrictBodies()] : []),
+            handler: devices.sessions.create)
         add(.sessionsDelete, steps: appSteps, handler: devices.sessions.delete)
         add(.accountsCreate, steps: appSteps, handler: devices.accounts.create)
         add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
         add(.accountsDiscovery, steps: appSteps, handler: devices.setDiscovery)
         add(.accountsConsents, steps: appSteps, handler: devices.changeConsents)
+        add(.accountsWebKeys, steps: appSteps, handler: devices.setWebKeys)
         add(.keychainGet, steps: appSteps, handler: devices.keychains.get)
         add(.keychainCreate, steps: appSteps, handler: devices.keychains.create)
         add(.keychainRewrap, steps: appSteps, handler: devices.keychains.rewrap)
@@ -166,10 +169,15 @@ extension EndpointTable {
     }
 
     private mutating func addPrefixes(_ endpoints: CloudEndpoints) {
-        let shares = SharePageEndpoint(cloud: endpoints.cloud)
+        let shares = SharePageEndpoint(
+            cloud: endpoints.cloud,
+            pageTokens: endpoints.isStrict ? nil : PageTokens(endpoints.cloud.serverEnvironment))
         addPrefix(
             .sharePage, at: "/share/", parameter: { SharePageEndpoint.isLinkName($0) ? $0 : nil },
             handler: shares.show)
+        addPrefix(
+            .libraryScript, at: ScriptLibrary.pathPrefix, parameter: { $0 },
+            handler: ScriptLibrary.shared.script)
         addPrefix(
             .courier, at: CourierEndpoint.pathPrefix, parameter: { $0 }, handler: endpoints.courier.poll)
         addPrefix(

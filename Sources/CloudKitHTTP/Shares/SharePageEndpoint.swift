@@ -1,11 +1,15 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 
-/// `GET /share/{guid}`: for a client the container and environment of the link, for a person a page that needs no script.
+/// `GET /share/{guid}`: for a client the container and environment of the link, for a person a page that shows what is shared, and without a
+/// script how to open it.
 ///
 /// The page of a public share shows its title and owner; of any other it shows no more than its holder knows (B-ACP-02).
 struct SharePageEndpoint {
     var cloud: Cloud
+    /// The tokens by which the page talks to the cloud; nil: it shows how to open the link elsewhere alone.
+    var pageTokens: PageTokens?
 
     func show(_ request: IncomingRequest) async throws -> EndpointResponse {
         let guid = String(request.endpoint?.parameter ?? "")
@@ -18,16 +22,21 @@ struct SharePageEndpoint {
                 containerIdentifier: container.name, environment: environment.rawValue, shortGUID: guid)
             return try .json(body, itemsOut: 1)
         }
+        let app = pageTokens.map {
+            Pages.SharedPlace(
+                container: container, environment: environment,
+                token: $0.token(container: container, environment: environment))
+        }
         let address = DatabaseAddress(container: container, environment: environment, scope: .public)
         let link = ShareInvitationRequest(shortGUID: guid)
         // Without a user only a public share is resolved.
         let outcome = try? await ResolveShares(cloud).run([link], in: address, by: .anonymous).first
         guard case .invitation(let invitation)? = outcome else {
-            return Pages.share(container: container, title: nil, owner: nil, thumbnail: nil)
+            return Pages.share(container: container, place: app, title: nil, owner: nil, thumbnail: nil)
         }
         let names = [invitation.owner.givenName, invitation.owner.familyName].compactMap { $0 }
         return Pages.share(
-            container: container, title: invitation.share.text("cloudkit.title"),
+            container: container, place: app, title: invitation.share.text("cloudkit.title"),
             owner: names.isEmpty ? nil : names.joined(separator: " "),
             thumbnail: invitation.share.base64("cloudkit.thumbnailImageData"))
     }

@@ -11,6 +11,8 @@ struct DeviceCall {
     let address: String
     /// The user whose web token came along; nil when none did.
     let user: UserID?
+    /// The session of that web token.
+    let sessionID: String?
 
     init(_ request: IncomingRequest) throws(RequestFailure) {
         let place = try request.place
@@ -20,6 +22,7 @@ struct DeviceCall {
         body = request.body
         address = request.address
         self.user = user?.user
+        sessionID = user?.sessionID
     }
 }
 
@@ -42,5 +45,12 @@ struct AccountChanges {
         let account = try await sessions.session(device, now: now()).account
         defer { authenticator.forget(account: account) }
         return try await change()
+    }
+
+    /// Ends the session of a browser.
+    func end(_ id: String) async throws {
+        guard let account = try await sessions.session(id)?.account else { return }
+        defer { authenticator.forget(account: account) }
+        try await sessions.end(id)
     }
 }

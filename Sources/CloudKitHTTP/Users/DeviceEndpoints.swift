@@ -16,6 +16,8 @@ import Foundation
 ///   sets it where the request has it, and null stands for a person who has not decided.
 /// - `accounts/consents {deviceID, deviceSecret, create?, seconds?, allowsChanges?, revoke?}` → `{token?, consents: [{id, created,
 ///   expires, allowsChanges}]}`: which operators see the person's data of this container and environment (docs/console.md).
+/// - `accounts/webKeys {deviceID, deviceSecret, allowsWebKeys?}` → `{allowsWebKeys}`: whether browsers may fetch the account's wrapped keys;
+///   sets it where the request has it, and signs out the browsers that have fetched them when it is forbidden.
 /// - `identities/lookup {userRecordNames}` → `{identities: [{userRecordName, identity, generation}]}`, for a user with a web
 ///   token; at most 100, unknown ones left out.
 final class DeviceEndpoints: Sendable {
@@ -87,6 +89,17 @@ final class DeviceEndpoints: Sendable {
         return try .json(["isDiscoverable": wanted])
     }
 
+    func setWebKeys(_ call: DeviceCall) async throws -> EndpointResponse {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let wanted = try SmallJSON.decode(WebKeysBody.self, from: call.body).allowsWebKeys
+        let (_, account) = try await changes.sessions.owner(of: device, now: store.serverEnvironment.now())
+        guard let wanted else { return try .json(["allowsWebKeys": account.allowsWebKeys]) }
+        try await changes.after(device) {
+            try await store.accounts.setAllowsWebKeys(wanted, email: account.email)
+        }
+        return try .json(["allowsWebKeys": wanted])
+    }
+
     func lookupIdentities(_ call: DeviceCall) async throws -> EndpointResponse {
         guard call.user != nil else { throw RequestFailure.userNeeded }
         let names = try SmallJSON.decode(IdentitiesBody.self, from: call.body).userRecordNames
@@ -97,6 +110,10 @@ final class DeviceEndpoints: Sendable {
 
     private struct DiscoveryBody: Decodable {
         var isDiscoverable: Bool?
+    }
+
+    private struct WebKeysBody: Decodable {
+        var allowsWebKeys: Bool?
     }
 
     private struct RevokeBody: Decodable {

@@ -7,11 +7,12 @@ import Foundation
 ///
 /// `POST /device/1/{container}/{environment}/sessions/…` with `ckAPIToken` in the query:
 /// - `prepare {email}` → `{salt, rounds}`: how to derive the proof from the password.
-/// - `create {email, proof, deviceName, lifetime}` → `{ckWebAuthToken, userRecordName, deviceID, expires}` and, with the
-///   lifetime `device`, `deviceSecret` and, if the account has one, `keychain {generation, passwordWrap, identity}`.
+/// - `create {email, proof, deviceName, lifetime, wantsKeychain}` → `{ckWebAuthToken, userRecordName, deviceID, expires}` and, with the
+///   lifetime `device`, `deviceSecret` and, if the account has one, `keychain {generation, passwordWrap, identity}`; the keychain also for a
+///   browser with `wantsKeychain`, unless the account's owner forbids it (`withholdsKeychain`).
 ///   Lifetimes are `session`, `persistent`, `device`.
 /// - `create {deviceID, deviceSecret}` → the same for a device that is signed in and opens another container.
-/// - `delete {deviceID, deviceSecret}` → `{}`.
+/// - `delete {deviceID, deviceSecret}` → `{}`; without both, the session of the request's web token ends.
 ///
 /// Bytes travel as base 64, `expires` as milliseconds since 1970.
 struct SessionEndpoints {
@@ -30,6 +31,11 @@ struct SessionEndpoints {
     }
 
     func delete(_ call: DeviceCall) async throws -> EndpointResponse {
+        guard try SmallJSON.decode(EndedBody.self, from: call.body).deviceID != nil else {
+            guard let id = call.sessionID else { throw RequestFailure.userNeeded }
+            try await changes.end(id)
+            return .emptyObject
+        }
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         try await changes.after(device) { try await signIn.end(device) }
         return .emptyObject
@@ -47,7 +53,7 @@ struct SessionEndpoints {
             }
             grant = try await signIn.create(
                 email: email, proof: Array(proof), deviceName: body.deviceName ?? "", lifetime: lifetime,
-                place: call.place, address: call.address)
+                place: call.place, address: call.address, wantsKeychain: body.wantsKeychain ?? false)
         } else {
             throw RequestFailure(
                 .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
@@ -56,7 +62,12 @@ struct SessionEndpoints {
         return SessionBody(
             ckWebAuthToken: grant.webAuthToken, userRecordName: grant.user.recordName, deviceID: grant.deviceID,
             deviceSecret: grant.deviceSecret.map { Data($0) }, expires: grant.expires,
-            keychain: grant.keychain.map(KeychainBody.init))
+            keychain: grant.keychain.map(KeychainBody.init),
+            withholdsKeychain: grant.withholdsKeychain ? true : nil)
+    }
+
+    private struct EndedBody: Decodable {
+        var deviceID: String?
     }
 
     private struct PrepareBody: Decodable {
@@ -75,6 +86,7 @@ struct SessionEndpoints {
         var lifetime: String?
         var deviceID: String?
         var deviceSecret: Data?
+        var wantsKeychain: Bool?
     }
 
     private struct KeychainBody: Encodable {
@@ -96,5 +108,6 @@ struct SessionEndpoints {
         var deviceSecret: Data?
         var expires: Int64
         var keychain: KeychainBody?
+        var withholdsKeychain: Bool?
     }
 }

@@ -7,7 +7,8 @@ package enum WebServicesAdditions {
         "deniedRequesters",
         "encryptionScope", "keyEpoch", "linkProof", "oneTime", "protection", "push", "shareKeys",
         "shouldSendMutableContent", "subtitle", "subtitleLocalizationArgs", "subtitleLocalizationKey", "title",
-        "titleLocalizationArgs", "titleLocalizationKey", "unblockedIdentities", "zoneState", "zoneStates",
+        "titleLocalizationArgs", "titleLocalizationKey", "unblockedIdentities", "wantsKeychain", "zoneState",
+        "zoneStates",
     ]
     private static let words: Set<String> = ["raiseKeyEpoch", "WELKIN_NEVER"]
 

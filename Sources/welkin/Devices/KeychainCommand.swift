@@ -6,7 +6,9 @@ struct KeychainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keychain",
         abstract: "Manage the keys of your encrypted data and your trust in other users' keys.",
-        subcommands: [RecoveryWordsCommand.self, ResetKeychainCommand.self, TrustCommand.self])
+        subcommands: [
+            RecoveryWordsCommand.self, ResetKeychainCommand.self, TrustCommand.self, WebKeysCommand.self,
+        ])
 }
 
 struct RecoveryWordsCommand: AsyncParsableCommand {

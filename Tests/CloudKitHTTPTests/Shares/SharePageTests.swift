@@ -37,6 +37,11 @@ import Testing
             #expect(page.body.contains("src=\"data:image/png;base64,\(Self.pixel)\""))
             #expect(page.body.contains("<pre id=\"command\">welkin open"))
             #expect(page.body.contains(TestCloud.container))
+            // The scripts that show what is shared are pinned by their hashes.
+            #expect(
+                page.body.contains(
+                    #/src="/welkin/1-[0-9a-f]{16}/share-viewer\.js" integrity="sha256-[A-Za-z0-9+/=]{44}"/#))
+            #expect(page.body.contains(#/src="/share\.js" integrity="sha256-[A-Za-z0-9+/=]{44}"/#))
             // The button needs the script, which alone knows the part after the #: it is hidden without.
             #expect(page.body.contains("<div id=\"open\" hidden>"))
             #expect(page.headers["content-security-policy"]?.contains("img-src data:") == true)
@@ -49,6 +54,25 @@ import Testing
             let data = try await cloud.client.get("/share/" + guid, headers: ["Accept": "application/json"])
             #expect(data["containerIdentifier"] as? String == TestCloud.container)
             #expect(data["environment"] as? String == "development")
+        }
+    }
+
+    @Test func `the page's own API token is for pages of the cloud, and for its container alone`() async throws {
+        try await TestCloud.run { cloud in
+            let guid = try await share(cloud, permission: "READ_ONLY", title: "Trip")
+            let page = try await cloud.client.get("/share/" + guid)
+            let found = try #require(page.body.firstMatch(of: #/data-token="([0-9a-f]{64})"/#))
+            let tokens = TestCloud.Tokens(api: String(found.1))
+            let body = #"{"shortGUIDs":[{"value":"\#(guid)"}]}"#
+            let target = TestCloud.target("records/resolve", "public", tokens)
+            #expect(try await cloud.client.post(target, body)["results", "0", "rootRecordName"] == nil)
+            #expect(try await cloud.client.post(target, body).status == 200)
+            let stranger = try await cloud.client.post(target, body, headers: ["Origin": "https://app.example.com"])
+            #expect(stranger.status == 401)
+            for other in [
+                target.replacing("development", with: "production"),
+                target.replacing(TestCloud.container, with: "iCloud.com.example.other"),
+            ] { #expect(try await cloud.client.post(other, body).status == 401) }
         }
     }
 

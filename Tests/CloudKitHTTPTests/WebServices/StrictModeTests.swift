@@ -13,7 +13,7 @@ import Testing
         "/device/\(place)/tokens/delete", "/device/\(place)/sessions/delete", "/device/\(place)/accounts/password",
         "/database/\(place)/public/shares/requestAccess", "/database/\(place)/private/shares/keys/lookup",
         "/database/\(place)/private/shares/keys/store", "/database/\(place)/public/users/lookup/participants",
-        "/directory/history", "/notifications",
+        "/directory/history", "/notifications", "/device/\(place)/accounts/webKeys", "/welkin/1/welkin.js",
     ])
     func `an endpoint that is not documented is not there`(path: String) async throws {
         try await TestCloud.run(Self.strict) { cloud in
@@ -21,6 +21,19 @@ import Testing
             let answer = try await cloud.client.post(path + tokens.query, "{}")
             #expect(answer.status == 404)
             #expect(answer["reason"] as? String == "could not find handler for endpoint")
+        }
+    }
+
+    @Test func `a browser that asks for keys is refused, and the page of a share shows how to open it alone`()
+        async throws
+    {
+        try await TestCloud.run(Self.strict) { cloud in
+            let tokens = try await cloud.signIn()
+            let answer = try await cloud.client.post(
+                TestCloud.device("sessions/create", .init(api: tokens.api)),
+                #"{"email":"ada@example.com","proof":"\#(TestCloud.proofText)","wantsKeychain":true}"#)
+            #expect(answer.status == 400)
+            #expect(answer["reason"] as? String == "'wantsKeychain' is not part of CloudKit Web Services")
         }
     }
 

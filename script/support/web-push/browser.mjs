@@ -29,9 +29,12 @@ export function startBrowser(folder, options) {
     process.stdio[3].write(JSON.stringify({ id: lastID, method, params, sessionId }) + "\0");
   });
 
-  /** Opens a page; `change` may rewrite the body of what it posts to paths that end in `path`. */
-  async function open(url, { path, change } = {}) {
-    const { targetId } = await send("Target.createTarget", { url: "about:blank" });
+  /**
+   * Opens a page; `change` may rewrite the body of what it posts to paths that end in `path`. `prepare` gets the page's commands before it
+   * loads, `watch` its events; `browserContextId` keeps what it stores apart from other pages.
+   */
+  async function open(url, { path, change, prepare, watch, browserContextId } = {}) {
+    const { targetId } = await send("Target.createTarget", { url: "about:blank", browserContextId });
     const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
     const call = (method, params) => send(method, params, sessionId);
     if (change) {
@@ -43,13 +46,16 @@ export function startBrowser(folder, options) {
       });
       await call("Fetch.enable", { patterns: path.map((path) => ({ urlPattern: `*${path}?*` })) });
     }
+    if (watch) listeners.add((message) => message.sessionId === sessionId && watch(message, call));
     await call("Page.enable");
+    await prepare?.(call);
     const loaded = new Promise((resolve) => listeners.add((message) => {
       if (message.sessionId === sessionId && message.method === "Page.loadEventFired") resolve();
     }));
     await call("Page.navigate", { url });
     await loaded;
     return {
+      call,
       /** What an expression comes to, awaited, as if a person had done it. */
       async run(expression) {
         const answer = await call("Runtime.evaluate", {

@@ -6,3 +6,5 @@ const button = document.getElementById("open");
 button.querySelector("a").href = "welkin:" + address;
 button.hidden = false;
 document.getElementById("command").textContent = `welkin open '${address}'`;
+// Where the page shows nothing else, this is what it is for.
+document.getElementById("app").open = !document.getElementById("viewer");
