@@ -206,8 +206,9 @@ import Testing
             let unindexed = try await desk.cktool(query)
             #expect(unindexed.status == 1 && unindexed.remarks.contains("___recordID"), "\(unindexed)")
             let nowhere = try await desk.cktool(
-                ["query-records"] + Self.place
-                    + ["--database-type", "private", "--zone-name", "Nowhere", "--record-type", "Book"])
+                ["create-record"] + Self.place
+                    + ["--database-type", "private", "--zone-name", "Nowhere", "--record-type", "Book"]
+                    + ["--fields-json", "{}"])
             #expect(nowhere.status == 1 && nowhere.remarks.contains("--zone-name"), "\(nowhere)")
 
             let invalid = try await desk.cktool(query + ["--token", "abc"])

@@ -114,7 +114,7 @@ import Testing
             let file = try write("DEFINE SCHEMA\nCREATE ROLE editor;\n" + Self.text.dropFirst(14), machine)
             #expect(try await machine.cktool(["import-schema"] + Self.development + ["--file", file]).status == 0)
             let added = try await machine.cktool(
-                ["add-role-member"] + Self.development + ["--role", "editor", "--user-record-name", "_nobody"])
+                ["add-role-member"] + Self.development + ["--role", "owner", "--user-record-name", "_somebody"])
             #expect(added.status == 1, "\(added)")
             let ada = try await setup.signedInMachine("ada")
             let name = try #require(

@@ -135,7 +135,8 @@ enum APIComponent: String, CaseIterable, Sendable {
             ])
         case .pushToken:
             .answer([
-                "apnsEnvironment": .text, "apnsToken": .text, "webcourierURL": .string(format: "uri"),
+                "apnsEnvironment": .text, "apnsToken": .text, "webcourierURL?": .string(format: "uri"),
+                "position?": .text,
             ])
         case .fault:
             .answer([

@@ -19,6 +19,8 @@ struct EndpointDescription: Sendable {
     /// The content of a body.
     enum Content: Sendable {
         case json(JSONSchema)
+        /// JSON, or an empty body where there is nothing to say.
+        case jsonOrNothing(JSONSchema)
         /// Text of a content type.
         case text(String)
         /// Bytes of any type.
@@ -52,5 +54,14 @@ struct EndpointDescription: Sendable {
         EndpointDescription(
             summary: summary, place: .path(path),
             operations: [Operation(method: "get", answers: [(200, .text(type))])])
+    }
+
+    /// Returns the description of a page that names an app, and refuses what names none with a page as well.
+    static func form(_ summary: String, _ path: String) -> EndpointDescription {
+        EndpointDescription(
+            summary: summary, place: .path(path),
+            operations: [
+                Operation(method: "get", answers: [200, 400, 403].map { (status: $0, content: .text("text/html")) })
+            ])
     }
 }

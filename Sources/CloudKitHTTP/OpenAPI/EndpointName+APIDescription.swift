@@ -233,7 +233,7 @@ extension EndpointName {
                         method: "patch", body: .bytes,
                         answers: [
                             (200, .json(.answer(["singleFile": .component(.uploadedFile)]))), (204, .none),
-                            (409, .none),
+                            (409, .json(.component(.error))),
                         ]),
                     .init(method: "head", answers: [(200, .none), (204, .none)]),
                 ])
@@ -299,7 +299,7 @@ extension EndpointName {
                         answers: [
                             (
                                 200,
-                                .json(
+                                .jsonOrNothing(
                                     .either([
                                         .answer(["notifications": .list(Self.payload), "position": .text]),
                                         Self.payload,
@@ -635,9 +635,9 @@ extension EndpointName {
     private var pageDescription: EndpointDescription? {
         switch self {
         case .landingPage: .page("The cloud's first page.", "/", Self.html)
-        case .signInPage: .page("The page where users sign in.", "/sign-in", Self.html)
-        case .signUpPage: .page("The page where users create accounts.", "/sign-up", Self.html)
-        case .notificationsPage: .page("The page that switches notifications on.", "/notifications", Self.html)
+        case .signInPage: .form("The page where users sign in.", "/sign-in")
+        case .signUpPage: .form("The page where users create accounts.", "/sign-up")
+        case .notificationsPage: .form("The page that switches notifications on.", "/notifications")
         case .signInScript: .page("The script of the sign-in page.", "/sign-in.js", Self.script)
         case .shareScript: .page("The script of the page of a share.", "/share.js", Self.script)
         case .notificationsScript: .page("The script of the page of notifications.", "/notifications.js", Self.script)
@@ -653,7 +653,7 @@ extension EndpointName {
                     .init(
                         method: "get",
                         answers: [
-                            (200, .text(Self.html)), (404, .text(Self.html)),
+                            (200, .text(Self.html)), (404, .text(Self.html)), (404, .json(.component(.error))),
                             (
                                 200,
                                 .json(

@@ -124,11 +124,18 @@ extension EndpointDescription.Operation {
                     "\(status)",
                     OpenAPIValue(
                         ("description", .text(HTTPResponse.Status(code: status).reasonPhrase)),
-                        ("content", contents.isEmpty ? nil : .object(contents)))
+                        ("content", contents.isEmpty ? nil : .object(contents)),
+                        ("x-may-be-empty", mayBeEmpty(status) ? .flag(true) : nil))
                 ))
         }
         members.append(("default", ["$ref": "#/components/responses/Error"]))
         return .object(members)
+    }
+
+    private func mayBeEmpty(_ status: Int) -> Bool {
+        answers.contains { answer in
+            if case .jsonOrNothing = answer.content { answer.status == status } else { false }
+        }
     }
 }
 
@@ -136,7 +143,7 @@ extension EndpointDescription.Content {
     /// The content types, each with its schema.
     fileprivate var types: [(key: String, value: OpenAPIValue)] {
         switch self {
-        case .json(let schema): [("application/json", ["schema": schema.json])]
+        case .json(let schema), .jsonOrNothing(let schema): [("application/json", ["schema": schema.json])]
         case .text(let type): [(type, ["schema": JSONSchema.text.json])]
         case .bytes: [("*/*", [:])]
         case .none: []

@@ -117,8 +117,11 @@ struct CloudRefusal: Error, CustomStringConvertible {
 
     /// Returns what to do about the errors of web services that come without advice.
     private static func remedy(of reason: String, _ code: String?) -> String? {
+        if reason.hasPrefix("Type is not marked indexable") {
+            return "Add QUERYABLE to \"___recordID\" of the type in the schema and import it, or give --filters."
+        }
         if reason.hasSuffix("is not marked queryable") {
-            return "Add QUERYABLE to the field in the schema and import it; without --filters that is \"___recordID\"."
+            return "Add QUERYABLE to the field in the schema and import it."
         }
         if reason.hasSuffix("is not marked sortable") {
             return "Add SORTABLE to the field in the schema and import it."

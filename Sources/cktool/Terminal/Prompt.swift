@@ -31,9 +31,9 @@ enum Prompt {
         tcgetattr(STDIN_FILENO, &shown)
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden)
         defer {
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
+            tcsetattr(STDIN_FILENO, TCSADRAIN, &shown)
             ToolOutput.write("\n", to: 2)
         }
         return (readLine() ?? "").trimmingCharacters(in: .whitespaces)

@@ -52,6 +52,7 @@ struct APIDocument: Sendable {
         }
         // What the server refuses before it is a request has no body.
         if answer.body.isEmpty, responses?["\(answer.status)"] == nil { return nil }
+        if answer.body.isEmpty, responses?["\(answer.status)"]?["x-may-be-empty"] != nil { return nil }
         let type = answer.headers["content-type"].map { String($0.prefix { $0 != ";" }) } ?? ""
         if contents["*/*"] != nil { return nil }
         guard let content = contents[type] else {
