@@ -70,6 +70,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case adminSchemaDeploy = "admin/schema/deploy"
     case adminSchemaReset = "admin/schema/reset"
     case adminSchemaRoles = "admin/schema/roles"
+    case adminToken = "admin/token"
     case courier
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
@@ -86,6 +87,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case site
     case health
     case metrics
+    case openAPI = "openapi.json"
     /// A path that names no endpoint.
     case unknown
 }

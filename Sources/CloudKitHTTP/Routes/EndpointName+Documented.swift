@@ -16,7 +16,7 @@ extension EndpointName {
         case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
             .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke,
             .adminSchemaExport, .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset,
-            .adminSchemaRoles, .site, .health, .metrics, .unknown:
+            .adminSchemaRoles, .adminToken, .site, .health, .metrics, .openAPI, .unknown:
             true
         case .assetsImport, .usersLookupPhone, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .libraryScript,
             .sharesKeysLookup, .sharesKeysStore,
