@@ -264,7 +264,8 @@ extension Simulation {
             let isKeptBack = isAbove && failure.code == .atomicFailure && refusal == nil
             try check(
                 isKeptBack || failure.code == refusal || lacksCapacity(failure, edit.place),
-                "\(edit.name): \(failure.code) \(failure.reason), where the model says \(text(refusal))")
+                "\(edit.name): \(failure.code) \(failure.reason), where the model says \(text(refusal)); sealed in epoch "
+                    + "\(edit.secret.map { "\($0.protection.epoch)" } ?? "none") of \(model[edit.place].keyEpoch)")
             try check(
                 failure.serverRecord == nil || refusal == .recordExists, "a refusal carries a record: \(edit.name)")
         case .record(let record):
@@ -388,6 +389,10 @@ extension Simulation {
         // A record is never below itself, even if the device's copy is outdated.
         let below = Set(model[place].subtree(of: name))
         let target = roll(4) == 0 ? nil : pick(known.filter { !below.contains($0) })
+        if place.owner == devices[index].person, let target, model[place].tree(of: target) != nil {
+            // As the framework does before a record enters a tree.
+            try await repair(below: name, in: place, on: index)
+        }
         var edit = edit(name, roll(3) == 0 ? .update : .forceUpdate, in: place, on: index)
         edit.parent = target.map { .set(recordName: $0) } ?? .remove
         guard try await sealForMove(&edit, on: index) else { return }

@@ -94,6 +94,8 @@ extension Simulation {
             try await sync(on: index)
             let mending = TreeRekeying(root: root, records: devices[index].records(in: place), epoch: epoch)
             for name in mending.stale.sorted() {
+                // A record to which others refer has another tag, which no feed reports.
+                guard try await look(at: [name], in: place, on: index) else { continue }
                 var edit = edit(name, .update, in: place, on: index)
                 guard try await sealForMove(&edit, on: index) else { continue }
                 try await save(edit, on: index, "seals again")
@@ -326,7 +328,8 @@ extension Simulation {
         guard try await learnEpoch(of: place, on: index) else { return nil }
         let keys = try keys(of: place, on: index)
         let earlier = [
-            devices[index].keys.administratorsKey(of: share, sharing), keys.shared.latestKey(of: share.name),
+            devices[index].keys.administratorsKey(of: share, sharing),
+            keys.shared.latestKey(of: share.name, below: next),
         ].compactMap(\.self)
         let key = keys.access.root.shareKey(of: share, epoch: next)
         return try devices[index].keys.making(key, keys).next(

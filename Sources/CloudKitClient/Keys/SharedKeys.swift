@@ -101,8 +101,11 @@ struct SharedKeys: Sendable {
     /// Returns the key under which keys are wrapped for the participants of a share now; nil: it has not arrived.
     func newestKey(of share: String) -> ShareKey? { newest[share].flatMap { shareKeys[share]?[$0] } }
 
-    /// Returns the known key of the highest epoch: for the owner, of the newest one that they began.
-    func latestKey(of share: String) -> ShareKey? { shareKeys[share]?.max { $0.key < $1.key }?.value }
+    /// Returns the known key of the highest epoch below another: for the owner, of the newest one that they began. One that the owner
+    /// meant to begin, and that the cloud refused, is not below.
+    func latestKey(of share: String, below epoch: UInt32) -> ShareKey? {
+        shareKeys[share]?.filter { $0.key < epoch }.max { $0.key < $1.key }?.value
+    }
 
     /// The share of the whole zone, if there is one with keys.
     var wholeShare: String? { newest[Share.zoneWideName] == nil ? nil : Share.zoneWideName }

@@ -180,9 +180,10 @@ extension DatabaseRequests {
             return change
         }
         var earlier = [administratorsKey(of: share, sharing, keys)].compactMap(\.self)
-        if let latest = keys.shared.latestKey(of: share.name) { earlier.append(latest) }
+        let next = UInt32(clamping: held + 1)
+        if let latest = keys.shared.latestKey(of: share.name, below: next) { earlier.append(latest) }
         let zoneEpoch = try await newestKeys(of: zone).epoch &+ 1
-        let key = keys.access.root.shareKey(of: share, epoch: UInt32(clamping: held + 1))
+        let key = keys.access.root.shareKey(of: share, epoch: next)
         let isWhole = share.name == Share.zoneWideName
         let maker = try making(keys, key, refusing: confirmed.refused)
         let change = try stating(

@@ -206,16 +206,16 @@ extension WriteTransaction {
     /// Brings the indexes of a zone of the home partition up to date with one saved or deleted record.
     ///
     /// - Parameters: As `IndexEntries.init`.
-    /// - Returns: The number of entries that were removed and added.
+    /// - Returns: The numbers of entries that were added and removed.
     @discardableResult
     package mutating func updateIndexes(
         zone: UInt32, from old: StoredRecord?, to new: StoredRecord?, oldIndexes: RecordIndexes? = nil,
         newIndexes: RecordIndexes?, words: PreparedWords = PreparedWords()
-    ) throws -> Int {
+    ) throws -> (added: Int, removed: Int) {
         let entries = try IndexEntries(
             zone: zone, from: old, to: new, oldIndexes: oldIndexes, newIndexes: newIndexes, words: words)
         for key in entries.removed { clear(key) }
         for key in entries.added { set(key, []) }
-        return entries.removed.count + entries.added.count
+        return (entries.added.count, entries.removed.count)
     }
 }

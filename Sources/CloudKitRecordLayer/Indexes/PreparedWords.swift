@@ -47,6 +47,13 @@ package struct PreparedWords: Sendable {
         return words.count
     }
 
+    /// Returns how many words two prepared texts share; 0 where one of them was not prepared.
+    package func commonCount(_ one: Field, _ other: Field, of recordName: String) -> Int {
+        guard let one = words(of: one, recordName: recordName), let other = words(of: other, recordName: recordName)
+        else { return 0 }
+        return one.intersection(other).count
+    }
+
     /// Returns the words of a field; nil where this very text was not prepared.
     func words(of field: Field, recordName: String) -> Set<String>? { prepared(field, recordName)?.words }
 

@@ -30,8 +30,13 @@ package struct Limits: Hashable, Sendable {
     package var skippedEntriesMax = 5000
     /// Stored bytes of the records that one batch may concern: those under its names and those that new references point to (B-LIM-18).
     package var batchHeldBytesMax = 16 * 1_048_576
-    /// Index entries that one batch may add or remove: the turn of a batch in the writer takes as long as they take to write (B-LIM-18).
+    /// Index entries that one batch may add in all its turns (B-LIM-18).
     package var indexEntriesMax = 30_000
+    /// Index entries that one turn in the writer may add, and half of what it may change: other users wait as long as they take to write
+    /// (B-LIM-18).
+    ///
+    /// A batch that takes effect as a whole has one turn.
+    package var wholeEntriesMax = 16_000
     /// Index entries and bytes of fields that a batch without atomicity changes in one turn in the writer; what exceeds them waits for
     /// another turn, a record at least.
     package var turnEntriesMax = 4000

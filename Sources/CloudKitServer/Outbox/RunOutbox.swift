@@ -27,6 +27,7 @@ package struct RunOutbox: Sendable {
                 mayBeMore = true
             } else if promised + Self.pendingWorkLifetime < now {
                 // Promised work has been written by now, or never will be.
+                cloud.registry.forgetPromise(in: partition, promised: promised)
                 try await cloud.store.write(.registry) { try await $0.clearPending(partition, promised: promised) }
             }
         }
@@ -36,6 +37,29 @@ package struct RunOutbox: Sendable {
     /// Milliseconds; far longer than any transaction.
     private static var pendingWorkLifetime: Int64 { 300_000 }
     private static var recordsAtOnce: Int { 200 }
+
+    /// Returns the first of some records, one at least and as many as one turn in the writer takes: large ones have many index entries.
+    private static func beginning(
+        of names: [String], zone: UInt32, _ view: StorageWriter
+    ) async throws -> [StoredRecord] {
+        var records: [StoredRecord] = []
+        var bytes = 0
+        var rest = names[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(recordsRead)
+            rest = rest.dropFirst(part.count)
+            for case let record? in try await view.records(zone: zone, names: Array(part)) {
+                bytes += record.storedBytes
+                if bytes > bytesAtOnce, !records.isEmpty { return records }
+                records.append(record)
+            }
+        }
+        return records
+    }
+
+    private static var recordsRead: Int { 16 }
+    /// A text of this size can have 16,000 index entries.
+    private static var bytesAtOnce: Int { 65_536 }
 
     /// Takes one step of the oldest job of a partition; false if there is none.
     private func runCascade(in partition: StoragePartition) async throws -> Bool {
@@ -59,14 +83,15 @@ package struct RunOutbox: Sendable {
                 return true
             }
             let names = Array(Set(owned.map(\.holder))).sorted()
-            let records = try await transaction.records(zone: job.zone, names: names)
+            let records = try await Self.beginning(
+                of: names, zone: job.zone, transaction)
             let batch = ChangeBatch(
                 items: [], place: place, zoneName: zone.name, wantsAtomic: false, clientChangeToken: nil,
                 limits: cloud.limits, now: now)
             var writer = ChangeWriter(
                 batch: batch, database: headers.database, zone: zone, schema: schema,
                 pendingNotifications: pendingNotifications)
-            try await writer.deleteOwned(records.compactMap { $0 }, &transaction)
+            try await writer.deleteOwned(records, &transaction)
             return true
         }
     }

@@ -33,6 +33,13 @@ final class PartitionRegistry: Sendable {
         }
     }
 
+    /// Forgets a promise of this process, before it is removed from the store: after the clock was set back it would seem fresh.
+    func forgetPromise(in partition: StoragePartition, promised: Int64) {
+        promises.withLock { promises in
+            if promises[partition] == promised { promises[partition] = nil }
+        }
+    }
+
     /// Promises work unless that was done lately.
     func renewWorkPromise(in partition: StoragePartition, now: Int64) async throws {
         if !hasPendingWork(in: partition, now: now) { try await registerPendingWork(in: partition, now: now) }

@@ -63,7 +63,9 @@ package struct ModifyRecords: Sendable {
         let preparation = try await prepared(batch, schema)
         batch.words = preparation.words
         var outcomes: [RecordOutcome] = []
-        for turn in batch.turns(entryCounts: preparation.entryCounts) {
+        let turns = batch.turns(entryCounts: preparation.entryCounts)
+        for turn in turns { try preparation.checkTurn(of: turn.items) }
+        for turn in turns {
             let isLast = outcomes.count + turn.items.count == batch.items.count
             do {
                 outcomes += try await run(turn, &schema, keeping: isLast ? update : nil)

@@ -23,6 +23,8 @@ struct ChangeWriter {
     private var assets = AssetReferenceWriter()
     /// The index entries that the batch may still change: its own, removed and added ones, and those of records that follow a deletion.
     private var indexEntriesLeft: Int
+    /// Those that it may still add.
+    private var addedEntriesLeft: Int
     /// The changes that subscriptions may match; empty where there are no subscriptions.
     private var observed: [ObservedChange] = []
     /// The change as the members of the shared zone will be notified of it.
@@ -39,7 +41,8 @@ struct ChangeWriter {
         self.shares = shares
         self.pendingNotifications = pendingNotifications
         sharedChange = SharedZoneChange(zone: zone.number)
-        indexEntriesLeft = 2 * batch.limits.indexEntriesMax
+        indexEntriesLeft = 2 * batch.limits.wholeEntriesMax
+        addedEntriesLeft = batch.limits.wholeEntriesMax
     }
 
     mutating func write(
@@ -89,7 +92,7 @@ struct ChangeWriter {
     ) throws -> Record {
         let version = nextVersion()
         let held = draft.held
-        let stamp = stamp(after: held)
+        let stamp = stamp(after: draft.previous)
         let stored = StoredRecord(
             name: item.name, recordType: draft.recordType, version: version,
             feedVersion: zone.isCustom ? version : 0, created: held?.created ?? stamp, modified: stamp,
@@ -160,9 +163,11 @@ struct ChangeWriter {
         from held: StoredRecord?, to stored: StoredRecord?, _ transaction: inout StorageWriter
     ) throws {
         guard let recordType = (stored ?? held)?.recordType else { return }
-        indexEntriesLeft -= try transaction.updateIndexes(
+        let changed = try transaction.updateIndexes(
             zone: zone.number, from: held, to: stored, newIndexes: indexes(of: recordType), words: batch.words)
-        if indexEntriesLeft < 0 { throw RequestFailure.tooManyIndexEntries(batch.limits) }
+        addedEntriesLeft -= changed.added
+        indexEntriesLeft -= changed.added + changed.removed
+        if indexEntriesLeft < 0 || addedEntriesLeft < 0 { throw RequestFailure.tooManyIndexEntries(batch.limits) }
     }
 
     /// Made once a batch and type.
@@ -179,7 +184,7 @@ struct ChangeWriter {
         let held = draft.held
         let version = nextVersion()
         if zone.isCustom {
-            let tombstone = StoredRecord(tombstoneOf: held, version: version, modified: stamp(after: nil))
+            let tombstone = StoredRecord(tombstoneOf: held, version: version, modified: stamp(after: held))
             let size = transaction.set(tombstone, zone: zone.number)
             moveInFeed(tombstone, previous: held, size: size, &transaction)
         } else {
@@ -204,7 +209,7 @@ struct ChangeWriter {
                 CascadeJob(version: nextVersion(), zoneName: zone.name, zone: zone.number, target: target))
         }
         if verdict.cascaded.isEmpty { return }
-        indexEntriesLeft += Self.cascadeEntriesFactor * batch.limits.indexEntriesMax
+        indexEntriesLeft += Self.cascadeEntriesFactor * batch.limits.wholeEntriesMax
         let records = try await transaction.records(zone: zone.number, names: verdict.cascaded)
         for case let record? in records where !record.isTombstone {
             try write(PlannedDeletion(record), &transaction)
@@ -265,7 +270,8 @@ struct ChangeWriter {
     }
 
     /// Returns the time and the author of a write that happens now. Of two versions of a record the newer has the later
-    /// date, also within a millisecond and when the clock was set back: apps decide by it which is newer.
+    /// date, also within a millisecond and when the clock was set back: apps decide by it which is newer. A record that is created
+    /// again has a later creation than before, by which devices tell its lives apart, unless its deletion is forgotten.
     private func stamp(after held: StoredRecord?) -> Stamp {
         Stamp(
             timestamp: max(batch.now, held.map { $0.modified.timestamp + 1 } ?? .min),

@@ -6,8 +6,10 @@ import CloudKitSchema
 /// in the writer.
 struct IndexPreparation {
     private(set) var words = PreparedWords()
-    /// About how many index entries each item changes, by name: those of long texts and of lists.
+    /// About how many index entries each item changes, by name: those of texts and of lists.
     private(set) var entryCounts: [String: Int] = [:]
+    /// How many of them an item surely adds and changes: those of long texts and of lists.
+    private var certainCounts: [String: (added: Int, changed: Int)] = [:]
     private var entryCount = 0
     private let limits: Limits
 
@@ -22,11 +24,31 @@ struct IndexPreparation {
                 // A field that the schema does not know gets every index in development.
                 let indexes = type?.fields[field.name]?.indexes
                 if field.type.isList, indexes != [] { count(try Self.elementCount(of: field), of: item.name) }
-                if indexes?.contains(.searchable) ?? true { count(try words.add(field, of: item.name), of: item.name) }
+                if indexes?.contains(.searchable) ?? true {
+                    let longTextCount = try words.add(field, of: item.name)
+                    count(longTextCount, of: item.name)
+                    if longTextCount == 0 { entryCounts[item.name, default: 0] += Self.wordEstimate(of: field) }
+                }
                 if entryCount > limits.indexEntriesMax { throw RequestFailure.tooManyIndexEntries(limits) }
                 // So that requests with little to do need not wait for all of a large one.
                 if field.json.count > Self.longTextBytes { await Task.yield() }
             }
+        }
+        certainCounts = certainCounts.mapValues { ($0.changed, $0.changed) }
+    }
+
+    /// Refuses a part of the batch that would keep other users waiting for too long.
+    ///
+    /// - Throws: `sizeLimitExceeded` for more index entries than one turn may change.
+    func checkTurn(of items: [IncomingChange]) throws(RequestFailure) {
+        var (added, changed) = (0, 0)
+        for item in items {
+            guard let counts = certainCounts[item.name] else { continue }
+            added += counts.added
+            changed += counts.changed
+        }
+        guard added <= limits.wholeEntriesMax, changed <= 2 * limits.wholeEntriesMax else {
+            throw RequestFailure.tooManyIndexEntries(limits)
         }
     }
 
@@ -51,6 +73,8 @@ struct IndexPreparation {
                 for field in try record.fields(names)
                 where type?.fields[field.name]?.indexes.contains(.searchable) ?? false {
                     count(try words.add(field, of: item.name), of: item.name)
+                    let next = item.fields.first { $0.name == field.name }
+                    if let next { discount(words.commonCount(field, next, of: item.name), of: item.name) }
                 }
                 if entryCount > 2 * limits.indexEntriesMax { throw RequestFailure.tooManyIndexEntries(limits) }
             }
@@ -61,6 +85,30 @@ struct IndexPreparation {
         if entries == 0 { return }
         entryCount += entries
         entryCounts[name, default: 0] += entries
+        certainCounts[name, default: (0, 0)].changed += entries
+    }
+
+    /// Notes entries that a text and the one which replaces it have both.
+    private mutating func discount(_ entries: Int, of name: String) {
+        if entries == 0 { return }
+        entryCount -= 2 * entries
+        entryCounts[name, default: 0] -= 2 * entries
+        certainCounts[name, default: (0, 0)].added -= entries
+        certainCounts[name, default: (0, 0)].changed -= 2 * entries
+    }
+
+    /// Returns about how many words a short text has, without reading it: more rather than fewer.
+    private static func wordEstimate(of field: Field) -> Int {
+        guard field.type.base == .string, !field.type.isList else { return 0 }
+        return field.json.count { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), 0x80...0xDF:
+                false
+            // What parts words, and characters that may be a word each.
+            default: true
+            }
+        }
     }
 
     /// Returns about how many elements a list has, never too few.
@@ -80,7 +128,7 @@ extension RequestFailure {
     static func tooManyIndexEntries(_ limits: Limits) -> RequestFailure {
         RequestFailure(
             .sizeLimitExceeded,
-            "the request changes more than \(limits.indexEntriesMax) entries of indexes",
+            "the request changes more than \(limits.wholeEntriesMax) entries of indexes at once, or more than \(limits.indexEntriesMax)",
             remedy: "Send the halves; keep long lists in fields without indexes, or in assets.")
     }
 }

@@ -52,6 +52,21 @@ import Testing
         #expect(!refused { _ in })
     }
 
+    @Test func `B-TM-05 a share's next epoch leads to the one before, also after an epoch that the cloud refused`()
+        throws
+    {
+        var keys = SampleKeys.zone()
+        let share = RecordAddress(zone: keys.place, name: "S")
+        for epoch: UInt32 in [1, 3] { keys.shared.add(keys.access.root.shareKey(of: share, epoch: epoch)) }
+        let next = keys.access.root.shareKey(of: share, epoch: 3)
+        let earlier = try #require(keys.shared.latestKey(of: "S", below: 3))
+        #expect(earlier.epoch == 1)
+        var ring = ShareKeyring(of: next)
+        try ring.add(earlier: earlier, under: next)
+        #expect(try ring.earlierKeys(next).map(\.epoch) == [1])
+        #expect(keys.shared.latestKey(of: "S", below: 1) == nil)
+    }
+
     @Test func `B-TM-05 a new epoch gives a record a new key and keeps the earlier ones within reach`() throws {
         let first = try SampleKeys.record("r", ["a": .string("x")], parent: "p")
         let held = try #require(first.protection)

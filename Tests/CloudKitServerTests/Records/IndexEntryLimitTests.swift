@@ -22,7 +22,9 @@ import Testing
         try await withCloud { test in
             try await test.makeZone()
             let halves = [words(0..<130_000), words(130_000..<260_000)]
-            try await test.modify(halves.enumerated().map { create("R\($0)", "Note", text("body", $1)) })
+            for (number, half) in halves.enumerated() {
+                try await test.modify([create("R\(number)", "Note", text("body", half))])
+            }
             #expect(try await found("w" + String(9999, radix: 36), test) == ["R0"])
             // One of the words before is "was", which has no entry.
             #expect(try await found("w" + String(10_001, radix: 36), test) == [])
@@ -36,8 +38,11 @@ import Testing
             let notes = (0..<4).map { create("N\($0)", "Note", text("body", words(($0 * 9000)..<($0 * 9000 + 9000)))) }
             let failure = await #expect(throws: RequestFailure.self) { try await test.modify(notes) }
             #expect(failure?.code == .sizeLimitExceeded)
-            try await test.modify(Array(notes.prefix(2)))
-            try await test.modify(Array(notes.suffix(2)))
+            for half in [notes.prefix(2), notes.suffix(2)] {
+                let failure = await #expect(throws: RequestFailure.self) { try await test.modify(Array(half)) }
+                #expect(failure?.code == .sizeLimitExceeded)
+                for note in half { try await test.modify([note]) }
+            }
             #expect(try await found("w" + String(18_001, radix: 36), test) == ["N2"])
         }
     }

@@ -52,6 +52,27 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func
+        `B-TM-14 a record that is created again has a later creation, within a millisecond and when the clock is set back`(
+            _ engine: Engine
+        ) async throws
+    {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            var dates: [Int64] = []
+            for step: Int64 in [0, 0, -3_600_000, 0, 7_200_000] {
+                test.time.advance(step)
+                let record = try #require(try await test.modify([create("R1")])[0].record)
+                try await test.modify([save(.forceUpdate, "R1")])
+                try await test.modify([delete("R1")])
+                dates.append(record.created.timestamp)
+                #expect(record.modified.timestamp == record.created.timestamp)
+            }
+            #expect(zip(dates, dates.dropFirst()).allSatisfy { $0 < $1 }, "\(dates)")
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-REC-06 every save gives another tag, B-SAV-13 also one without changes`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
             try await test.makeZone()

@@ -50,6 +50,80 @@ import Testing
         }
     }
 
+    @Test
+    func
+        `B-LIM-18 a batch that takes effect as a whole is refused beyond 16,000 index entries, and its halves are one turn each`()
+        async throws
+    {
+        try await withTurns { test, store in
+            let notes = (0..<18).map { create("R\($0)", "Note", text("body", words(($0 * 950)..<($0 * 950 + 950)))) }
+            store.keepAllWaiting([])
+            let failure = await #expect(throws: RequestFailure.self) { try await test.modify(notes) }
+            #expect(failure?.code == .sizeLimitExceeded)
+            #expect(store.turns == [], "refused before its turn")
+            for half in [notes.prefix(9), notes.suffix(9)] {
+                let saved = try await test.modify(Array(half))
+                #expect(saved.allSatisfy { $0.record != nil })
+            }
+            #expect(store.turns.count == 2)
+            #expect(store.turns.allSatisfy { $0.keyCount <= 9 * 950 + 200 }, "\(store.turns)")
+            // A word more in each text changes few entries, however long the texts are.
+            let edits = (0..<18).map {
+                save(.forceUpdate, "R\($0)", text("body", words(($0 * 950)..<($0 * 950 + 950)) + " one more"))
+            }
+            store.keepAllWaiting([])
+            let saved = try await test.modify(edits)
+            #expect(saved.allSatisfy { $0.record != nil })
+            #expect(store.turns.map { $0.keyCount < 400 } == [true], "\(store.turns)")
+        }
+    }
+
+    @Test func `B-LIM-18 words of short texts count as well`() async throws {
+        try await withTurns { test, store in
+            let notes = (0..<200).map { number in
+                let texts = (0..<4).map { part in
+                    text("part\(part)", words((number * 88 + part * 22)..<(number * 88 + part * 22 + 22)))
+                }
+                return create("S\(number)", "Note", texts[0], texts[1], texts[2], texts[3])
+            }
+            let failure = await #expect(throws: RequestFailure.self) { try await test.modify(notes) }
+            #expect(failure?.code == .sizeLimitExceeded)
+            #expect(try await test.record("S0") == nil, "nothing of it was saved")
+            for half in [notes.prefix(100), notes.suffix(100)] {
+                let saved = try await test.modify(Array(half))
+                #expect(saved.allSatisfy { $0.record != nil })
+            }
+            store.keepAllWaiting([])
+            let others = notes.map { note in
+                var note = note
+                note.change.recordName = "T" + (note.change.recordName ?? "")
+                return note
+            }
+            let saved = try await test.modify(others, atomic: false)
+            #expect(saved.allSatisfy { $0.record != nil })
+            #expect(store.turns.count >= 4)
+            #expect(store.turns.allSatisfy { $0.keyCount < 2 * Limits().turnEntriesMax }, "\(store.turns)")
+        }
+    }
+
+    @Test func `records that follow a deletion later are deleted in turns of 64 KiB`() async throws {
+        try await withTurns { test, store in
+            try await test.modify([create("Owner", "Note")], zone: "_defaultZone")
+            let body = words(0..<9000)
+            for number in 0..<20 {
+                try await test.modify(
+                    [create("O\(number)", "Note", text("body", body), reference("r", to: "Owner", .deleteSelf))],
+                    zone: "_defaultZone")
+            }
+            try await test.modify([delete("Owner")], zone: "_defaultZone")
+            store.keepAllWaiting([])
+            while try await RunOutbox(test.cloud).run() {}
+            let keyCounts = store.turns.map(\.keyCount)
+            #expect(keyCounts.reduce(0, +) > 20 * 9000)
+            #expect(keyCounts.allSatisfy { $0 < 20_000 }, "\(keyCounts)")
+        }
+    }
+
     @Test func `another user has every other turn while a large batch is saved`() async throws {
         try await withTurns { test, store in
             let (ada, bob) = (TestCloud.ada.recordName, TestCloud.bob.recordName)
@@ -91,7 +165,8 @@ import Testing
                     "R\(number)", "Note", text("body", words((number * 950)..<(number * 950 + 950))),
                     reference("r", to: "R\(max(16, number) - 1)", .deleteSelf))
             }
-            #expect(try await test.modify(later, atomic: false).allSatisfy { $0.record != nil })
+            let saved = try await test.modify(later, atomic: false)
+            #expect(saved.allSatisfy { $0.record != nil })
             #expect(store.turns.count == 4)
         }
     }
