@@ -1,0 +1,3 @@
+import CloudUnderTest
+import Foundation
+import Testing
