@@ -300,6 +300,8 @@ long syscall(long number, ...) {
     return real_syscall(number, a, b, c, d, e, f);
 }
 
+int getentropy(void *bytes, size_t count) { return syscall(SYS_getrandom, bytes, count, 0) == (long)count ? 0 : -1; }
+
 // Foundation makes UUIDs from what it reads from a file of randomness.
 
 static bool is_randomness[1024];
