@@ -45,18 +45,19 @@ final class SimulatedNetwork: Transport, Sendable {
     func end() { ended.value = true }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if isGone { await vanish() }
         let result: Result<TransportResponse, any Error>
         do {
             result = .success(try await exchange(request))
         } catch {
             result = .failure(error)
         }
-        if isGone {
-            // The process that waits for the answer does not exist any more.
-            await withCheckedContinuation { abandoned.value.append($0) }
-        }
+        if isGone { await vanish() }
         return try result.get()
     }
+
+    /// Never returns: the process that waits does not exist any more.
+    private func vanish() async { await withCheckedContinuation { abandoned.value.append($0) } }
 
     private func exchange(_ request: TransportRequest) async throws -> TransportResponse {
         Self.nextMessage.value += 1
