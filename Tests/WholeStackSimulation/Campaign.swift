@@ -32,7 +32,7 @@ struct Campaign {
     /// - Returns: Whether all went well.
     func run() -> Bool {
         // What a first history makes for its process, the others find: metadata, tables, keys of the caches.
-        _ = Self.outcome(of: 0, planted: nil, jobsMax: jobsMax)
+        _ = Self.outcome(of: .max, planted: nil, jobsMax: jobsMax)
         let start = Date().timeIntervalSince1970
         _ = start
         var workers: [Worker] = []

@@ -270,7 +270,7 @@ struct Step {
         do {
             let stamps = try await history.stamps(
                 question, at: place, in: database, keys: keys, pageMax: chance.percent(50) ? 2 : 100)
-            for (name, stamp) in stamps where !question.matches(Content(stamp: stamp)) {
+            for (name, stamp) in stamps where name != "Root" && !question.matches(Content(stamp: stamp)) {
                 history.violated("\(question.format) found \(place.cell(name)) with \(stamp)")
             }
         } catch {
@@ -370,7 +370,7 @@ struct Step {
                 return
             }
             let subscription: CKSubscription
-            if place.scope == .public || chance.percent(50) {
+            if place.scope == .public || place.scope == .private && chance.percent(50) {
                 let question = chance.one(of: Content.questions(chance).filter { !$0.format.contains("PREDICATE") })
                 guard let question else { return }
                 let query = CKQuerySubscription(
@@ -379,7 +379,7 @@ struct Step {
                     subscriptionID: id, options: [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion])
                 if place.scope == .private { query.zoneID = place.zoneID }
                 subscription = query
-            } else if chance.percent(50) {
+            } else if place.scope == .shared || place.isDefault || chance.percent(50) {
                 subscription = CKDatabaseSubscription(subscriptionID: id)
             } else {
                 subscription = CKRecordZoneSubscription(zoneID: place.zoneID, subscriptionID: id)

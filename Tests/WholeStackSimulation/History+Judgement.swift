@@ -220,7 +220,9 @@ extension History {
                 (user + "-posts", { cell, stamp in cell.owner == "public" && Content(stamp: stamp).n < 5 }),
             ]
             for (subscription, matches) in kinds {
-                guard let start = ledger.latestSave(notBy: device.name, where: matches) else { continue }
+                guard let start = ledger.latestSave(notBy: device.name, where: matches),
+                    start > subscribed.value[user] ?? .max
+                else { continue }
                 let isReported = device.received.value.contains { $0.subscription == subscription && $0.time >= start }
                 if !isReported { violated("\(device.name) was not notified by \(subscription) of the save at \(start)") }
             }
@@ -239,7 +241,7 @@ extension History {
             do {
                 try await app.production.privateCloudDatabase.save(record)
             } catch {
-                violated("production does not take \(type): \(error)")
+                violated("production does not take \(type): \(error.localizedDescription)")
             }
         }
         do {

@@ -167,6 +167,7 @@ extension History {
             }
         if always.contains(error.code) || own.contains(error.code) { return }
         if error.code == .permissionFailure, place.writes != .all { return }
-        violated("\(step) at \(place.owner)/\(place.zoneID.zoneName): \(error.code) \(error)")
+        // Not its description, which has an address.
+        violated("\(step) at \(place.owner)/\(place.zoneID.zoneName): \(error.code) \(error.localizedDescription)")
     }
 }

@@ -31,6 +31,8 @@ final class History: Sendable {
     let sharesZone: Bool
     /// Ada's name in the container.
     let ownerName = Shared("")
+    /// The time from which a user's subscriptions exist.
+    let subscribed = Shared<[String: Int64]>([:])
     private let apiToken: String
     private let found = Shared<[String]>([])
     private let grown = Shared<Set<String>>([])
@@ -100,7 +102,7 @@ final class History: Sendable {
                     try await history.judge(isLast: round == 1)
                 }
             } catch {
-                history.violated("the history cannot go on: \(error)")
+                history.violated("the history cannot go on: \((error as? CKError)?.localizedDescription ?? "\(error)")")
             }
             return history
         } catch {
@@ -158,6 +160,7 @@ final class History: Sendable {
         try await container.publicCloudDatabase.save(posts)
         try await container.privateCloudDatabase.save(work)
         try await container.privateCloudDatabase.save(all)
+        subscribed.value[user] = trail.time
     }
 
     private func prepareShare() async throws {
