@@ -22,6 +22,7 @@ let hummingbirdTLS = Target.Dependency.product(
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"]))
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
@@ -304,6 +305,20 @@ let package = Package(
                 "CloudKitServer",
                 "FileStore", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ], swiftSettings: strict),
+        // Clocks, randomness and threads of a process, replaced by ones that follow from a seed.
+        .target(name: "CDeterministicProcess", path: "Tests/CDeterministicProcess"),
+        // The framework and the cloud in one process, over a simulated network, in histories that follow from seeds.
+        .executableTarget(
+            name: "whole-stack-simulation",
+            dependencies: [
+                "CDeterministicProcess", "SeededChance", "CloudKit", "CloudKitAccounts", "CloudKitClient",
+                "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "CoreLocation", "FileStore",
+                "OrderedStore", "JSONBytes", hummingbird, httpTypes, logging, nioCore, nioEmbedded,
+            ],
+            path: "Tests/WholeStackSimulation", swiftSettings: callerIsolated),
+        .testTarget(
+            name: "WholeStackSimulationTests", dependencies: ["CloudUnderTest", "whole-stack-simulation"],
+            swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",

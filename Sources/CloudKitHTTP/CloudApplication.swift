@@ -89,6 +89,15 @@ package struct CloudApplication: Sendable {
         faults.forget()
     }
 
+    /// Returns the response to a request that came over a connection without a socket, as simulations of the whole stack send it.
+    package func respond(to request: Request, on channel: any Channel) async throws -> Response {
+        try await responder.respond(
+            to: request, context: ConnectionContext(source: .init(channel: channel, logger: logger)))
+    }
+
+    /// Delivers notifications until the task is cancelled, as the service does while it listens.
+    package func deliverNotifications() async throws { try await delivery.run() }
+
     /// Returns the service that listens, to be run by a service group; it finishes requests in flight before it stops.
     ///
     /// - Parameters:

@@ -15,6 +15,23 @@ import Testing
         return note
     }
 
+    @Test func `B-REC-08 B-TM-01 a restarted device reads fields that are not sealed before it has a share's key`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            // The device remembers the version, with its sealed value.
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")
+            let restarted = CKContainer(configuration: home.signedIn.ben.configuration).sharedCloudDatabase
+            let id = CKRecord.ID(recordName: "One", zoneID: theirs)
+            let one = try await restarted.records(for: [id], desiredKeys: ["title"])[id]?.get()
+            #expect(one?["title"] == "One")
+            // Nothing was lost by it.
+            #expect(try await secret("One", in: theirs, restarted) == "secret of One")
+        }
+    }
+
     @Test
     func
         `B-SHR-01 a participant opens the tree, adds to it, and all participants open the addition, also on other devices`()

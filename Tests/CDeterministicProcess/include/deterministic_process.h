@@ -1,0 +1,37 @@
+#ifndef DETERMINISTIC_PROCESS_H
+#define DETERMINISTIC_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Replaces, in this process, the threads that run Swift's tasks and Dispatch's blocks by one queue, the clocks by one that only
+/// `deterministic_step` advances, and the system's randomness by a generator. Call it before any task is made.
+///
+/// Returns whether all of it could be replaced.
+bool deterministic_install(void);
+
+/// Begins a history: the randomness that the process gets, and the order in which jobs run, follow from the seed. Jobs and timers that
+/// are left are forgotten; the clocks go on.
+void deterministic_begin(uint64_t seed);
+
+/// Runs one job, chosen by the seed among those that can run; without one, advances the clock to the next timer.
+///
+/// Returns false if there is neither.
+bool deterministic_step(void);
+
+/// The time of the clocks, nanoseconds.
+int64_t deterministic_now(void);
+
+/// The number of jobs that were run.
+uint64_t deterministic_jobs(void);
+
+/// Starts a copy of this process. Returns 0 in the copy, its identifier in this process, -1 if there is none.
+int deterministic_fork(void);
+
+/// Makes programs that this process becomes load at the same addresses each time.
+bool deterministic_fix_addresses(void);
+
+/// The number of threads of this process.
+int deterministic_threads(void);
+
+#endif

@@ -1,0 +1,136 @@
+import CloudKit
+import CloudKitModel
+import CloudKitServer
+import Foundation
+
+// The course of a round, and what goes wrong in it.
+extension History {
+    /// A task of a device's app.
+    private struct Work: Sendable {
+        let device: SimulatedDevice
+        let life: Int
+        let isOver = Shared(false)
+
+        /// Whether its end is still to be waited for.
+        var isUnderWay: Bool { !isOver.value && device.app?.life == life }
+    }
+
+    /// Lets all devices do things at once, while networks, disk, cloud and devices fail.
+    func pass(_ round: Int) async {
+        trail.note("round \(round)")
+        let works = Shared<[Work]>([])
+        let next = Shared(UInt64(1000 * (round + 1)))
+        func work(_ device: SimulatedDevice, _ count: Int) {
+            guard let app = device.app else { return }
+            for _ in 0..<count {
+                next.value += 1
+                let work = Work(device: device, life: app.life)
+                let chance = Chance(seed: seed, subject: next.value)
+                works.value.append(work)
+                Task {
+                    await self.act(device, chance)
+                    work.isOver.value = true
+                }
+            }
+        }
+        for device in devices { work(device, 2) }
+        let deadline = trail.time + 3600_000_000
+        var hasTrouble = true
+        while works.value.contains(where: \.isUnderWay) || hasTrouble {
+            try? await Task.sleep(for: .milliseconds(chance.number(100..<3000)))
+            hasTrouble = works.value.contains(where: \.isUnderWay) && trail.time < deadline - 3000_000_000
+            if hasTrouble, let device = await makeTrouble() { work(device, 1) }
+            guard trail.time < deadline else {
+                let names = works.value.filter(\.isUnderWay).map(\.device.name)
+                return violated("calls of \(names) never ended")
+            }
+        }
+    }
+
+    /// Makes one thing go wrong, or well again.
+    ///
+    /// - Returns: A device that has started again.
+    private func makeTrouble() async -> SimulatedDevice? {
+        guard let device = chance.one(of: devices) else { return nil }
+        switch chance.number(0..<100) {
+        case ..<35:
+            var condition = SimulatedNetwork.Condition()
+            switch chance.number(0..<6) {
+            case 0: condition.isDown = true
+            case 1: condition.losesRequest = 30
+            case 2: condition.losesAnswer = 30
+            case 3: condition.delaysLong = 30
+            case 4: condition.repeats = repeats ? 30 : 0
+            default: break
+            }
+            device.condition.value = condition
+        case ..<55:
+            var faults = Disk.Faults()
+            switch chance.number(0..<5) {
+            case 0: faults.read = 10
+            case 1: faults.commit = 20
+            case 2: faults.unknownFate = repeats ? 20 : 0
+            default: break
+            }
+            disk.faults.value = faults
+        case ..<68:
+            cloud.crash()
+            try? await Task.sleep(for: .milliseconds(chance.number(10..<5000)))
+            cloud.start()
+        case ..<85:
+            device.crash()
+            try? await Task.sleep(for: .milliseconds(chance.number(10..<5000)))
+            guard await start(device) else { return nil }
+            return device
+        case ..<93:
+            guard let cloud = cloud.cloud else { return nil }
+            let container = ContainerID(SimulatedCloud.container)
+            let end = (try? await DeploySchema(cloud).run(of: container, force: true)) == nil ? "failed" : "done"
+            trail.note("deployment \(end)")
+        default: break
+        }
+        return nil
+    }
+
+    private func start(_ device: SimulatedDevice) async -> Bool {
+        do {
+            try device.boot()
+            await device.app?.notes.start()
+            return true
+        } catch {
+            violated("\(device.name) does not start: \(error)")
+            return false
+        }
+    }
+
+    /// Ends all trouble and waits until the devices have come to rest.
+    func heal() async {
+        trail.note("heal")
+        disk.faults.value = Disk.Faults()
+        cloud.start()
+        for device in devices {
+            device.condition.value = SimulatedNetwork.Condition()
+            if device.app == nil { _ = await start(device) }
+        }
+        // Pauses that the cloud asked for, long polls, the outbox.
+        try? await Task.sleep(for: .seconds(100))
+        for _ in 0..<30 {
+            var isQuiet = true
+            for device in devices {
+                guard let notes = device.app?.notes else { continue }
+                if await notes.hasPending { isQuiet = false }
+                do {
+                    try await notes.sync()
+                } catch {
+                    isQuiet = false
+                }
+            }
+            try? await Task.sleep(for: .seconds(20))
+            if isQuiet { return }
+        }
+        for device in devices {
+            guard let notes = device.app?.notes, await notes.hasPending else { continue }
+            violated("\(device.name) does not come to rest: \(await notes.failures.map { "\($0)" }.sorted())")
+        }
+    }
+}

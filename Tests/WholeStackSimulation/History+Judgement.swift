@@ -1,0 +1,254 @@
+import CloudKit
+import CloudKitModel
+import CloudKitServer
+import Foundation
+
+// What is checked when nothing is under way.
+extension History {
+    /// Checks the state that all devices and the cloud have come to.
+    ///
+    /// - Parameter isLast: Whether nothing follows.
+    func judge(isLast: Bool) async throws {
+        trail.note("judge")
+        var content: [Cell: Int] = [:]
+        for device in devices where device.name.hasSuffix("-1") {
+            try await collect(device, into: &content)
+        }
+        for cell in ledger.cells {
+            if let contradiction = ledger.contradiction(cell, has: content[cell]) { violated("\(cell): \(contradiction)") }
+        }
+        for (cell, stamp) in content.sorted(by: { $0.key < $1.key }) {
+            if let objection = ledger.objection(to: stamp, in: cell) { violated("\(cell): \(objection)") }
+        }
+        for text in ledger.overwrittenUnseen { violated(text) }
+        for group in ledger.atomicGroups {
+            let present = group.filter { content[$0] != nil }
+            if !present.isEmpty, present.count < group.count { violated("half of an atomic batch: \(present)") }
+        }
+        for (child, parent) in ledger.owners.sorted(by: { $0.key < $1.key })
+        where content[child] != nil && content[parent] == nil && ledger.wasSaved(parent) && ledger.wasSaved(child) {
+            violated("\(child) outlives \(parent)")
+        }
+        for device in devices { try await judge(device, content) }
+        try await judgeNotes()
+        try await judgeReferences()
+        judgeNotifications()
+        if isLast { try await judgeDeployment() }
+    }
+
+    private static var everything: Content.Question {
+        Content.Question(format: "TRUEPREDICATE", arguments: []) { _ in true }
+    }
+
+    /// Adds what a user's own databases have.
+    private func collect(_ device: SimulatedDevice, into content: inout [Cell: Int]) async throws {
+        guard let app = device.app else { return }
+        let user = device.user.name
+        let database = app.container.privateCloudDatabase
+        for zone in try await database.allRecordZones() where zone.zoneID != NotesApp.zone.zoneID {
+            let place = Place(owner: user, scope: .private, zoneID: zone.zoneID, writes: .all)
+            if place.isDefault {
+                for type in ["Item", "Page", "Grown0", "Grown1", "Grown2"] {
+                    for (name, stamp) in try await found(type, at: place, in: database) { content[place.cell(name)] = stamp }
+                }
+            } else {
+                let feed = try await feed(of: place, database)
+                let found = try await found("Item", at: place, in: database)
+                if feed != found.filter({ $0.key != "Root" }) {
+                    violated("the feed of \(user)/\(zone.zoneID.zoneName) differs from its records: \(difference(feed, found))")
+                }
+                for (name, stamp) in feed { content[place.cell(name)] = stamp }
+            }
+        }
+        if user == "ada" {
+            let place = Place(owner: "public", scope: .public, zoneID: .default, writes: .own)
+            for (name, stamp) in try await found("Post", at: place, in: app.container.publicCloudDatabase) {
+                content[place.cell(name)] = stamp
+            }
+        }
+    }
+
+    private func found(_ type: String, at place: Place, in database: CKDatabase) async throws -> [String: Int] {
+        do {
+            return try await stamps(Self.everything, ofType: type, at: place, in: database)
+        } catch let error as CKError where error.code == .unknownItem {
+            // No record of the type was ever saved.
+            return [:]
+        }
+    }
+
+    private func feed(of place: Place, _ database: CKDatabase) async throws -> [String: Int] {
+        let reader = Follower(device: "reader", life: 0, owner: place.owner, zone: place.zoneID.zoneName)
+        followed.value[reader] = nil
+        try await follow(reader, place, database, pageMax: chance.percent(50) ? 4 : nil)
+        return followed.value[reader]?.stamps ?? [:]
+    }
+
+    private func difference(_ a: [String: Int], _ b: [String: Int]) -> String {
+        Set(a.keys).union(b.keys).filter { a[$0] != b[$0] }.sorted()
+            .map { "\($0): \(a[$0].map(String.init) ?? "-") \(b[$0].map(String.init) ?? "-")" }.joined(separator: ", ")
+    }
+
+    /// Compares what a device reads with the content.
+    private func judge(_ device: SimulatedDevice, _ content: [Cell: Int]) async throws {
+        guard let app = device.app else { return violated("\(device.name) is off") }
+        for place in places(of: device) {
+            let database = place.database(app.container)
+            var expected: [String: Int] = [:]
+            for (cell, stamp) in content where cell.owner == place.owner && cell.zone == place.zoneID.zoneName {
+                let isOther = ["w", "g"].contains(cell.name.prefix(1)) && place.isDefault && place.scope == .private
+                let isHidden = place.scope == .shared && cell.name == "outside"
+                if !isOther, !isHidden { expected[cell.name] = stamp }
+            }
+            if !place.isDefault {
+                let key = Follower(device: device.name, life: app.life, owner: place.owner, zone: place.zoneID.zoneName)
+                do {
+                    try await follow(key, place, database)
+                } catch let error as CKError where error.code == .changeTokenExpired {
+                    try await follow(key, place, database)
+                }
+                let known = followed.value[key]?.stamps ?? [:]
+                if known != expected {
+                    violated("\(device.name) knows \(place.owner)/\(place.zoneID.zoneName) otherwise: \(difference(known, expected))")
+                }
+            }
+            guard !expected.isEmpty else { continue }
+            for question in chance.some(3, of: Content.questions(chance)) {
+                let found = try await stamps(
+                    question, at: place, in: database, pageMax: chance.percent(50) ? 3 : 100
+                ).filter { $0.key != "Root" }
+                let matching = expected.filter { question.matches(Content(stamp: $0.value)) }
+                if found != matching {
+                    violated("\(device.name): \(question.format) \(question.arguments) in \(place.owner)/\(place.zoneID.zoneName): \(difference(found, matching))")
+                }
+            }
+        }
+        try await judgeAccess(device, app.container)
+    }
+
+    /// Tries what the user must not see.
+    private func judgeAccess(_ device: SimulatedDevice, _ container: CKContainer) async throws {
+        let database = container.sharedCloudDatabase
+        let user = device.user.name
+        let zones = try await database.allRecordZones().map(\.zoneID.zoneName).sorted()
+        let isGuest = user != "ada" && rights.value[user] != nil
+        if zones != (isGuest ? ["Club"] : []) { violated("\(device.name) sees the shared zones \(zones)") }
+        guard user != "ada" else { return }
+        var hidden = [
+            CKRecord.ID(recordName: "r0", zoneID: CKRecordZone.ID(zoneName: "Work", ownerName: ownerName.value))
+        ]
+        let club = CKRecordZone.ID(zoneName: "Club", ownerName: ownerName.value)
+        if !isGuest { hidden.append(CKRecord.ID(recordName: "r0", zoneID: club)) }
+        if !sharesZone { hidden.append(CKRecord.ID(recordName: "outside", zoneID: club)) }
+        for id in hidden {
+            do {
+                _ = try await database.record(for: id)
+                violated("\(device.name) reads \(id.recordName) in \(id.zoneID.zoneName) of Ada's")
+            } catch let error as CKError
+                where [.unknownItem, .zoneNotFound, .permissionFailure].contains(error.code) {
+                continue
+            }
+        }
+    }
+
+    /// Checks that the notes of all devices of a user are those of the cloud.
+    private func judgeNotes() async throws {
+        for user in Self.users {
+            let apps = devices.filter { $0.user.name == user }.compactMap { device in device.app.map { (device.name, $0) } }
+            guard let first = apps.first?.1 else { continue }
+            var held: [String: NotesApp.Note] = [:]
+            var token: CKServerChangeToken?
+            var hasMore = true
+            do {
+                while hasMore {
+                    let page = try await first.container.privateCloudDatabase.recordZoneChanges(
+                        inZoneWith: NotesApp.zone.zoneID, since: token)
+                    for (id, result) in page.modificationResultsByID {
+                        held[id.recordName] = NotesApp.note(try result.get().record)
+                    }
+                    token = page.changeToken
+                    hasMore = page.moreComing
+                }
+            } catch let error as CKError where error.code == .zoneNotFound {
+                held = [:]
+            }
+            for (name, app) in apps {
+                let notes = await app.notes.notes
+                let odd = Set(notes.keys).union(held.keys).filter { notes[$0] != held[$0] }.sorted()
+                if !odd.isEmpty {
+                    violated("the notes of \(name) differ: \(odd.map { "\($0) \(notes[$0]?.edit ?? -1) \(held[$0]?.edit ?? -1)" })")
+                }
+                for damage in await app.notes.damage { violated("a note of \(name): \(damage)") }
+                for (note, edit) in await app.notes.acknowledged.sorted(by: { $0.key < $1.key })
+                where note.hasPrefix("keep") && held[note]?.edit ?? -1 < edit {
+                    violated("\(name): the cloud has lost edit \(edit) of \(note)")
+                }
+                let failures = await app.notes.failures.subtracting([
+                    .serverRecordChanged, .unknownItem, .zoneNotFound, .networkFailure, .networkUnavailable,
+                    .serviceUnavailable, .requestRateLimited, .serverResponseLost, .zoneBusy, .operationCancelled,
+                    .batchRequestFailed,
+                ])
+                if !failures.isEmpty { violated("the sync engine of \(name) met \(failures.map { "\($0)" }.sorted())") }
+            }
+        }
+    }
+
+    /// Checks that the targets of validated references exist, and that replaced fields are gone.
+    private func judgeReferences() async throws {
+        for (user, web) in webClients.value.sorted(by: { $0.key < $1.key }) {
+            let target = try await web.lookup("w0")
+            for name in ["w0", "w1", "w2"] {
+                let page = try await web.lookup(name)
+                guard page.code == nil, let stamp = page.fields["stamp"] as? Int else { continue }
+                if (page.fields["even"] as? Int == stamp) != stamp.isMultiple(of: 2) {
+                    violated("\(user)'s \(name) with \(stamp) has fields that were replaced")
+                }
+                if page.fields["after"] != nil, target.code != nil {
+                    violated("\(user)'s \(name) refers to a record that is gone")
+                }
+            }
+        }
+    }
+
+    /// Checks that devices were notified of the latest changes of others.
+    private func judgeNotifications() {
+        for device in devices {
+            let user = device.user.name
+            let kinds: [(String, (Cell, Int) -> Bool)] = [
+                (user + "-work", { cell, _ in cell.owner == user && cell.zone == "Work" }),
+                (user + "-all", { cell, _ in cell.owner == user && cell.zone != CKRecordZone.ID.defaultZoneName }),
+                (user + "-posts", { cell, stamp in cell.owner == "public" && Content(stamp: stamp).n < 5 }),
+            ]
+            for (subscription, matches) in kinds {
+                guard let start = ledger.latestSave(notBy: device.name, where: matches),
+                    start > subscribed.value[user] ?? .max
+                else { continue }
+                let isReported = device.received.value.contains { $0.subscription == subscription && $0.time >= start }
+                if !isReported { violated("\(device.name) was not notified by \(subscription) of the save at \(start)") }
+            }
+        }
+    }
+
+    /// Checks that production has after a deployment what development had, and nothing else.
+    private func judgeDeployment() async throws {
+        guard let app = devices[0].app, let cloud = cloud.cloud else { return }
+        _ = try await DeploySchema(cloud).run(of: ContainerID(SimulatedCloud.container), force: true)
+        // Servers look again after a while.
+        try await Task.sleep(for: .seconds(10))
+        for type in grownTypes {
+            let record = CKRecord(recordType: type)
+            record["stamp"] = 1
+            do {
+                try await app.production.privateCloudDatabase.save(record)
+            } catch {
+                violated("production does not take \(type): \(error.localizedDescription)")
+            }
+        }
+        do {
+            try await app.production.privateCloudDatabase.save(CKRecord(recordType: "Never"))
+            violated("production took a type that was never deployed")
+        } catch let error as CKError where error.code == .invalidArguments {
+            return
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import CDeterministicProcess
+import CloudKit
+import CloudKitAccounts
+import CloudKitDevice
+import CloudKitModel
+import CloudKitServer
+import Foundation
+
+/// One history of the whole stack, which follows from its seed: users with devices, which do random things at once on a bad network,
+/// above a cloud that ends now and then, above a disk that fails.
+final class History: Sendable {
+    let seed: UInt64
+    let trail = Trail()
+    let ledger = Ledger()
+    let chance: Chance
+    let disk: Disk
+    let cloud: SimulatedCloud
+    let devices: [SimulatedDevice]
+    let webClients = Shared<[String: WebClient]>([:])
+    /// What apps know of zones.
+    let followed = Shared<[Follower: Followed]>([:])
+    let isFollowing = Shared<Set<Follower>>([])
+    /// Whether requests may take effect although an error came back that says they did not: the network repeats messages, and the disk
+    /// commits what it reports as failed.
+    let repeats: Bool
+    /// The rights in the shared zone of those who have any.
+    let rights = Shared<[String: Place.Writes]>([:])
+    /// The zone that Ada shares, as she names it.
+    let club = CKRecordZone.ID(zoneName: "Club")
+    /// Whether the zone is shared as a whole.
+    let sharesZone: Bool
+    /// Ada's name in the container.
+    let ownerName = Shared("")
+    /// The time from which a user's subscriptions exist.
+    let subscribed = Shared<[String: Int64]>([:])
+    private let apiToken: String
+    private let found = Shared<[String]>([])
+    private let grown = Shared<Set<String>>([])
+
+    static let users = ["ada", "ben", "cal"]
+
+    /// The violations of invariants that were found.
+    var violations: [String] { found.value }
+    /// The record types that development has got by acknowledged saves.
+    var grownTypes: [String] { grown.value.sorted() }
+
+    func violated(_ text: String) {
+        trail.note("VIOLATED \(text)")
+        if found.value.count < 50 { found.value.append("\(trail.time) \(text)") }
+    }
+
+    func note(grown type: String) { grown.value.insert(type) }
+
+    private init(seed: UInt64, planted: PlantedFault?) async throws {
+        self.seed = seed
+        chance = Chance(seed: seed, subject: 0)
+        repeats = seed % 2 == 1
+        sharesZone = chance.percent(40)
+        disk = Disk(Chance(seed: seed, subject: 1), trail: trail, planted: planted)
+        cloud = SimulatedCloud(disk: disk, trail: trail, name: "cloud-\(seed)")
+        cloud.start()
+        guard let accounts = cloud.cloud?.accountStore else { throw CancellationError() }
+        var tokens: [CloudKitModel.Environment: String] = [:]
+        for environment in [CloudKitModel.Environment.development, .production] {
+            tokens[environment] =
+                try await accounts.apiTokens.create(
+                    container: ContainerID(SimulatedCloud.container), environment: environment, name: "simulation"
+                ).token
+        }
+        apiToken = tokens[.development] ?? ""
+        var devices: [SimulatedDevice] = []
+        for name in Self.users {
+            let user = SimulatedUser(name: name)
+            let derivation = accounts.accounts.newDerivation(rounds: 10)
+            let proof = try PasswordProof(password: user.password, salt: derivation.salt, rounds: derivation.rounds)
+            _ = try await accounts.accounts.add(
+                email: user.email, name: name, proof: proof.bytes, derivation: derivation)
+            for number in 1...(name == "cal" ? 1 : 2) {
+                let device = SimulatedDevice(
+                    "\(name)-\(number)", of: user, at: cloud, apiTokens: tokens,
+                    Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted)
+                try await device.signIn()
+                try device.boot()
+                devices.append(device)
+            }
+        }
+        self.devices = devices
+        if planted == .chance { _ = Chance(seed: UInt64(getpid()), subject: 99).number(0..<10) }
+    }
+
+    /// Runs the history of a seed.
+    ///
+    /// - Returns: nil if it could not begin.
+    static func run(seed: UInt64, planted: PlantedFault? = nil) async -> History? {
+        do {
+            let history = try await History(seed: seed, planted: planted)
+            do {
+                try await history.prepare()
+                for round in 0..<2 {
+                    await history.pass(round)
+                    await history.heal()
+                    try await history.judge(isLast: round == 1)
+                }
+            } catch {
+                history.violated("the history cannot go on: \((error as? CKError)?.localizedDescription ?? "\(error)")")
+            }
+            return history
+        } catch {
+            FileHandle.standardError.write(Data("seed \(seed): \(error)\n".utf8))
+            return nil
+        }
+    }
+
+    // MARK: The beginning
+
+    /// Makes what histories begin with, undisturbed: zones, a share, subscriptions, web clients.
+    private func prepare() async throws {
+        for device in devices where device.name.hasSuffix("-1") {
+            guard let app = device.app else { continue }
+            let user = device.user.name
+            let database = app.container.privateCloudDatabase
+            try await database.save(CKRecordZone(zoneName: "Work"))
+            try await subscribe(user, app.container)
+            let operation = CKFetchWebAuthTokenOperation(apiToken: apiToken)
+            let token: String = try await withCheckedThrowingContinuation { continuation in
+                operation.fetchWebAuthTokenResultBlock = { continuation.resume(with: $0) }
+                database.add(operation)
+            }
+            webClients.value[user] = WebClient(
+                network: SimulatedNetwork(
+                    user + "-web", to: cloud, Chance(seed: seed, subject: UInt64(30 + webClients.value.count)),
+                    condition: device.condition, planted: nil),
+                endpoint: cloud.endpoint, apiToken: apiToken, token: token)
+        }
+        try await prepareShare()
+        for device in devices { await device.app?.notes.start() }
+    }
+
+    private func subscribe(_ user: String, _ container: CKContainer) async throws {
+        let posts = CKQuerySubscription(
+            recordType: "Post", predicate: NSPredicate(format: "n < 5"), subscriptionID: user + "-posts",
+            options: [.firesOnRecordCreation, .firesOnRecordUpdate])
+        let work = CKRecordZoneSubscription(
+            zoneID: CKRecordZone.ID(zoneName: "Work"), subscriptionID: user + "-work")
+        let all = CKDatabaseSubscription(subscriptionID: user + "-all")
+        for subscription in [posts, work, all] as [CKSubscription] {
+            let information = CKSubscription.NotificationInfo()
+            information.shouldSendContentAvailable = true
+            subscription.notificationInfo = information
+        }
+        // A type has to be there before it can be asked for.
+        let post = CKRecord(recordType: "Post", recordID: CKRecord.ID(recordName: user + "0"))
+        let stamp = ledger.makeStamp()
+        Content(stamp: stamp).fill(post, isSealed: false)
+        let attempt = ledger.begin(
+            Cell(owner: "public", zone: CKRecordZone.ID.defaultZoneName, name: user + "0"), stamp: stamp,
+            by: user + "-1", at: trail.time)
+        try await container.publicCloudDatabase.save(post)
+        ledger.end(attempt, .done, at: trail.time)
+        try await container.publicCloudDatabase.save(posts)
+        try await container.privateCloudDatabase.save(work)
+        try await container.privateCloudDatabase.save(all)
+        subscribed.value[user] = trail.time
+    }
+
+    private func prepareShare() async throws {
+        guard let ada = devices[0].app?.container else { return }
+        ownerName.value = try await ada.userRecordID().recordName
+        let database = ada.privateCloudDatabase
+        let vault = CKRecordZone(zoneName: "Vault")
+        vault.encryptionScope = .perZone
+        try await database.save(vault)
+        let zone = CKRecordZone(zoneID: club)
+        if sharesZone, chance.percent(50) { zone.encryptionScope = .perZone }
+        try await database.save(zone)
+        let root = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "Root", zoneID: club))
+        let share = sharesZone ? CKShare(recordZoneID: club) : CKShare(rootRecord: root)
+        var guests = ["ben"]
+        if chance.percent(50) { guests.append("cal") }
+        for guest in guests {
+            let participant = try await ada.shareParticipant(forEmailAddress: guest + "@example.com")
+            let mayWrite = guest == "ben" && chance.percent(75)
+            participant.permission = mayWrite ? .readWrite : .readOnly
+            rights.value[guest] = mayWrite ? .all : Place.Writes.none
+            share.addParticipant(participant)
+        }
+        let saved = try await database.modifyRecords(saving: sharesZone ? [share] : [root, share], deleting: [])
+        guard let url = (try saved.saveResults[share.recordID]?.get() as? CKShare)?.url else {
+            throw CKError(.internalError)
+        }
+        if !sharesZone {
+            let outside = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "outside", zoneID: club))
+            let stamp = ledger.makeStamp()
+            Content(stamp: stamp).fill(outside, isSealed: true)
+            let attempt = ledger.begin(
+                Cell(owner: "ada", zone: "Club", name: "outside"), stamp: stamp, by: "ada-1", at: trail.time)
+            try await database.save(outside)
+            ledger.end(attempt, .done, at: trail.time)
+        }
+        for device in devices where guests.contains(device.user.name) && device.name.hasSuffix("-1") {
+            guard let guest = device.app?.container else { continue }
+            _ = try await guest.accept(try await guest.shareMetadata(for: url))
+        }
+    }
+
+    /// Returns the zones that a device may reach.
+    func places(of device: SimulatedDevice) -> [Place] {
+        let user = device.user.name
+        var places = [
+            Place(owner: user, scope: .private, zoneID: CKRecordZone.ID(zoneName: "Work"), writes: .all),
+            Place(owner: user, scope: .private, zoneID: .default, writes: .all),
+            Place(owner: "public", scope: .public, zoneID: .default, writes: .own),
+        ]
+        if user == "ada" {
+            places.append(
+                Place(owner: user, scope: .private, zoneID: CKRecordZone.ID(zoneName: "Vault"), writes: .all))
+            places.append(clubPlace(zoneID: club, scope: .private, writes: .all))
+        } else if let writes = rights.value[user] {
+            let shared = CKRecordZone.ID(zoneName: "Club", ownerName: ownerName.value)
+            places.append(clubPlace(zoneID: shared, scope: .shared, writes: writes))
+        }
+        return places
+    }
+
+    private func clubPlace(zoneID: CKRecordZone.ID, scope: CKDatabase.Scope, writes: Place.Writes) -> Place {
+        Place(
+            owner: "ada", scope: scope, zoneID: zoneID, writes: writes,
+            root: sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID))
+    }
+}

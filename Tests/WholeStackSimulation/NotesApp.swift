@@ -1,0 +1,192 @@
+import CloudKit
+import Foundation
+
+/// A notes app with an automatic sync engine, written like Apple's sample. Its disk is one value, to which it writes with each state of
+/// the engine, so that it can end at any event.
+actor NotesApp: CKSyncEngineDelegate {
+    struct Note: Codable, Hashable {
+        var text: String
+        /// Grows with each edit, across all devices: the larger one wins a conflict.
+        var edit: Int
+    }
+
+    /// What survives the app.
+    struct Stored: Codable {
+        var notes: [String: Note] = [:]
+        var lastKnown: [String: Data] = [:]
+        /// The latest edit of each note that the cloud has acknowledged.
+        var acknowledged: [String: Int] = [:]
+        var state: CKSyncEngine.State.Serialization?
+    }
+
+    static let zone = CKRecordZone(zoneName: "Notes")
+
+    private let disk: Shared<Data?>
+    private let network: SimulatedNetwork
+    private let database: CKDatabase
+    private var memory: Stored
+    private var engine: CKSyncEngine?
+    private(set) var failures: Set<CKError.Code> = []
+    /// Sealed values that did not open or were not as sealed.
+    private(set) var damage: [String] = []
+
+    init(_ database: CKDatabase, disk: Shared<Data?>, network: SimulatedNetwork) throws {
+        self.database = database
+        self.disk = disk
+        self.network = network
+        memory = try disk.value.map { try JSONDecoder().decode(Stored.self, from: $0) } ?? Stored()
+    }
+
+    /// Starts syncing.
+    func start() {
+        guard engine == nil else { return }
+        engine = CKSyncEngine(
+            CKSyncEngine.Configuration(database: database, stateSerialization: memory.state, delegate: self))
+    }
+
+    var notes: [String: Note] { memory.notes }
+    var acknowledged: [String: Int] { memory.acknowledged }
+    var hasPending: Bool {
+        guard let state = engine?.state else { return true }
+        return !state.pendingRecordZoneChanges.isEmpty || !state.pendingDatabaseChanges.isEmpty
+    }
+
+    /// Syncs now.
+    func sync() async throws {
+        try await engine?.sendChanges()
+        try await engine?.fetchChanges()
+    }
+
+    func write(_ name: String, edit: Int) {
+        memory.notes[name] = Note(text: "text \(edit)", edit: edit)
+        engine?.state.add(pendingRecordZoneChanges: [.saveRecord(id(name))])
+    }
+
+    func remove(_ name: String) {
+        memory.notes[name] = nil
+        memory.lastKnown[name] = nil
+        engine?.state.add(pendingRecordZoneChanges: [.deleteRecord(id(name))])
+    }
+
+    private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: Self.zone.zoneID) }
+
+    // MARK: CKSyncEngineDelegate
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        guard !network.isGone else { return }
+        switch event {
+        case .stateUpdate(let event):
+            memory.state = event.stateSerialization
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            if let bytes = try? encoder.encode(memory) { disk.value = bytes }
+        case .accountChange(let event):
+            if case .signIn = event.changeType {
+                syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
+                syncEngine.state.add(
+                    pendingRecordZoneChanges: memory.notes.keys.sorted().map { .saveRecord(id($0)) })
+            } else {
+                damage.append("the account changed: \(event.changeType)")
+            }
+        case .fetchedRecordZoneChanges(let event):
+            for modification in event.modifications { merge(modification.record) }
+            for deletion in event.deletions {
+                memory.notes[deletion.recordID.recordName] = nil
+                memory.lastKnown[deletion.recordID.recordName] = nil
+            }
+        case .fetchedDatabaseChanges(let event):
+            for deletion in event.deletions where deletion.zoneID == Self.zone.zoneID {
+                damage.append("the zone was deleted")
+            }
+        case .sentRecordZoneChanges(let event): take(event, syncEngine)
+        case .sentDatabaseChanges(let event):
+            for error in event.failedZoneSaves.map(\.error) { failures.insert(error.code) }
+        default: break
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        guard !network.isGone else { return nil }
+        let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+        let memory = memory
+        return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+            guard let note = memory.notes[id.recordName] else {
+                syncEngine.state.remove(pendingRecordZoneChanges: [.saveRecord(id)])
+                return nil
+            }
+            let record =
+                memory.lastKnown[id.recordName].flatMap(Self.record)
+                ?? CKRecord(recordType: "Note", recordID: id)
+            record["edit"] = note.edit
+            record.encryptedValues["secret"] = note.text
+            return record
+        }
+    }
+
+    // MARK: What happened
+
+    private func take(_ event: CKSyncEngine.Event.SentRecordZoneChanges, _ syncEngine: CKSyncEngine) {
+        for record in event.savedRecords {
+            let name = record.recordID.recordName
+            if memory.notes[name] != nil { remember(record) }
+            guard let edit = record["edit"] as? Int else { continue }
+            memory.acknowledged[name] = max(memory.acknowledged[name] ?? 0, edit)
+        }
+        var again: [CKSyncEngine.PendingRecordZoneChange] = []
+        for failed in event.failedRecordSaves {
+            let id = failed.record.recordID
+            failures.insert(failed.error.code)
+            switch failed.error.code {
+            case .serverRecordChanged:
+                guard let record = failed.error.serverRecord else { continue }
+                merge(record)
+                again.append(.saveRecord(id))
+            case .zoneNotFound:
+                syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
+                memory.lastKnown[id.recordName] = nil
+                again.append(.saveRecord(id))
+            case .unknownItem:
+                memory.lastKnown[id.recordName] = nil
+                again.append(.saveRecord(id))
+            default: break
+            }
+        }
+        for error in event.failedRecordDeletes.values { failures.insert(error.code) }
+        syncEngine.state.add(pendingRecordZoneChanges: again)
+    }
+
+    /// The later edit wins; the known state of the cloud's version always advances.
+    private func merge(_ record: CKRecord) {
+        guard record.recordType == "Note" else { return }
+        let name = record.recordID.recordName
+        remember(record)
+        guard let note = Self.note(record), note.text == "text \(note.edit)" else {
+            damage.append("\(name): \(record["edit"] ?? -1), \(record.encryptedValues["secret"] ?? "-")")
+            return
+        }
+        if let mine = memory.notes[name], mine.edit >= note.edit { return }
+        memory.notes[name] = note
+    }
+
+    private func remember(_ record: CKRecord) {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: archiver)
+        memory.lastKnown[record.recordID.recordName] = archiver.encodedData
+    }
+
+    /// Returns the note in a record; nil if its sealed text is missing.
+    static func note(_ record: CKRecord) -> Note? {
+        guard let text = record.encryptedValues["secret"] as? String, let edit = record["edit"] as? Int else {
+            return nil
+        }
+        return Note(text: text, edit: edit)
+    }
+
+    private static func record(_ systemFields: Data) -> CKRecord? {
+        guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: systemFields) else { return nil }
+        unarchiver.requiresSecureCoding = true
+        return CKRecord(coder: unarchiver)
+    }
+}

@@ -1,0 +1,29 @@
+import CloudKit
+
+/// A zone as one user reaches it.
+struct Place: Sendable {
+    /// The owner of its records in the ledger.
+    var owner: String
+    var scope: CKDatabase.Scope
+    var zoneID: CKRecordZone.ID
+    /// Whether the user may write.
+    var writes: Writes
+    /// The record below which others' records have to be; nil: the zone is shared as a whole, or not at all.
+    var root: CKRecord.ID?
+
+    enum Writes: Sendable {
+        case all
+        /// Public records belong to those who made them.
+        case own
+        case none
+    }
+
+    var isDefault: Bool { zoneID.zoneName == CKRecordZone.ID.defaultZoneName }
+    var isSealed: Bool { scope != .public }
+    var recordType: String { scope == .public ? "Post" : "Item" }
+
+    func cell(_ name: String) -> Cell { Cell(owner: owner, zone: zoneID.zoneName, name: name) }
+    func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
+
+    func database(_ container: CKContainer) -> CKDatabase { container.database(with: scope) }
+}

@@ -1,0 +1,114 @@
+import CloudKit
+import CloudKitClient
+import CloudKitDevice
+import CloudKitModel
+import Foundation
+
+/// An account of the cloud.
+struct SimulatedUser: Sendable {
+    var name: String
+    var email: String { name + "@example.com" }
+    var password: String { "password of \(name)" }
+}
+
+/// A device of a user: a profile on disk, a network, and the memory of an app, which a crash takes.
+final class SimulatedDevice: Sendable {
+    let name: String
+    let user: SimulatedUser
+    private let cloud: SimulatedCloud
+    private let chance: Chance
+    private let planted: PlantedFault?
+    private let apiTokens: [CloudKitModel.Environment: String]
+    /// Counts the starts; each has a folder of its own with the files of the one before.
+    private let life = Shared(0)
+    private let booted = Shared<Booted?>(nil)
+    /// The notes app's disk.
+    let notesDisk = Shared<Data?>(nil)
+    /// The network's condition, which outlives the app.
+    let condition = Shared(SimulatedNetwork.Condition())
+    /// The subscriptions whose notifications arrived, and when.
+    let received = Shared<[(time: Int64, subscription: String)]>([])
+
+    /// The memory of the running app.
+    struct Booted: Sendable {
+        let life: Int
+        let network: SimulatedNetwork
+        let container: CKContainer
+        let production: CKContainer
+        let notes: NotesApp
+        let listening: RemoteNotificationObservation
+    }
+
+    init(
+        _ name: String, of user: SimulatedUser, at cloud: SimulatedCloud,
+        apiTokens: [CloudKitModel.Environment: String], _ chance: Chance, planted: PlantedFault?
+    ) {
+        self.name = name
+        self.user = user
+        self.cloud = cloud
+        self.apiTokens = apiTokens
+        self.chance = chance
+        self.planted = planted
+    }
+
+    /// The running app; nil while the device is off.
+    var app: Booted? { booted.value }
+
+    private static let folder = "profiles"
+    private var profile: String { "\(name).\(life.value)" }
+
+    private func configuration(_ environment: CloudKitModel.Environment) -> DeviceConfiguration {
+        DeviceConfiguration(
+            endpoint: cloud.endpoint, container: SimulatedCloud.container, environment: environment.rawValue,
+            apiToken: apiTokens[environment], profile: profile, profilesFolder: Self.folder)
+    }
+
+    /// Signs the user in, as on a new device.
+    func signIn() async throws {
+        let network = SimulatedNetwork(name, to: cloud, chance, planted: nil)
+        let signIn = SignIn(configuration: configuration(.development), rounds: 10) { request in
+            guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
+            let response = try await network.send(message)
+            return DeviceResponse(status: response.status, body: response.body)
+        }
+        _ = try await signIn.signIn(
+            email: user.email, password: user.password, deviceName: name, container: SimulatedCloud.container)
+    }
+
+    /// Starts the app with what the device's disk has.
+    func boot() throws {
+        guard booted.value == nil else { return }
+        if life.value > 0 {
+            // The framework keeps some things for each profile in the process: a restarted device is a profile with the same files.
+            let before = "\(Self.folder)/\(profile)"
+            life.value += 1
+            try FileManager.default.copyItem(atPath: before, toPath: "\(Self.folder)/\(profile)")
+        } else {
+            life.value = 1
+            try FileManager.default.moveItem(
+                atPath: "\(Self.folder)/\(name).0", toPath: "\(Self.folder)/\(profile)")
+        }
+        let network = SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: planted)
+        let container = CKContainer(configuration: configuration(.development), transport: network)
+        let received = received
+        let trail = cloud.trail
+        let name = name
+        booted.value = Booted(
+            life: life.value, network: network, container: container,
+            production: CKContainer(configuration: configuration(.production), transport: network),
+            notes: try NotesApp(container.privateCloudDatabase, disk: notesDisk, network: network),
+            listening: container.observeRemoteNotifications { notification in
+                guard !network.isGone, let id = notification.notification?.subscriptionID else { return }
+                received.value.append((trail.time, id))
+                trail.note("\(name) notified of \(id)")
+            })
+    }
+
+    /// Ends the app in the midst of whatever it does.
+    func crash() {
+        guard let app = booted.value else { return }
+        cloud.trail.note("\(name) ends")
+        app.network.end()
+        booted.value = nil
+    }
+}

@@ -1,0 +1,51 @@
+import CloudUnderTest
+import Foundation
+import Testing
+
+/// Runs histories of the whole stack, each in a process whose clocks, randomness and order of tasks follow from the history's seed;
+/// `script/simulate` runs more of them.
+@Suite(.timeLimit(.minutes(60))) struct WholeStackSimulationTests {
+    /// A tenth of the seeds of `SimulationTests`: one of these histories takes as long as ten of those.
+    private static var count: Int {
+        let seeds = ProcessInfo.processInfo.environment["SIMULATION_SEEDS"].flatMap { Int($0) } ?? 100
+        return max(10, seeds / 10)
+    }
+
+    @Test func `no history of the whole stack breaks an invariant`() async throws {
+        let (status, text) = try await run(["--count", "\(Self.count)", "--workers", "2"])
+        #expect(status == 0, "repeat with script/simulate --seed N: \(text.suffix(4000))")
+    }
+
+    @Test func `a seed that runs twice leaves the same trail`() async throws {
+        let (status, text) = try await run(["--first", "1000000", "--count", "4", "--workers", "2", "--twice"])
+        #expect(status == 0, "\(text.suffix(4000))")
+    }
+
+    @Test(arguments: ["lost-commit", "swapped-answer", "forged-answer", "lost-notifications"])
+    func `a planted fault is noticed`(fault: String) async throws {
+        let (status, text) = try await run(["--count", "6", "--workers", "2", "--plant", fault])
+        #expect(status == 1, "\(text.suffix(4000))")
+    }
+
+    @Test func `a source of chance outside of the seed is noticed`() async throws {
+        let (status, text) = try await run(["--count", "1", "--workers", "2", "--twice", "--plant", "chance"])
+        #expect(status == 1 && text.contains("differently"), "\(text.suffix(4000))")
+    }
+
+    /// Runs the program.
+    private func run(_ arguments: [String]) async throws -> (status: Int32?, text: String) {
+        guard let program = CloudProcess.program(named: "whole-stack-simulation") else {
+            throw ChildFailure(program: "whole-stack-simulation", reason: "not built")
+        }
+        let output = FileManager.default.temporaryDirectory.path + "/whole-stack-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: output) }
+        let status: Int32? = try await withCheckedThrowingContinuation { continuation in
+            // Waiting for a process blocks its thread.
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result { try ChildProcess([program] + arguments, variables: [:], output: output).wait() })
+            }
+        }
+        return (status, try String(contentsOfFile: output, encoding: .utf8))
+    }
+}
