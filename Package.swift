@@ -91,6 +91,11 @@ let package = Package(
             name: "CloudKitDevice", dependencies: ["CloudKitEncryption", "TextEncodings", crypto], swiftSettings: strict
         ),
 
+        // The log of requests and the telemetry made of it; the engine that keeps them in a file of their own.
+        .target(name: "CloudKitLogs", dependencies: ["CloudKitModel"], swiftSettings: strict),
+        .target(
+            name: "CloudKitLogsSQLite", dependencies: ["CloudKitLogs", "CSQLite"], swiftSettings: strict),
+
         // Layer 3: the operations of the cloud; the framework that apps import.
         .target(
             name: "CloudKitAccounts",
@@ -223,6 +228,10 @@ let package = Package(
             dependencies: [
                 "SeededChance", "CloudKitModel", "CloudKitRecordLayer", "OrderedStore", "OrderedStoreSQLite", "CSQLite",
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CloudKitLogsTests",
+            dependencies: ["SeededChance", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel", "CSQLite"],
             swiftSettings: strict),
         .testTarget(
             name: "CloudKitAccountsTests",
