@@ -128,7 +128,8 @@ let package = Package(
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "IdentityDirectory",
+                "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
+                "IdentityDirectory",
                 "TextEncodings", hummingbird,
                 hummingbirdCore, httpTypes, logging, lifecycle, metrics, nioCore,
             ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),

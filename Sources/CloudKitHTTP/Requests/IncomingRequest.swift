@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
 import HTTPTypes
@@ -23,8 +24,10 @@ final class IncomingRequest {
     let crossOrigin: CrossOrigin
     let surface: Caller.ClientKind
     let announcedBytes: Int?
-    /// A random identifier, for the log and for error objects.
-    let uuid = RequestUUID.random()
+    /// The identifier, for the log and for error objects; it has the time in it.
+    let id: LogID
+    /// The form of the identifier in headers and error objects.
+    let uuid: String
     let start = ContinuousClock.now
 
     /// The endpoint that the path names; nil until it is found.
@@ -39,6 +42,8 @@ final class IncomingRequest {
     var sender = RequestSender.unknown
     /// Headers that go back whatever the response is.
     var responseHeaders = HTTPFields()
+    /// What the request is about, for the log.
+    private(set) lazy var subject = RequestSubject()
 
     private let isBehindProxy: Bool
     private let publicURL: String?
@@ -47,8 +52,11 @@ final class IncomingRequest {
     let authority: String?
 
     init(
-        _ request: Request, on channel: any Channel, connection: TrackedConnection, configuration: CloudConfiguration
+        _ request: Request, id: LogID, on channel: any Channel, connection: TrackedConnection,
+        configuration: CloudConfiguration
     ) {
+        self.id = id
+        uuid = id.description
         let head = request.head
         method = head.method
         target = head.path ?? "/"

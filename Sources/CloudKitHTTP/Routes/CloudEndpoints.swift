@@ -26,7 +26,7 @@ struct CloudEndpoints: Sendable {
     init(
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, pushServices: [any PushService], metrics: RequestMetrics,
-        bodyReader: BodyReader, logger: Logger
+        bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
         self.cloud = cloud
@@ -48,6 +48,6 @@ struct CloudEndpoints: Sendable {
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames)
+        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage)
     }
 }

@@ -11,6 +11,8 @@ struct DeviceCall {
     let address: String
     /// The user whose web token came along; nil when none did.
     let user: UserID?
+    /// What the request is about, for the log.
+    let subject: RequestSubject
 
     init(_ request: IncomingRequest) throws(RequestFailure) {
         let place = try request.place
@@ -20,6 +22,7 @@ struct DeviceCall {
         body = request.body
         address = request.address
         self.user = user?.user
+        subject = request.subject
     }
 }
 

@@ -183,8 +183,6 @@ package struct TelemetryQuery: Hashable, Sendable {
 package enum MeasurementName: String, Hashable, Sendable, CaseIterable {
     /// Bytes of the store and its log.
     case storeBytes
-    /// Bytes of the files of assets.
-    case assetBytes
     /// Bytes of the disk that are free.
     case diskFreeBytes
     /// Accounts.
