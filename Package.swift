@@ -146,7 +146,8 @@ let package = Package(
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "CloudKitAccounts", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP",
+                "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel", "CloudKitSchema",
+                "CloudKitServer", "CloudKitHTTP",
                 "CloudKitDevice",
                 "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "IdentityDirectory", "WebPush",
                 hummingbird, hummingbirdCore,
