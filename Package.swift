@@ -134,6 +134,14 @@ let package = Package(
                 hummingbirdCore, httpTypes, logging, lifecycle, metrics, nioCore,
             ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),
 
+        // The pages of operators.
+        .target(
+            name: "Console",
+            dependencies: [
+                "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs", "CloudKitModel", "CloudKitSchema", "CloudKitServer",
+                "CloudKitWire", "JSONBytes", "TextEncodings", httpTypes, logging,
+            ], resources: [.embedInCode("Content")], swiftSettings: callerIsolated),
+
         // A push service for browsers; the only module of the cloud that connects to other servers.
         .target(
             name: "WebPush",
@@ -150,6 +158,7 @@ let package = Package(
                 "CloudKitServer", "CloudKitHTTP",
                 "CloudKitDevice",
                 "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "IdentityDirectory", "WebPush",
+                "Console",
                 hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 nioCore, nioSSL,
@@ -281,11 +290,19 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel",
+                "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs",
+                "CloudKitLogsSQLite", "CloudKitModel",
                 "CloudKitRecordLayer",
                 "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore",
                 crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs", "CloudKitModel", "CloudKitSchema",
+                "CloudKitServer", "Console",
+                "FileStore", "OrderedStore", "OrderedStoreSQLite", "TestEnvironment", lifecycle, logging,
+            ], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(
             name: "SimulationTests",

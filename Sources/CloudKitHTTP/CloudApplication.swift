@@ -29,12 +29,14 @@ package struct CloudApplication: Sendable {
     ///   - pushServices: Push services of others; each has a name of its own.
     ///   - log: Takes an entry for every request and for what happens without one; nil for no log but that of lines.
     ///   - storage: The state of the disk, for `/health`; nil where nothing can be said.
+    ///   - sites: Pages of other modules, each with a path of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     ///   - connectionTime: The clock by which connections are too slow.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
         log: LogBuffer? = nil, storage: StorageMonitor? = nil,
+        sites: [any MountedSite] = [],
         metricsBackend: any MetricsFactory = MetricsSystem.factory,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
@@ -65,12 +67,20 @@ package struct CloudApplication: Sendable {
         }
         delivery = NotificationService(
             cloud: cloud, transports: transports, metrics: metrics.notifications, logger: logger, log: log)
+        let proofLimiter = ProofLimiter(roundsMin: rounds)
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
-            rounds: rounds, pushServices: pushServices, metrics: metrics, bodyReader: bodyReader, logger: logger,
-            storage: storage)
+            rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
+            bodyReader: bodyReader, logger: logger, storage: storage)
+        var table = EndpointTable(endpoints)
+        if !sites.isEmpty {
+            table.addSites(
+                sites,
+                endpoints.siteServices(
+                    configuration: configuration, proofLimiter: proofLimiter, logger: logger, log: log))
+        }
         let routing = Routing(
-            table: EndpointTable(endpoints), steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
+            table: table, steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
         let steps: [any RequestMiddleware] = [
             RequestReporting(metrics: metrics, logger: logger, log: log), FailureResponses(logger: logger), HostCheck(),
         ]

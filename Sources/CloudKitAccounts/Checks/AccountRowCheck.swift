@@ -43,6 +43,10 @@ package struct AccountRowCheck: Sendable {
                 _ = try OperatorToken(rowBytes: $1)
                 return nil
             },
+            OperatorAccount.table.name: operatorAccount,
+            ConsoleSession.table.name: {
+                try ConsoleSession(rowBytes: $1).hash == $0 ? nil : "it is under the key of another session"
+            },
             ServerKey.table.name: {
                 _ = try ServerKey(rowBytes: $1)
                 return nil
@@ -95,6 +99,11 @@ package struct AccountRowCheck: Sendable {
     private func sessionOwner(_ id: String, _ value: [UInt8]) async throws -> String? {
         let key = DeviceSession.key(id, of: String(rowBytes: value))
         return try await DeviceSession.table.row(key, in: view) == nil ? "the session of an identifier is missing" : nil
+    }
+
+    private func operatorAccount(_ id: String, _ value: [UInt8]) async throws -> String? {
+        if try OperatorAccount(rowBytes: value).account != id { return "it is under the key of another account" }
+        return try await Account.table.row(id, in: view) == nil ? "the account of an operator is missing" : nil
     }
 
     private func keychain(_ id: String, _ value: [UInt8]) async throws -> String? {

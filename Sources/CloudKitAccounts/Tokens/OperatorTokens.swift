@@ -11,16 +11,21 @@ package struct OperatorTokens: Sendable {
 
     /// Makes a token.
     ///
-    /// - Parameter name: At most 100 bytes.
+    /// - Parameters:
+    ///   - name: At most 100 bytes.
+    ///   - container: The only container that the token gives access to; nil for the whole cloud.
     /// - Returns: The token, which cannot be read again, and its stored row.
     /// - Throws: `RequestFailure` `badRequest` when there are 100 in use, or the name is too long.
-    package func create(name: String) async throws -> (token: String, row: OperatorToken) {
+    package func create(
+        name: String, container: ContainerID? = nil
+    ) async throws -> (token: String, row: OperatorToken) {
         guard name.utf8.count <= Self.nameBytesMax else {
             throw RequestFailure(.badRequest, "the name is too long", remedy: "Use at most 100 bytes.")
         }
         let token = store.serverEnvironment.randomHex(bytes: 32)
         let row = OperatorToken(
-            hash: APIToken.hash(of: token), name: name, created: store.serverEnvironment.now(), isRevoked: false)
+            hash: APIToken.hash(of: token), name: name, container: container?.name,
+            created: store.serverEnvironment.now(), isRevoked: false)
         try await store.write { transaction in
             let inUse = try await OperatorToken.table.rows(in: transaction).filter { !$0.isRevoked }
             guard inUse.count < Self.inUseMax else {

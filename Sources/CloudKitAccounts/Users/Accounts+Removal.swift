@@ -18,6 +18,7 @@ extension Accounts {
             }
             Keychain.table.clear(account.id, in: &transaction)
             KeyReset.table.clear(account.id, in: &transaction)
+            OperatorAccount.table.clear(account.id, in: &transaction)
             let numbers = try await Account.table.row(account.id, in: transaction)?.phoneNumbers ?? account.phoneNumbers
             for number in numbers { transaction.clearPhoneNumber(number) }
             Account.table.clear(account.id, in: &transaction)

@@ -20,8 +20,13 @@ struct AssetDownloadEndpoint {
     private static let chunkBytes = 262_144
 
     func download(_ request: IncomingRequest) async throws -> EndpointResponse {
+        try await download(request, token: String(request.endpoint?.parameter ?? ""))
+    }
+
+    /// Returns the response with the file of a token.
+    func download(_ request: IncomingRequest, token: String) async throws -> EndpointResponse {
         let permission = try files.permission()
-        let file = try await OpenAssetDownload(cloud).run(String(request.endpoint?.parameter ?? ""))
+        let file = try await OpenAssetDownload(cloud).run(token)
         let tag = "\"\(file.fileChecksum)\""
         var headers: HTTPFields = [
             .eTag: tag, .acceptRanges: "bytes", .contentType: "application/octet-stream",

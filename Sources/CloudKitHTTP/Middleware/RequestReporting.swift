@@ -53,7 +53,10 @@ struct RequestReporting: RequestMiddleware {
     private func entry(
         of request: IncomingRequest, _ response: EndpointResponse, _ report: RequestReport
     ) -> LogEntry? {
-        guard log != nil, !Self.isFrequent(report.endpoint) || report.status >= 400 else { return nil }
+        guard log != nil else { return nil }
+        // An operator who follows the log in the Console should not see only that.
+        let isLooking = report.endpoint == .site && report.method != .post
+        guard !isLooking && !Self.isFrequent(report.endpoint) || report.status >= 400 else { return nil }
         let retryAfter = response.headers[.retryAfter].flatMap { Int($0) } ?? 0
         return LogEntry(request, report, retryAfter: retryAfter)
     }

@@ -15,6 +15,9 @@ struct OperatorEndpoints {
     }
 
     func listDevices(_ request: IncomingRequest) async throws -> EndpointResponse {
+        // Devices are the account's, in every container.
+        guard case .operator(let token) = request.sender else { throw RequestFailure.endpointNotFound }
+        try token.requireWholeCloud()
         let person = try FaultOrderBody(request.body, allowing: []).requiredPerson()
         let (account, sessions) = try await ListDevices(cloud).run(of: person, in: try request.place.container)
         return try .json(DeviceListBody(devices: sessions.map { SessionLine($0, of: account) }))
@@ -33,6 +36,7 @@ struct OperatorEndpoints {
             "container": .string(place.container.name), "environment": .string(place.environment.rawValue),
         ]
         do {
+            if order.concernsAccount { try token.requireWholeCloud() }
             let receipt = try await RunFaultOrder(cloud).run(order, in: place.container, place.environment)
             if let account = receipt.account { authenticator.forget(account: account) }
             metadata["user"] = receipt.user.map { .string($0.recordName) }

@@ -1,8 +1,10 @@
 import HTTPTypes
 
 /// The methods that an endpoint takes besides OPTIONS (docs/web-services.md §1.2).
-enum AllowedMethods: Hashable, Sendable {
+package enum AllowedMethods: Hashable, Sendable {
     case post, getOrPost, get, upload
+    /// The pages of a site, whose forms are sent by POST.
+    case page
 
     /// The value of the header `Allow`.
     var header: String {
@@ -11,6 +13,7 @@ enum AllowedMethods: Hashable, Sendable {
         case .getOrPost: "GET, POST, OPTIONS"
         case .get: "GET, HEAD, OPTIONS"
         case .upload: "POST, PATCH, HEAD, OPTIONS"
+        case .page: "GET, HEAD, POST, OPTIONS"
         }
     }
 
@@ -20,6 +23,7 @@ enum AllowedMethods: Hashable, Sendable {
         case .getOrPost: method == .get || method == .post
         case .get: method == .get || method == .head
         case .upload: method == .post || method == .patch || method == .head
+        case .page: method == .get || method == .head || method == .post
         }
     }
 }

@@ -1,5 +1,5 @@
 /// The endpoints of a cloud. The raw value names one in logs and metrics; below `/database`, `/device` and `/admin` it ends the path.
-enum EndpointName: String, Hashable, Sendable, CaseIterable {
+package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case recordsModify = "records/modify"
     case recordsLookup = "records/lookup"
     case recordsQuery = "records/query"
@@ -79,6 +79,8 @@ enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case notificationsPage = "page/notifications"
     case notificationsScript = "page/notifications.js"
     case notificationsWorker = "page/notifications-worker.js"
+    /// The pages of a mounted site.
+    case site
     case health
     case metrics
     /// A path that names no endpoint.

@@ -4,41 +4,50 @@ import HTTPTypes
 import Hummingbird
 
 /// The response of an endpoint, before the headers that every response has.
-struct EndpointResponse {
-    var status: HTTPResponse.Status = .ok
+package struct EndpointResponse {
+    /// The status.
+    package var status: HTTPResponse.Status = .ok
     var contentType = Self.json
-    var body: Body
+    package internal(set) var body: Body
     /// Headers of this response alone.
-    var headers = HTTPFields()
+    package var headers = HTTPFields()
     var itemsIn = 0
     var itemsOut = 0
     var itemsFailed = 0
     /// The error of a request that failed as a whole.
-    var code: RequestFailure.Code?
+    package var code: RequestFailure.Code?
     /// Runs once the body of a file has been sent, also when the connection broke, with the number of bytes that went out.
     var onFileSent: (@Sendable (Int) -> Void)?
     /// The part of the answer budget that the body takes until it was sent; nil for answers that reserve nothing.
     var reservation: AnswerReservation?
 
     /// The content of a response.
-    enum Body {
+    package enum Body {
+        /// Bytes in memory.
         case bytes([UInt8])
         /// A file, read while it is sent.
         case file(FileBody)
     }
 
     /// A file on its way out.
-    struct FileBody: Sendable {
+    package struct FileBody: Sendable {
         var byteCount: Int
         /// Writes the file and counts the bytes that went out.
         var write: @concurrent @Sendable (inout any ResponseBodyWriter, TransferredByteCount) async throws -> Void
     }
 
-    static let json = "application/json; charset=UTF-8"
+    package static let json = "application/json; charset=UTF-8"
 }
 
 extension EndpointResponse {
-    init(
+    /// Creates a response with bytes.
+    ///
+    /// - Parameters:
+    ///   - itemsIn: Items of the request, for the log.
+    ///   - itemsOut: Items of the response.
+    ///   - itemsFailed: Those of them that are errors.
+    ///   - code: The error of a request that failed as a whole.
+    package init(
         status: HTTPResponse.Status = .ok, contentType: String = Self.json, body: [UInt8],
         headers: HTTPFields = HTTPFields(), itemsIn: Int = 0, itemsOut: Int = 0, itemsFailed: Int = 0,
         code: RequestFailure.Code? = nil

@@ -1,9 +1,10 @@
 import HTTPTypes
 
 /// The names of our own headers and Apple's. Each text is a valid name, so unwrapping cannot fail.
-enum HeaderName {
+package enum HeaderName {
     static let webAuthToken = HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token")!
-    static let requestUUID = HTTPField.Name("X-Apple-Request-UUID")!
+    /// The identifier of a request.
+    package static let requestUUID = HTTPField.Name("X-Apple-Request-UUID")!
     static let keyID = HTTPField.Name("X-Apple-CloudKit-Request-KeyID")!
     static let signedDate = HTTPField.Name("X-Apple-CloudKit-Request-ISO8601Date")!
     static let signature = HTTPField.Name("X-Apple-CloudKit-Request-SignatureV1")!
@@ -20,8 +21,10 @@ enum HeaderName {
     static let uploadComplete = HTTPField.Name("Upload-Complete")!
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
     static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
-    static let frameOptions = HTTPField.Name("X-Frame-Options")!
-    static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
+    /// Forbids frames for old browsers.
+    package static let frameOptions = HTTPField.Name("X-Frame-Options")!
+    /// Says which addresses a browser passes on.
+    package static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 
     /// Headers in which proxies name the client of a request.
     static let ofProxies: [HTTPField.Name] = [

@@ -10,13 +10,16 @@ import TextEncodings
 /// A request on its way through the cloud: its head, taken apart once, and what its handling has found out so far.
 ///
 /// A class: 10,000 requests that wait for notifications must not each keep copies of it in the frames of several functions.
-final class IncomingRequest {
-    let method: HTTPRequest.Method
+package final class IncomingRequest {
+    /// The method.
+    package let method: HTTPRequest.Method
     /// Path and query as received: a signature covers this very text.
-    let target: String
-    let path: Substring
+    package let target: String
+    /// The path as received, percent-encoded, without the query.
+    package let path: Substring
     let query: RequestQuery
-    let headers: HTTPFields
+    /// The headers.
+    package let headers: HTTPFields
     /// The body as it arrives, for endpoints that read it themselves.
     let incomingBody: RequestBody
     let channel: any Channel
@@ -27,13 +30,13 @@ final class IncomingRequest {
     /// The identifier, for the log and for error objects; it has the time in it.
     let id: LogID
     /// The form of the identifier in headers and error objects.
-    let uuid: String
+    package let uuid: String
     let start = ContinuousClock.now
 
     /// The endpoint that the path names; nil until it is found.
-    var endpoint: RoutedEndpoint?
+    package var endpoint: RoutedEndpoint?
     /// The whole body, for endpoints that do not read it themselves; empty until a middleware has read it.
-    var body: [UInt8] = []
+    package internal(set) var body: [UInt8] = []
     /// Whether the body has arrived to its end.
     var isBodyRead: Bool
     /// The bytes of the body that count as held, and for which sender.
@@ -41,13 +44,17 @@ final class IncomingRequest {
     var bytesIn = 0
     var sender = RequestSender.unknown
     /// Headers that go back whatever the response is.
-    var responseHeaders = HTTPFields()
+    package var responseHeaders = HTTPFields()
     /// What the request is about, for the log.
     private(set) lazy var subject = RequestSubject()
 
     private let isBehindProxy: Bool
     private let publicURL: String?
     private let scheme: String
+    /// Whether the client speaks TLS, with this server or with a trusted proxy before it.
+    package var isSecure: Bool { scheme == "https" || publicURL?.hasPrefix("https://") == true }
+    /// Whether a page of another origin sends the request.
+    package var isOfOtherOrigin: Bool { crossOrigin.origin != nil }
     /// The first header `Host`, which the server takes from the others.
     let authority: String?
 
@@ -116,7 +123,7 @@ final class IncomingRequest {
     var wantsJSON: Bool { headers[.accept]?.contains("application/json") == true }
 
     /// The address of the client, for slowing down guessers; never for the log.
-    var address: String {
+    package var address: String {
         // The last entry is the proxy's own; those before it anyone may have written.
         if isBehindProxy, let last = headers[HeaderName.forwardedFor]?.split(separator: ",").last {
             return last.filter { $0 != " " }
@@ -143,7 +150,7 @@ final class IncomingRequest {
 
     /// Scheme, host and port under which the client reaches this cloud, without a slash at the end; nil when neither the
     /// configuration nor the request names them.
-    var baseURL: String? { publicURL ?? authority.map { "\(scheme)://\($0)" } }
+    package var baseURL: String? { publicURL ?? authority.map { "\(scheme)://\($0)" } }
 
     /// Whether the client is still there to read a response.
     var isConnected: @Sendable () -> Bool { { [channel] in channel.isActive } }
@@ -165,7 +172,7 @@ final class IncomingRequest {
 
 extension RequestFailure {
     /// The error of a path that names no endpoint.
-    static var endpointNotFound: RequestFailure {
+    package static var endpointNotFound: RequestFailure {
         RequestFailure(.endpointNotFound, "could not find handler for endpoint")
     }
 

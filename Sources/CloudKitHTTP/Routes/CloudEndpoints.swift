@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitLogs
 import CloudKitServer
 import Logging
 
@@ -22,10 +23,13 @@ struct CloudEndpoints: Sendable {
     /// A Boolean value that indicates whether the additions to web services are refused.
     let isStrict: Bool
 
-    /// - Parameter rounds: The fewest rounds of a new password's derivation.
+    /// - Parameters:
+    ///   - rounds: The fewest rounds of a new password's derivation.
+    ///   - proofLimiter: The one count of wrong proofs.
     init(
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
-        configuration: CloudConfiguration, rounds: Int, pushServices: [any PushService], metrics: RequestMetrics,
+        configuration: CloudConfiguration, rounds: Int, proofLimiter: ProofLimiter,
+        pushServices: [any PushService], metrics: RequestMetrics,
         bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
@@ -40,7 +44,8 @@ struct CloudEndpoints: Sendable {
         operatorHosts = OperatorHosts(names: operatorNames)
         let files = OpenFileLimiter(filesMax: configuration.connections.filesMax)
         devices = DeviceEndpoints(
-            cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
+            cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds,
+            proofLimiter: proofLimiter)
         uploads = AssetUploadEndpoint(cloud: cloud, files: files, metrics: metrics)
         downloads = AssetDownloadEndpoint(cloud: cloud, files: files, metrics: metrics)
         pushTokens = PushTokenEndpoints(cloud: cloud, services: pushServices)
@@ -49,5 +54,15 @@ struct CloudEndpoints: Sendable {
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
         health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage)
+    }
+
+    /// Returns what sites work with.
+    func siteServices(
+        configuration: CloudConfiguration, proofLimiter: ProofLimiter, logger: Logger, log: LogBuffer?
+    ) -> SiteServices {
+        SiteServices(
+            cloud: cloud, authenticator: authenticator, configuration: configuration, metrics: metrics,
+            logger: logger, log: log, proofLimiter: proofLimiter, bodyReader: bodyReader,
+            operatorNames: operatorHosts.names, downloads: downloads)
     }
 }

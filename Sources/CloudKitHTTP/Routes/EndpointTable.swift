@@ -152,8 +152,8 @@ extension ContainerPath {
         self.init(container: ContainerID(name), environment: environment)
     }
 
-    /// Whether a text can name a container: it ends up in keys, logs and pages.
-    private static func isContainerName(_ name: String) -> Bool {
+    /// Returns whether a text can name a container: it ends up in keys, logs and pages.
+    package static func isContainerName(_ name: String) -> Bool {
         (1...255).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
                 switch byte {

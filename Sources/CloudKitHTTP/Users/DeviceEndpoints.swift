@@ -23,15 +23,18 @@ final class DeviceEndpoints: Sendable {
     private let store: AccountStore
     private let changes: AccountChanges
 
-    /// - Parameter rounds: The fewest rounds of a new password.
-    init(cloud: Cloud, authenticator: Authenticator, isSignUpOpen: Bool, rounds: Int) {
+    /// - Parameters:
+    ///   - rounds: The fewest rounds of a new password.
+    ///   - proofLimiter: The one count of wrong proofs.
+    init(
+        cloud: Cloud, authenticator: Authenticator, isSignUpOpen: Bool, rounds: Int, proofLimiter: ProofLimiter
+    ) {
         store = cloud.accountStore
         changes = AccountChanges(
             sessions: store.sessions, authenticator: authenticator, now: store.serverEnvironment.now)
-        let proofGuard = ProofLimiter(roundsMin: rounds)
-        let chains = store.keychains(proofGuard)
+        let chains = store.keychains(proofLimiter)
         sessions = SessionEndpoints(
-            signIn: DeviceSignIn(store: store, proofGuard: proofGuard), cloud: cloud, changes: changes)
+            signIn: DeviceSignIn(store: store, proofGuard: proofLimiter), cloud: cloud, changes: changes)
         accounts = AccountEndpoints(
             signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds), keychains: chains)
         keychains = KeychainEndpoints(keychains: chains, cloud: cloud, changes: changes)

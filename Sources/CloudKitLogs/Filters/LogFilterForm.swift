@@ -31,6 +31,12 @@ package struct LogFilterForm: Hashable, Sendable {
         package var field: Field?
         /// The sentence for the reader.
         package var description: String
+
+        /// Creates an error.
+        package init(field: Field?, description: String) {
+            self.field = field
+            self.description = description
+        }
     }
 
     /// Returns the filter.

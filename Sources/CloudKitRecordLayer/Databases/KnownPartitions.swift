@@ -18,6 +18,45 @@ extension Reading {
         }
     }
 
+    /// Returns up to `limit` listed partitions whose names begin with `prefix`, after a name, in the order of their names.
+    package func knownPartitions(prefix: String, after name: String?, limit: Int) async throws -> [Partition] {
+        var key = KeyBuilder(.knownPartition)
+        key.appendStart(of: prefix)
+        var range = key.range
+        if let name, name.hasPrefix(prefix) { range.lower = Partition.knownKey(name) + [0] }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .knownPartition)
+            return Partition(try key.readString())
+        }
+    }
+
+    /// Returns the first listed partition of each container and environment, without reading those between: with many users that takes a
+    /// read for each container and environment.
+    package func firstPartitions() async throws -> [Partition] {
+        var found: [Partition] = []
+        for kind in ["private/", "public/"] {
+            var key = KeyBuilder(.knownPartition)
+            key.appendStart(of: kind)
+            var range = key.range
+            while let entry = try await scan(range, limit: 1).first {
+                var reader = KeyReader(entry.key, in: .knownPartition)
+                let partition = Partition(try reader.readString())
+                found.append(partition)
+                // The private databases of a container and environment have names that begin alike and go on behind a slash, which "0" follows.
+                let place =
+                    kind == "private/" ? partition.name.split(separator: "/").dropLast().joined(separator: "/") : nil
+                guard let place else {
+                    range.lower = entry.key + [0]
+                    continue
+                }
+                var next = KeyBuilder(.knownPartition)
+                next.appendStart(of: place + "0")
+                range.lower = next.bytes
+            }
+        }
+        return found
+    }
+
     /// Returns up to `limit` private databases of any users, after one, in the order of their names.
     package func knownPrivateDatabases(after partition: Partition?, limit: Int) async throws -> [Partition] {
         var key = KeyBuilder(.knownPartition)

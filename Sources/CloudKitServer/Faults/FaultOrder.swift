@@ -29,6 +29,14 @@ package enum FaultOrder: Hashable, Sendable {
     case resetKeychain(of: Person)
     /// A device of the person is signed out; named by its id or the first digits of it.
     case signOut(device: String, of: Person)
+
+    /// A Boolean value that indicates whether the order changes what an account has in every container.
+    package var concernsAccount: Bool {
+        switch self {
+        case .resetKeychain, .signOut: true
+        case .fault, .removeFault, .removeAllFaults, .expireTokens, .compactZone, .purgeZone, .resetKeys: false
+        }
+    }
 }
 
 /// The outcome of an order.

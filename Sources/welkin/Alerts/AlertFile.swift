@@ -3,7 +3,7 @@ import CloudKitLogs
 import Foundation
 
 /// The files of alerts in the data folder, readable by their owner alone: addresses of web hooks may be secrets.
-struct AlertFile {
+struct AlertFile: AlertStore {
     /// The data folder.
     var folder: String
 

@@ -8,8 +8,9 @@ struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin", abstract: "Manage operator tokens for the admin API and the metrics.",
         discussion: """
-            A token allows programs to inject faults over HTTP, as `welkin fault` does here, in development only, and to read \
-            /metrics from other machines. Without any token the admin API is off. See docs/admin-api.md.
+            A token allows programs to inject faults over HTTP, as `welkin fault` does here, in development only, to manage schemas, and to \
+            read /metrics from other machines. With --container it is for that container only: a developer's management token. \
+            Without any token the admin API is off. See docs/admin-api.md.
             """,
         subcommands: [OperatorTokenCommand.self])
 }
@@ -30,16 +31,24 @@ struct CreateOperatorTokenCommand: AsyncParsableCommand {
 
     @OptionGroup var folder: DataOptions
     @Option(help: "The purpose of the token.") var name: String = ""
+    @Option(help: "The only container that the token gives access to; the whole cloud if omitted.")
+    var container: String?
     @Flag(help: "Print JSON.") var json = false
+
+    func validate() throws {
+        if let container { try ContainerOptions.check(container) }
+    }
 
     func run() async throws {
         let (token, row) = try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.operatorTokens.create(name: name)
+            try await folder.accountStore.operatorTokens.create(
+                name: name, container: container.map { ContainerID($0) })
         }
         if json { return try Output.json(OperatorTokenLine(row, token: token)) }
         Output.result(token)
         Output.remark(
-            "Operator token \(row.id). It is not shown again; programs send it as: Authorization: Bearer TOKEN")
+            "Operator token \(row.id)\(row.container.map { " for " + $0 } ?? ""). It is not shown again; programs send it as: Authorization: Bearer TOKEN"
+        )
     }
 }
 
@@ -57,8 +66,13 @@ struct ListOperatorTokensCommand: AsyncParsableCommand {
             return Output.remark("No operator tokens: the admin API is off. Create one with: welkin admin token create")
         }
         Output.table(
-            [["ID", "NAME", "CREATED", "STATE"]]
-                + lines.map { [$0.id, $0.name, Output.time($0.created), $0.revoked ? "revoked" : "active"] })
+            [["ID", "CONTAINER", "NAME", "CREATED", "STATE"]]
+                + lines.map {
+                    [
+                        $0.id, $0.container ?? "all", $0.name, Output.time($0.created),
+                        $0.revoked ? "revoked" : "active",
+                    ]
+                })
     }
 }
 
@@ -81,6 +95,7 @@ struct RevokeOperatorTokenCommand: AsyncParsableCommand {
 private struct OperatorTokenLine: Encodable {
     var id: String
     var name: String
+    var container: String?
     var created: Int64
     var revoked: Bool
     var token: String?
@@ -88,6 +103,7 @@ private struct OperatorTokenLine: Encodable {
     init(_ row: OperatorToken, token: String? = nil) {
         id = row.id
         name = row.name
+        container = row.container
         created = row.created
         revoked = row.isRevoked
         self.token = token

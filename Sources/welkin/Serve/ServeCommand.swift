@@ -3,6 +3,7 @@ import CloudKitDevice
 import CloudKitHTTP
 import CloudKitLogs
 import CloudKitServer
+import Console
 import HTTPTransfer
 import Hummingbird
 import Logging
@@ -123,7 +124,10 @@ struct ServeCommand: AsyncParsableCommand {
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL),
-                log: logBuffer, storage: storage)
+                log: logBuffer, storage: storage,
+                sites: [
+                    Console(logs: log.map { ConsoleLogs(store: $0, alerts: AlertFile(folder: folder.path)) })
+                ])
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await printStartup(port: port, folder: folder, isNew: isNew)
             }

@@ -105,7 +105,9 @@ import Testing
         try await expect(["api-token/ab": app, "api-token/cd": plain], under: "api-token/")
         let token = #"{"hash":"ef","name":"CI","created":2,"isRevoked":false}"#
         try await set(OperatorToken.table, "ef", token)
-        try await expect(["operator-token/ef": token], under: "operator-token/")
+        let limited = #"{"hash":"gh","name":"","container":"iCloud.a","created":2,"isRevoked":false}"#
+        try await set(OperatorToken.table, "gh", limited)
+        try await expect(["operator-token/ef": token, "operator-token/gh": limited], under: "operator-token/")
         let key = """
             {"id":"09","container":"iCloud.a","environment":"development","name":"n","publicKey":"PEM",\
             "userRecordName":"_u","created":3,"isRevoked":false}

@@ -25,6 +25,21 @@ import Testing
         #expect(try await tokens.list().map(\.isRevoked) == [true, true])
     }
 
+    @Test func `a token of one container reaches no other`() async throws {
+        let people = TestAccounts()
+        let tokens = people.store.operatorTokens
+        let (token, _) = try await tokens.create(name: "developer", container: ContainerID("iCloud.a"))
+        let (_, whole) = try await tokens.create(name: "operator")
+        guard case .good(let row) = try await tokens.standing(of: token) else {
+            Issue.record("the token is refused")
+            return
+        }
+        #expect(row.container == "iCloud.a")
+        #expect(row.reaches(ContainerID("iCloud.a")))
+        for other in ["iCloud.b", "iCloud.a.b", "icloud.a", ""] { #expect(!row.reaches(ContainerID(other))) }
+        #expect(whole.container == nil && whole.reaches(ContainerID("iCloud.b")))
+    }
+
     @Test func `there are at most 100, with names of at most 100 bytes`() async throws {
         let people = TestAccounts()
         let tokens = people.store.operatorTokens

@@ -223,6 +223,43 @@ import Testing
         }
     }
 
+    @Test func `a token of one container gives access to nothing beyond it`() async throws {
+        try await TestCloud.run { cloud in
+            _ = try await cloud.signIn()
+            let (token, _) = try await cloud.accountStore.operatorTokens
+                .create(name: "developer", container: ContainerID(TestCloud.container))
+            let headers = bearer(token)
+            #expect(try await cloud.client.get(Self.target("faults/list"), headers: headers).status == 200)
+            let schema = Self.target("schema/export", environment: "production")
+            #expect(try await cloud.client.get(schema, headers: headers).status == 200)
+            let person = #"{"email":"ada@example.com"}"#
+            let expired = try await cloud.client.post(Self.target("tokens/expire"), person, headers: headers)
+            #expect(expired.status == 200)
+
+            for action in [
+                "faults/list", "faults/order", "faults/remove", "tokens/expire", "zones/compact", "zones/purge",
+                "keys/reset", "devices/list", "devices/revoke", "schema/export", "schema/import", "schema/diff",
+                "schema/deploy", "schema/reset", "schema/roles",
+            ] {
+                let foreign = try await cloud.client.post(
+                    "/admin/1/\(TestCloud.container).other/development/\(action)", "{}", headers: headers)
+                #expect(foreign.status == 403, "\(action)")
+                #expect(foreign["reason"] as? String == "the operator's token is for another container")
+            }
+            // What an account has everywhere is not a developer's to see or change.
+            for (action, body) in [
+                ("devices/list", person), ("devices/revoke", #"{"email":"ada@example.com","device":"a"}"#),
+                ("keys/reset", #"{"email":"ada@example.com","account":true}"#),
+            ] {
+                let refused = try await cloud.client.post(Self.target(action), body, headers: headers)
+                #expect(refused.status == 403, "\(action)")
+                #expect(refused["reason"] as? String == "the operator's token is for one container only")
+            }
+            #expect(try await cloud.client.get("/metrics", headers: headers).status == 403)
+            #expect(try await cloud.client.get("/metrics").status == 200)
+        }
+    }
+
     @Test func `metrics are for this machine and for operators`() async throws {
         try await TestCloud.run { cloud in
             #expect(try await cloud.client.get("/metrics").status == 200)

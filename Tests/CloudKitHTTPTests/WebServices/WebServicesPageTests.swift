@@ -22,7 +22,7 @@ import Testing
     private static func checkEndpoints(_ cloud: inout ScriptedCloud) async throws {
         guard let step = HTTPScript.Step("GET /metrics\nAuthorization: Bearer $OPERATOR") else { return }
         let metrics = try await cloud.send(step).body
-        for endpoint in EndpointName.allCases where endpoint != .unknown && endpoint != .metrics {
+        for endpoint in EndpointName.allCases where ![.unknown, .metrics, .site].contains(endpoint) {
             let isAsked = metrics.contains("welkin_requests_total{endpoint=\"\(endpoint.rawValue)\",status=\"2")
             #expect(isAsked, "docs/web-services.md has no example of \(endpoint.rawValue) that succeeds")
         }
@@ -40,7 +40,7 @@ import Testing
     private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
         .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .health, .metrics,
-        .directoryHistory, .unknown,
+        .directoryHistory, .site, .unknown,
     ]
 
     /// The first difference of two texts.
