@@ -350,7 +350,10 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "WelkinTests",
-            dependencies: ["CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "welkin"],
+            dependencies: [
+                "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "CloudKitHTTP",
+                "CloudKitLogs", "HTTPTransfer", logging, "welkin",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),

@@ -140,7 +140,7 @@ package final class RequestMetrics: Sendable {
     package func logEntriesFailed(_ count: Int) { logFailed.increment(by: count) }
 
     /// Returns all metrics in Prometheus' text format.
-    func exposition() -> String { exporter.exposition() }
+    package func exposition() -> String { exporter.exposition() }
 
     private func metrics(of outcome: Outcome) -> OutcomeMetrics {
         requests.withLock { requests in
