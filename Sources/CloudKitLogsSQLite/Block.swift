@@ -53,7 +53,7 @@ struct Block {
             marks = union
         }
         for (column, _, id) in conditions.identifiers {
-            let head = LogReader.head(id)
+            let head = LogFileReader.head(id)
             let isThere = try withColumn(column) { ColumnBytes.keep(&marks, in: $0, from: head, to: head) }
             if !isThere { return false }
         }
@@ -201,8 +201,8 @@ final class BlockContent {
         let row = try block.database.statement("SELECT data FROM details WHERE number = ?")
         defer { row.reset() }
         guard try row.next([.integer(number)]) else { return nil }
-        var reader = ByteReader(row.bytes(0))
-        do throws(ByteReader.Malformed) {
+        var reader = EntryReader(row.bytes(0))
+        do throws(EntryReader.Malformed) {
             return try LogDetails(&reader)
         } catch {
             throw Block.damaged

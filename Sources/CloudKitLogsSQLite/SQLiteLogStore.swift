@@ -14,7 +14,7 @@ import Synchronization
 /// The log in a file of its own. A damaged file, or one of another version, is set aside and never keeps the cloud from running.
 package final class SQLiteLogStore: LogStore {
     private let path: String
-    private let writer: Mutex<Writer?>
+    private let writer: Mutex<LogFileWriter?>
     private let reader = Mutex(Reader())
     /// Counts the files that were begun, so that readers leave one that was set aside.
     private let generation = Atomic<Int>(0)
@@ -23,7 +23,7 @@ package final class SQLiteLogStore: LogStore {
 
     private struct Reader {
         var generation = -1
-        var file: LogReader?
+        var file: LogFileReader?
     }
 
     /// A reason why an earlier file was set aside when the store was opened; nil when it was not.
@@ -35,14 +35,14 @@ package final class SQLiteLogStore: LogStore {
     package init(path: String) throws(LogStoreError) {
         self.path = path
         var reason: String?
-        var file: Writer
+        var file: LogFileWriter
         do throws(LogStoreError) {
-            file = try Writer(path: path)
+            file = try LogFileWriter(path: path)
         } catch {
             guard error.code == .damaged else { throw error }
             reason = error.reason
             try Self.moveAway(path)
-            file = try Writer(path: path)
+            file = try LogFileWriter(path: path)
         }
         writer = Mutex(file)
         setAside = reason
@@ -55,7 +55,7 @@ package final class SQLiteLogStore: LogStore {
         self.path = path
         writer = Mutex(nil)
         setAside = nil
-        _ = try LogReader(path: path)
+        _ = try LogFileReader(path: path)
     }
 
     /// Moves a file that cannot be used to `…set-aside`, in the place of an earlier one.
@@ -84,7 +84,7 @@ package final class SQLiteLogStore: LogStore {
     }
 
     private func write<Value: Sendable>(
-        _ body: @escaping @Sendable (inout Writer) throws(LogStoreError) -> Value
+        _ body: @escaping @Sendable (inout LogFileWriter) throws(LogStoreError) -> Value
     ) async throws(LogStoreError) -> Value {
         try await Self.run(on: writing) { [self] () throws(LogStoreError) in
             try writer.withLock { (file) throws(LogStoreError) in
@@ -95,7 +95,7 @@ package final class SQLiteLogStore: LogStore {
                 } catch {
                     if error.code == .damaged {
                         try Self.moveAway(path)
-                        file = try Writer(path: path)
+                        file = try LogFileWriter(path: path)
                         generation.add(1, ordering: .relaxed)
                     }
                     throw error
@@ -149,13 +149,13 @@ package final class SQLiteLogStore: LogStore {
     }
 
     private func read<Value: Sendable>(
-        _ body: @escaping @Sendable (LogReader) throws(LogStoreError) -> Value
+        _ body: @escaping @Sendable (LogFileReader) throws(LogStoreError) -> Value
     ) async throws(LogStoreError) -> Value {
         try await Self.run(on: reading) { [self] () throws(LogStoreError) in
             try reader.withLock { (reader) throws(LogStoreError) in
                 let current = generation.load(ordering: .relaxed)
                 if reader.generation != current || reader.file == nil {
-                    reader = Reader(generation: current, file: try LogReader(path: path))
+                    reader = Reader(generation: current, file: try LogFileReader(path: path))
                 }
                 do throws(LogStoreError) {
                     // Set above.

@@ -3,7 +3,7 @@ import CloudKitLogs
 extension TelemetryKey {
     /// The stored form: equal keys have equal bytes.
     var bytes: [UInt8] {
-        var writer = ByteWriter()
+        var writer = EntryWriter()
         writer.write(byte: kind.rawValue)
         writer.write(operation)
         for text in [container, environment, groupName, code] {
@@ -15,8 +15,8 @@ extension TelemetryKey {
 
     /// Reads the stored form; nil for other bytes.
     init?(bytes: [UInt8]) {
-        var reader = ByteReader(bytes)
-        do throws(ByteReader.Malformed) {
+        var reader = EntryReader(bytes)
+        do throws(EntryReader.Malformed) {
             guard let kind = LogEntry.Kind(rawValue: try reader.byte()) else { return nil }
             self.init(kind: kind, container: nil, environment: nil, operation: try reader.text())
             if try reader.byte() == 1 { container = try reader.text() }
@@ -32,7 +32,7 @@ extension TelemetryKey {
 extension TelemetryCounts {
     /// The stored form.
     var bytes: [UInt8] {
-        var writer = ByteWriter()
+        var writer = EntryWriter()
         for number in [count, bytesIn, bytesOut, itemsIn, itemsOut, itemsFailed, throttled] { writer.write(number) }
         writer.write(latencies.counts.count)
         for count in latencies.counts { writer.write(Int(count)) }
@@ -42,8 +42,8 @@ extension TelemetryCounts {
     /// Reads the stored form; nil for other bytes.
     init?(bytes: [UInt8]) {
         self.init()
-        var reader = ByteReader(bytes)
-        do throws(ByteReader.Malformed) {
+        var reader = EntryReader(bytes)
+        do throws(EntryReader.Malformed) {
             count = try reader.number()
             bytesIn = try reader.number()
             bytesOut = try reader.number()

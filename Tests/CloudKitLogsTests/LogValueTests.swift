@@ -32,16 +32,16 @@ struct LogValueTests {
         var random = RandomEntries(seed: 1)
         for index in 0..<500 {
             let entry = random.entry(at: Int64(index))
-            var writer = ByteWriter()
+            var writer = EntryWriter()
             entry.write(to: &writer)
-            var reader = ByteReader(writer.bytes)
+            var reader = EntryReader(writer.bytes)
             #expect(try LogEntry(&reader) == entry)
             #expect(reader.isAtEnd)
-            var cut = ByteReader(Array(writer.bytes.dropLast(1)))
-            #expect(throws: ByteReader.Malformed.self) { try LogEntry(&cut) }
+            var cut = EntryReader(Array(writer.bytes.dropLast(1)))
+            #expect(throws: EntryReader.Malformed.self) { try LogEntry(&cut) }
             var mutated = writer.bytes
             mutated[Int.random(in: mutated.indices, using: &random.chance)] ^= 1 << UInt8(index % 8)
-            var other = ByteReader(mutated)
+            var other = EntryReader(mutated)
             _ = try? LogEntry(&other)
         }
     }
@@ -110,8 +110,8 @@ struct LogValueTests {
         let events = Mutex<[LogWriter.Event]>([])
         let writer = LogWriter(
             buffer: buffer, store: store, retention: LogRetention(days: 1),
-            now: { RandomEntries.start + 2 * 86_400_000 }
-        ) { event in events.withLock { $0.append(event) } }
+            now: { RandomEntries.start + 2 * 86_400_000 },
+            report: { event in events.withLock { $0.append(event) } })
         var random = RandomEntries(seed: 4)
         for index in 0..<2600 { buffer.add(random.entry(at: Int64(index))) }
         await writer.write()

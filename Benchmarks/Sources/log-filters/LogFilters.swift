@@ -32,10 +32,7 @@ struct LogFilters {
             let before = cpuSeconds()
             let batch = (first..<min(first + 1000, count)).map { workload.entry($0) }
             making += cpuSeconds() - before
-            var collector = TelemetryCollector()
-            for entry in batch { collector.add(entry) }
-            let samples = collector.take()
-            writing += try await clock.measure { try await store.append(batch, telemetry: samples) }
+            writing += try await clock.measure { try await store.append(batch, telemetry: []) }
         }
         let cpu = cpuSeconds() - cpuBefore - making
         print("written in \(writing), processor time \(cpu * 1_000_000 / Double(count)) µs an entry")
@@ -60,10 +57,6 @@ struct LogFilters {
                 "\(name.padding(toLength: 52, withPad: " ", startingAt: 0)) \(found) found, median \(shown[0]) ms, worst \(shown[1]) ms"
             )
         }
-        let hour = try await clock.measure {
-            _ = try await store.telemetry(TelemetryQuery(from: 0, to: .max, resolution: .day))
-        }
-        print("telemetry by day: \(hour / .milliseconds(1)) ms")
         print("worst of all: \(worst / .milliseconds(1)) ms")
     }
 

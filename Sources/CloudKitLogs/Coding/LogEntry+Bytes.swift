@@ -18,7 +18,7 @@ extension LogEntry {
     }
 
     /// Writes the entry.
-    package func write(to writer: inout ByteWriter) {
+    package func write(to writer: inout EntryWriter) {
         var parts: Parts = []
         if container != nil { parts.insert(.container) }
         if environment != nil { parts.insert(.environment) }
@@ -56,11 +56,11 @@ extension LogEntry {
     /// Reads an entry.
     ///
     /// - Throws: `Malformed`.
-    package init(_ reader: inout ByteReader) throws(ByteReader.Malformed) {
-        guard let mask = UInt32(exactly: try reader.number()) else { throw ByteReader.Malformed() }
+    package init(_ reader: inout EntryReader) throws(EntryReader.Malformed) {
+        guard let mask = UInt32(exactly: try reader.number()) else { throw EntryReader.Malformed() }
         let parts = Parts(rawValue: mask)
         let id = LogID(high: try reader.fixed(), low: try reader.fixed())
-        guard let kind = Kind(rawValue: try reader.byte()) else { throw ByteReader.Malformed() }
+        guard let kind = Kind(rawValue: try reader.byte()) else { throw EntryReader.Malformed() }
         self.init(id: id, kind: kind, operation: try reader.text())
         if parts.contains(.container) { container = try reader.text() }
         if parts.contains(.environment) { environment = try reader.text() }
@@ -88,7 +88,7 @@ extension LogEntry {
 
 extension LogDetails {
     /// Writes the details.
-    package func write(to writer: inout ByteWriter) {
+    package func write(to writer: inout EntryWriter) {
         writer.write(failures.count)
         for failure in failures {
             writer.write(failure.code)
@@ -108,7 +108,7 @@ extension LogDetails {
     /// Reads details.
     ///
     /// - Throws: `Malformed`.
-    package init(_ reader: inout ByteReader) throws(ByteReader.Malformed) {
+    package init(_ reader: inout EntryReader) throws(EntryReader.Malformed) {
         self.init()
         for _ in 0..<(try reader.number()) {
             var failure = LogFailure(code: try reader.text(), reason: try reader.text())

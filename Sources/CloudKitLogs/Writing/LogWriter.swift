@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Writes the entries of a buffer to a store, off the path of requests: each second, and at once where many wait.
 package final class LogWriter: Sendable {
     /// An outcome that the operator's log reports.
@@ -13,12 +15,13 @@ package final class LogWriter: Sendable {
     private let retention: LogRetention
     private let now: @Sendable () -> Int64
     private let report: @Sendable (Event) -> Void
+    private let collector = Mutex(TelemetryCollector())
 
     /// The pause between two batches.
     package static let pause = Duration.seconds(1)
     /// Entries of one transaction.
     package static let batchMax = 1000
-    /// Pauses between two rounds of removing old entries.
+    /// Pauses between two rounds of writing telemetry and of removing old entries.
     private static let roundsBetweenPruning = 10
     /// Steps of one round of removing.
     private static let pruningStepsMax = 64
@@ -46,28 +49,41 @@ package final class LogWriter: Sendable {
         var rounds = 0
         while !Task.isCancelled {
             try? await sleep(Self.pause)
-            await write()
-            if rounds % Self.roundsBetweenPruning == 0 { await prune() }
             rounds += 1
+            let isTenth = rounds % Self.roundsBetweenPruning == 0
+            await write(withTelemetry: isTenth)
+            if isTenth { await prune() }
         }
         await write()
     }
 
     /// Writes what waits now.
-    package func write() async {
+    ///
+    /// - Parameter withTelemetry: Whether the counts are written, too. They cost several rows for each combination, however many
+    ///   requests it counts.
+    package func write(withTelemetry: Bool = true) async {
         let (entries, dropped) = buffer.take()
         if dropped > 0 { report(.dropped(dropped)) }
         var rest = entries[...]
         while !rest.isEmpty {
             let batch = Array(rest.prefix(Self.batchMax))
             rest = rest.dropFirst(batch.count)
-            var collector = TelemetryCollector()
-            for entry in batch { collector.add(entry) }
-            do throws(LogStoreError) {
-                try await store.append(batch, telemetry: collector.take())
-            } catch {
-                report(.failed(error, entries: batch.count))
+            collector.withLock { collector in
+                for entry in batch { collector.add(entry) }
             }
+            await append(batch, [])
+        }
+        if withTelemetry {
+            let samples = collector.withLock { $0.take() }
+            if !samples.isEmpty { await append([], samples) }
+        }
+    }
+
+    private func append(_ batch: [LogEntry], _ samples: [TelemetrySample]) async {
+        do throws(LogStoreError) {
+            try await store.append(batch, telemetry: samples)
+        } catch {
+            report(.failed(error, entries: batch.count))
         }
     }
 

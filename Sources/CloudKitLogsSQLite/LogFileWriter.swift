@@ -10,7 +10,7 @@ import CloudKitLogs
 #endif
 
 /// The connection that writes, with what it remembers of the file.
-struct Writer {
+struct LogFileWriter {
     private let database: Database
     /// The number of the next entry.
     private var next: Int64 = 0
@@ -31,18 +31,19 @@ struct Writer {
         let version = try database.number("PRAGMA user_version")
         let tables = try database.number("SELECT count(*) FROM sqlite_schema")
         let isNew = application == 0 && version == 0 && tables == 0
-        guard isNew || application == Format.applicationID && version == Format.version else {
+        guard isNew || application == LogFileFormat.applicationID && version == LogFileFormat.version else {
             throw LogStoreError(.damaged, "the file is no log of this version")
         }
         if isNew { try database.execute("PRAGMA page_size = 8192") }
         try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192")
         if isNew {
             try database.transaction { () throws(LogStoreError) in
-                try database.execute(Format.tables)
+                try database.execute(LogFileFormat.tables)
                 try database.execute("CREATE TABLE state(next INTEGER NOT NULL, nextBlock INTEGER NOT NULL)")
                 try database.execute("INSERT INTO state VALUES(0, 0)")
                 try database.execute(
-                    "PRAGMA application_id = \(Format.applicationID); PRAGMA user_version = \(Format.version)")
+                    "PRAGMA application_id = \(LogFileFormat.applicationID); PRAGMA user_version = \(LogFileFormat.version)"
+                )
             }
         }
         try load()
@@ -51,7 +52,7 @@ struct Writer {
     /// Reads the newest entries, after opening and after another process has written.
     private mutating func load() throws(LogStoreError) {
         next = try database.number("SELECT next FROM state")
-        tail = try LogReader.tail(database).flatMap(\.entries)
+        tail = try LogFileReader.tail(database).flatMap(\.entries)
         texts.forget()
     }
 
@@ -62,7 +63,7 @@ struct Writer {
             if try database.number("SELECT next FROM state") != next { try load() }
             if !entries.isEmpty { try add(entries) }
             for sample in telemetry { try add(sample) }
-            while tail.count >= Format.blockRows { try seal() }
+            while tail.count >= LogFileFormat.blockRows { try seal() }
             try database.execute("COMMIT")
         } catch {
             // Its own failure repeats one that is already known.
@@ -74,7 +75,7 @@ struct Writer {
     }
 
     private mutating func add(_ entries: [LogEntry]) throws(LogStoreError) {
-        var writer = ByteWriter()
+        var writer = EntryWriter()
         for entry in entries { entry.write(to: &writer) }
         try database.run(
             "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(next),
@@ -88,7 +89,7 @@ struct Writer {
 
     /// Makes a block of the oldest entries that are in none.
     private mutating func seal() throws(LogStoreError) {
-        let entries = Array(tail.prefix(Format.blockRows))
+        let entries = Array(tail.prefix(LogFileFormat.blockRows))
         let first = next - Int64(tail.count)
         let block = try database.number("SELECT nextBlock FROM state")
         let times = entries.map(\.time)
@@ -130,7 +131,7 @@ struct Writer {
         let row = try database.number("SELECT coalesce(min(first), \(next)) FROM batches")
         guard row > number else { return }
         let rest = tail.prefix(Int(row - number))
-        var writer = ByteWriter()
+        var writer = EntryWriter()
         for entry in rest { entry.write(to: &writer) }
         try database.run(
             "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(number),
@@ -138,7 +139,7 @@ struct Writer {
     }
 
     private func insert(_ details: LogDetails, _ number: Int64) throws(LogStoreError) {
-        var writer = ByteWriter()
+        var writer = EntryWriter()
         details.write(to: &writer)
         try database.run(
             "INSERT INTO details(number, data) VALUES(?, ?)", .integer(number), .bytes(writer.bytes))
@@ -165,7 +166,7 @@ struct Writer {
         _ ids: [LogID?], _ column: Column, _ rest: Column, _ block: Int64
     ) throws(LogStoreError) {
         guard ids.contains(where: { $0 != nil }) else { return }
-        try insert(ColumnBytes.encode(ids.map { $0.map(LogReader.head) ?? 0 }), column, block)
+        try insert(ColumnBytes.encode(ids.map { $0.map(LogFileReader.head) ?? 0 }), column, block)
         try insert(Self.identifiers(ids.map { $0 ?? LogID(high: 0, low: 0) }, skipping: 0), rest, block)
     }
 
@@ -268,7 +269,7 @@ struct Writer {
         row.reset()
         guard let found else { return true }
         let rows = next - found.first
-        let bytes = try LogReader.bytes(database)
+        let bytes = try LogFileReader.bytes(database)
         guard found.timeMax < oldest || rows - found.count >= retention.rowsMax || bytes > retention.bytesMax else {
             return true
         }

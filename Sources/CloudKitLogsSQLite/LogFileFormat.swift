@@ -7,7 +7,7 @@ import CloudKitLogs
 /// *block*: a row of `columns` for each column, so that a filter reads the columns that it has conditions on and no others. Texts are
 /// numbers of `texts`. `dictionaries` has the distinct texts of a column in a block, in order, and `columns` the position of each entry's
 /// text among them; a block whose dictionary lacks the wanted text is skipped unread.
-enum Format {
+enum LogFileFormat {
     static let applicationID: Int64 = 0x5745_4C4C
     static let version: Int64 = 1
     /// Entries of a block.
@@ -63,7 +63,7 @@ enum Column: Int64, CaseIterable {
     /// The columns that a search for a part of a text looks at.
     static let searched: [Column] = [.operation, .container, .zone, .recordType, .code, .groupName, .reason]
 
-    func row(of block: Int64) -> Int64 { rawValue << Format.blockBits | block }
+    func row(of block: Int64) -> Int64 { rawValue << LogFileFormat.blockBits | block }
 
     /// The text of an entry in this column.
     func text(of entry: LogEntry) -> String? {

@@ -1,5 +1,5 @@
 /// Bytes as the log's file has them: numbers of variable length, texts with their length before them.
-package struct ByteWriter {
+package struct EntryWriter {
     /// What was written.
     package private(set) var bytes: [UInt8] = []
 
@@ -34,8 +34,8 @@ package struct ByteWriter {
     }
 }
 
-/// Reads what a `ByteWriter` has written; bytes that are not of that form are an error and nothing else.
-package struct ByteReader {
+/// Reads what a `EntryWriter` has written; bytes that are not of that form are an error and nothing else.
+package struct EntryReader {
     private let bytes: [UInt8]
     private var position = 0
 

@@ -2,7 +2,7 @@ import CSQLite
 import CloudKitLogs
 
 /// A connection that reads.
-struct LogReader {
+struct LogFileReader {
     private let database: Database
 
     /// Opens a file.
@@ -10,8 +10,8 @@ struct LogReader {
     /// - Throws: `missing`, `damaged`, `unavailable`.
     init(path: String) throws(LogStoreError) {
         database = try Database(path: path, isWriter: false)
-        guard try database.number("PRAGMA application_id") == Format.applicationID,
-            try database.number("PRAGMA user_version") == Format.version
+        guard try database.number("PRAGMA application_id") == LogFileFormat.applicationID,
+            try database.number("PRAGMA user_version") == LogFileFormat.version
         else { throw LogStoreError(.damaged, "the file \(path) is no log of this version") }
         try database.execute("PRAGMA cache_size = -4096")
     }
@@ -30,9 +30,9 @@ struct LogReader {
         let row = try database.statement("SELECT first, count, data FROM batches ORDER BY first")
         defer { row.reset() }
         while try row.next() {
-            var reader = ByteReader(row.bytes(2))
+            var reader = EntryReader(row.bytes(2))
             var entries: [LogEntry] = []
-            do throws(ByteReader.Malformed) {
+            do throws(EntryReader.Malformed) {
                 for _ in 0..<row.integer(1) { entries.append(try LogEntry(&reader)) }
             } catch {
                 throw LogStoreError(.damaged, "the log is damaged: an entry cannot be read")
