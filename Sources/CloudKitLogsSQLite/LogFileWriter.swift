@@ -101,12 +101,20 @@ struct LogFileWriter {
         for column in Column.texts {
             var ids: [UInt32] = []
             ids.reserveCapacity(entries.count)
+            // Most columns have the same text in many entries in a row.
+            var last: (text: String, number: UInt32)?
             for entry in entries {
                 guard let text = column.text(of: entry) else {
                     ids.append(0)
                     continue
                 }
-                ids.append(try texts.number(of: text, role: column.role, in: block, database))
+                if let last, last.text == text {
+                    ids.append(last.number)
+                    continue
+                }
+                let number = try texts.number(of: text, role: column.role, in: block, database)
+                last = (text, number)
+                ids.append(number)
             }
             try insert(ids, column, block)
         }
