@@ -93,6 +93,11 @@ let package = Package(
             name: "CloudKitDevice", dependencies: ["CloudKitEncryption", "TextEncodings", crypto], swiftSettings: strict
         ),
 
+        // The log of requests and the telemetry made of it; the engine that keeps them in a file of their own.
+        .target(name: "CloudKitLogs", dependencies: ["CloudKitModel"], swiftSettings: strict),
+        .target(
+            name: "CloudKitLogsSQLite", dependencies: ["CloudKitLogs", "CSQLite"], swiftSettings: strict),
+
         // Layer 3: the operations of the cloud; the framework that apps import.
         .target(
             name: "CloudKitAccounts",
@@ -125,7 +130,8 @@ let package = Package(
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "CloudKitWire", "IdentityDirectory",
+                "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
+                "IdentityDirectory",
                 "TextEncodings", hummingbird,
                 hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
             ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),
@@ -134,7 +140,7 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel", "CloudKitSchema", "CloudKitServer",
+                "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs", "CloudKitModel", "CloudKitSchema", "CloudKitServer",
                 "CloudKitWire", "JSONBytes", "TextEncodings", httpTypes, logging,
             ], resources: [.embedInCode("Content")], swiftSettings: callerIsolated),
 
@@ -150,7 +156,8 @@ let package = Package(
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "CloudKitAccounts", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "CloudKitHTTP",
+                "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel", "CloudKitSchema",
+                "CloudKitServer", "CloudKitHTTP",
                 "CloudKitDevice",
                 "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "IdentityDirectory", "WebPush",
                 "Console",
@@ -240,6 +247,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "CloudKitLogsTests",
+            dependencies: ["SeededChance", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel", "CSQLite"],
+            swiftSettings: strict),
+        .testTarget(
             name: "CloudKitAccountsTests",
             dependencies: [
                 "TestEnvironment", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory",
@@ -285,7 +296,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
-                "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel",
+                "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs",
+                "CloudKitLogsSQLite", "CloudKitModel",
                 "CloudKitRecordLayer",
                 "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore",
                 crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit, nioCore,
@@ -293,7 +305,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "Console",
+                "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs", "CloudKitModel", "CloudKitSchema",
+                "CloudKitServer", "Console",
                 "FileStore", "OrderedStore", "OrderedStoreSQLite", "TestEnvironment", lifecycle, logging,
             ], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
@@ -361,7 +374,8 @@ let package = Package(
         .testTarget(
             name: "WelkinTests",
             dependencies: [
-                "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "welkin", "cktool",
+                "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "CloudKitHTTP",
+                "CloudKitLogs", "HTTPTransfer", logging, "welkin", "cktool",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -46,6 +46,13 @@ let package = Package(
         .target(name: "AsyncLocks", swiftSettings: callerIsolated),
         .target(name: "JSONBytes", dependencies: ["TextEncodings"], swiftSettings: strict),
         .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
+        .target(name: "CloudKitLogs", dependencies: ["CloudKitModel"], swiftSettings: strict),
+        .target(
+            name: "CloudKitLogsSQLite", dependencies: ["CloudKitLogs", "CSQLite"], swiftSettings: strict),
+        // Filters on a log of ten million entries.
+        .executableTarget(
+            name: "log-filters", dependencies: ["CloudKitLogs", "CloudKitLogsSQLite", "SeededChance"],
+            swiftSettings: strict),
         .target(
             name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes", "TextEncodings"], swiftSettings: strict),
         .target(

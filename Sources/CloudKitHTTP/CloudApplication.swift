@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitLogs
 import CloudKitServer
 import CoreMetrics
 import Hummingbird
@@ -26,12 +27,15 @@ package struct CloudApplication: Sendable {
     ///   - cacheLifetime: Milliseconds for which tokens and sessions are remembered as the store has them.
     ///   - rounds: Rounds of a password's derivation, given to clients without an account; the fewest for a new password.
     ///   - pushServices: Push services of others; each has a name of its own.
+    ///   - log: Takes an entry for every request and for what happens without one; nil for no log but that of lines.
+    ///   - storage: The state of the disk, for `/health`; nil where nothing can be said.
     ///   - sites: Pages of other modules, each with a path of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     ///   - connectionTime: The clock by which connections are too slow.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
+        log: LogBuffer? = nil, storage: StorageMonitor? = nil,
         sites: [any MountedSite] = [],
         metricsBackend: any MetricsFactory = MetricsSystem.factory,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -62,25 +66,27 @@ package struct CloudApplication: Sendable {
                 })
         }
         delivery = NotificationService(
-            cloud: cloud, transports: transports, metrics: metrics.notifications, logger: logger)
+            cloud: cloud, transports: transports, metrics: metrics.notifications, logger: logger, log: log)
         let proofLimiter = ProofLimiter(roundsMin: rounds)
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
             rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
-            bodyReader: bodyReader, logger: logger)
+            bodyReader: bodyReader, logger: logger, storage: storage)
         var table = EndpointTable(endpoints)
         if !sites.isEmpty {
             table.addSites(
-                sites, endpoints.siteServices(configuration: configuration, proofLimiter: proofLimiter, logger: logger))
+                sites,
+                endpoints.siteServices(
+                    configuration: configuration, proofLimiter: proofLimiter, logger: logger, log: log))
         }
         let routing = Routing(
             table: table, steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
         let steps: [any RequestMiddleware] = [
-            RequestReporting(metrics: metrics, logger: logger), FailureResponses(logger: logger), HostCheck(),
+            RequestReporting(metrics: metrics, logger: logger, log: log), FailureResponses(logger: logger), HostCheck(),
         ]
         responder = CloudResponder(
             configuration: configuration, limiter: limiter, bodyReader: bodyReader,
-            handler: steps.around(routing.respond))
+            now: cloud.serverEnvironment.now, handler: steps.around(routing.respond))
     }
 
     /// Forgets accounts, tokens and faults that are remembered: another process has written to the store.

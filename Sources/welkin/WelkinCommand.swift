@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitHTTP
 
 /// The `welkin` program and its subcommands.
 @main
@@ -11,10 +12,11 @@ struct WelkinCommand: AsyncParsableCommand {
             also while it runs. The commands `sign-up`, `login`, `logout`, `status`, `devices`, `password`, `recover`, `discovery`, `consent`, `keychain`, `share`, \
             `open` and `link-handler` work on a device that uses a cloud.
             """,
+        version: BuildVersion.text,
         subcommands: [
             ServeCommand.self, AccountCommand.self, TokenCommand.self, KeyCommand.self, KeysCommand.self,
             CheckCommand.self, ZoneCommand.self, RecordCommand.self, SchemaCommand.self, FaultCommand.self,
-            AdminCommand.self,
+            AdminCommand.self, LogsCommand.self, AlertsCommand.self,
             SignUpCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, DevicesCommand.self,
             PasswordCommand.self, RecoverCommand.self,
             DiscoveryCommand.self, ConsentCommand.self, KeychainCommand.self, ShareCommand.self, AuditCommand.self, OpenCommand.self,

@@ -1,5 +1,6 @@
 import CloudKitAccounts
 import CloudKitHTTP
+import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
 import CoreMetrics
@@ -30,6 +31,7 @@ struct TestCloud: Sendable {
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        requestLog: LogBuffer? = nil, storage: StorageMonitor? = nil,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let clock = TestClock()
@@ -43,7 +45,7 @@ struct TestCloud: Sendable {
             cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
-            pushServices: pushServices, metricsBackend: metricsBackend, connectionTime: connectionTime)
+            pushServices: pushServices, log: requestLog, storage: storage, metricsBackend: metricsBackend, connectionTime: connectionTime)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         var services = ServiceGroupConfiguration(

@@ -12,6 +12,7 @@ extension CKError: CustomStringConvertible {
         } else if let text = _nsError.userInfo[NSLocalizedDescriptionKey] as? String {
             parts.append("\"\(text)\"")
         }
+        if let uuid = _nsError.userInfo[Self.requestUUIDKey] as? String { parts.append("uuid = \(uuid)") }
         if let remedy = _nsError.localizedRecoverySuggestion { parts.append(remedy) }
         if let retryAfterSeconds { parts.append("Retry after \(retryAfterSeconds) seconds") }
         if let errors = partialErrorsByItemID { parts.append("partial errors: {\n\(Self.list(errors))}") }

@@ -7,6 +7,8 @@ extension CKError {
     static let serverDescriptionKey = "ServerErrorDescription"
     /// In `userInfo`: the whole description (B-ERR-21).
     static let descriptionKey = "CKErrorDescription"
+    /// In `userInfo`: the identifier of the request, by which the operator of the cloud finds it in the log (B-ERR-21).
+    static let requestUUIDKey = "RequestUUID"
     /// The domain of the underlying error, whose code is the server's sub-code (docs/rules/ERR.md).
     static let internalErrorDomain = "CKInternalErrorDomain"
 
@@ -83,6 +85,7 @@ extension CKError {
         let (code, subcode) = failure.code.native
         var details = details
         details[Self.serverDescriptionKey] = failure.reason
+        details[Self.requestUUIDKey] = failure.requestID
         if failure.code == .zoneKeysReset {
             details[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true)
         }

@@ -15,6 +15,8 @@ struct DatabaseCall {
     let baseURL: String
     /// The user, or the network address of a request without one: those whose answers are counted together.
     let sender: String
+    /// What the request is about, for the log.
+    let subject: RequestSubject
 
     init(_ request: IncomingRequest) throws(RequestFailure) {
         let place = try request.place
@@ -26,6 +28,7 @@ struct DatabaseCall {
         uuid = request.uuid
         baseURL = request.baseURL ?? ""
         sender = caller.user?.recordName ?? request.address
+        subject = request.subject
     }
 
     /// Returns the caller's user.

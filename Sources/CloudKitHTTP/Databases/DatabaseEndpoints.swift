@@ -24,8 +24,11 @@ struct DatabaseEndpoints {
 
     func modifyRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ModifyRecordsRequest(wire: call.body, limits: call.limits)
+        call.subject.zone = request.zoneID.zoneName
+        call.subject.recordType = request.operations.first?.change.recordType
         return try await bounded(.saves(of: call.body.count), for: call) {
             let outcomes = try await ModifyRecords(cloud).run(request, in: call.database, by: call.caller)
+            call.subject.add(outcomes, of: request.operations)
             let syncToken = try await syncToken(of: request.zoneID, for: call)
             return EndpointResponse(
                 body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -35,8 +38,10 @@ struct DatabaseEndpoints {
 
     func lookupRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try LookupRecordsRequest(wire: call.body, limits: call.limits)
+        call.subject.zone = request.zoneID.zoneName
         return try await bounded(.records(request.records.count, cloud.limits), for: call) {
             let outcomes = try await LookupRecords(cloud).run(request, in: call.database, by: call.caller)
+            call.subject.add(outcomes)
             let syncToken = try await syncToken(of: request.zoneID, for: call)
             return EndpointResponse(
                 body: outcomes.wireAnswer(style: style(call), answering: request, syncToken: syncToken),
@@ -46,6 +51,8 @@ struct DatabaseEndpoints {
 
     func queryRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try QueryRecordsRequest(wire: call.body, limits: call.limits)
+        call.subject.zone = request.zoneID?.zoneName
+        call.subject.recordType = request.query.recordType
         return try await bounded(.page(cloud.limits), for: call) {
             let page = try await QueryRecords(cloud).run(request, in: call.database, by: call.caller)
             let syncToken = try await syncToken(of: request.zoneID, for: call)
@@ -101,7 +108,9 @@ struct DatabaseEndpoints {
     func lookupZones(_ call: DatabaseCall) async throws -> EndpointResponse {
         _ = try call.user()
         let zones = try [ZoneID](wire: call.body, limits: call.limits)
+        call.subject.zone = zones.first?.zoneName
         let outcomes = try await LookupZones(cloud).run(zones, in: call.database, by: call.caller)
+        call.subject.add(outcomes)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: zones.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -109,7 +118,9 @@ struct DatabaseEndpoints {
 
     func modifyZones(_ call: DatabaseCall) async throws -> EndpointResponse {
         let operations = try [ZoneOperation](wire: call.body, limits: call.limits)
+        call.subject.zone = operations.first?.zoneID.zoneName
         let outcomes = try await ModifyZones(cloud).run(operations, in: call.database, by: call.caller)
+        call.subject.add(outcomes)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -119,8 +130,10 @@ struct DatabaseEndpoints {
 
     func zoneChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let requests = try [ZoneChangesRequest](wire: call.body, limits: call.limits)
+        call.subject.zone = requests.first?.zoneID.zoneName
         return try await bounded(.page(cloud.limits), for: call) {
             let outcomes = try await FetchZoneChanges(cloud).run(requests, in: call.database, by: call.caller)
+            call.subject.add(outcomes)
             return EndpointResponse(
                 body: outcomes.wireAnswer(style: style(call), answering: requests), itemsIn: requests.count,
                 itemsOut: outcomes.eventCount, itemsFailed: outcomes.failedCount)
@@ -130,6 +143,7 @@ struct DatabaseEndpoints {
     /// Returns the older form of one zone's feed: here a bad zone or token fails the whole request (docs/web-services.md §8.5).
     func recordChanges(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ZoneChangesRequest(legacyWire: call.body, limits: call.limits)
+        call.subject.zone = request.zoneID.zoneName
         return try await bounded(.page(cloud.limits), for: call) {
             switch try await FetchZoneChanges(cloud).run([request], in: call.database, by: call.caller).first {
             case .page(let page)?:
@@ -167,6 +181,7 @@ struct DatabaseEndpoints {
     func lookupSubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let ids = try SubscriptionLookup.ids(wire: call.body, limits: call.limits)
         let outcomes = try await LookupSubscriptions(cloud).run(ids, in: call.database, by: call.caller)
+        call.subject.add(outcomes)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: ids.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)
@@ -192,6 +207,7 @@ struct DatabaseEndpoints {
     func modifySubscriptions(_ call: DatabaseCall) async throws -> EndpointResponse {
         let operations = try [SubscriptionOperation](wire: call.body, limits: call.limits)
         let outcomes = try await ModifySubscriptions(cloud).run(operations, in: call.database, by: call.caller)
+        call.subject.add(outcomes)
         return EndpointResponse(
             body: outcomes.wireAnswer(style: style(call)), itemsIn: operations.count, itemsOut: outcomes.count,
             itemsFailed: outcomes.failedCount)

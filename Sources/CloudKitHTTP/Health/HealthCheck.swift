@@ -2,12 +2,14 @@ import CloudKitAccounts
 import CloudKitServer
 import HTTPTypes
 
-/// `GET /health`: whether the cloud runs, its store can be read, and nothing in it was found damaged.
+/// `GET /health`: whether the cloud runs, its store can be read and written, and nothing in it was found damaged.
 struct HealthCheck {
     var accounts: AccountStore
     var cloud: Cloud
     /// Requests under other names learn no details.
     var operatorNames: OperatorNames
+    /// nil where nothing can be said about a disk.
+    var storage: StorageMonitor?
 
     func check(_ request: IncomingRequest) async -> EndpointResponse {
         let isDetailed = operatorNames.admits(request)
@@ -16,11 +18,16 @@ struct HealthCheck {
         } catch {
             return response("failing", isDetailed ? #","store":"unreadable""# : "", status: .serviceUnavailable)
         }
-        let failures = failures
-        guard !failures.isEmpty else { return response("ok", isDetailed ? #","store":"readable""# : "") }
+        let storage = storage?.status
+        let failures = failures(storage)
+        var details = #","store":"readable""#
+        if let storage { details += storage.keys }
+        if !failures.isEmpty { details += #","details":[\#(failures.joined(separator: ","))]"# }
+        if !isDetailed { details = "" }
+        // A cloud that cannot write refuses every save: a proxy with another one behind it should use that.
+        guard storage?.isWritable != false else { return response("failing", details, status: .serviceUnavailable) }
         // 200: the cloud serves everything else, and would not do so from behind a proxy that took it for dead.
-        let details = #","store":"readable","details":[\#(failures.joined(separator: ","))]"#
-        return response("degraded", isDetailed ? details : "")
+        return response(failures.isEmpty ? "ok" : "degraded", details)
     }
 
     private func response(_ status: String, _ details: String, status code: HTTPResponse.Status = .ok)
@@ -30,13 +37,29 @@ struct HealthCheck {
     }
 
     /// The checks that failed. Their texts are fixed and need no escapes.
-    private var failures: [String] {
+    private func failures(_ storage: StorageStatus?) -> [String] {
         var failures: [String] = []
         let damaged = cloud.store.damage.count
         if damaged > 0 { failures.append(#"{"check":"values","status":"failed","damaged":\#(damaged)}"#) }
         if let renewal = cloud.storeHistory.renewals.last {
             failures.append(#"{"check":"epoch","status":"failed","reason":"\#(renewal.rawValue)"}"#)
         }
+        if let storage, !storage.isWritable {
+            failures.append(#"{"check":"writing","status":"failed","reason":"the data folder cannot be written to"}"#)
+        }
+        if let storage, storage.freeBytes < StorageStatus.freeBytesMin {
+            failures.append(#"{"check":"disk","status":"failed","freeBytes":\#(storage.freeBytes)}"#)
+        }
         return failures
+    }
+}
+
+extension StorageStatus {
+    /// The keys of the answer's object.
+    fileprivate var keys: String {
+        var keys = #","writing":"\#(isWritable ? "ok" : "failing")","storeBytes":\#(storeBytes)"#
+        keys += #","freeBytes":\#(freeBytes)"#
+        if let accounts { keys += #","accounts":\#(accounts)"# }
+        return keys + #","version":"\#(BuildVersion.text)""#
     }
 }

@@ -25,6 +25,12 @@ package final class RequestMetrics: Sendable {
     private let assetBytesSwept: Counter
     private let damagedValues: Counter
     private let epochsRenewed: Counter
+    private let storeBytes: Meter
+    private let diskFreeBytes: Meter
+    private let storeWritable: Meter
+    private let accounts: Meter
+    private let logDropped: Counter
+    private let logFailed: Counter
     let notifications: NotificationCounters
 
     private struct Outcome: Hashable {
@@ -67,6 +73,13 @@ package final class RequestMetrics: Sendable {
         assetBytesSwept = Counter(label: "welkin_asset_removed_bytes_total", factory: factory)
         damagedValues = Counter(label: "welkin_damaged_values_total", factory: factory)
         epochsRenewed = Counter(label: "welkin_epochs_renewed_total", factory: factory)
+        storeBytes = Meter(label: "welkin_store_bytes", factory: factory)
+        diskFreeBytes = Meter(label: "welkin_disk_free_bytes", factory: factory)
+        storeWritable = Meter(label: "welkin_store_writable", factory: factory)
+        accounts = Meter(label: "welkin_accounts", factory: factory)
+        logDropped = Counter(label: "welkin_log_entries_dropped_total", factory: factory)
+        logFailed = Counter(label: "welkin_log_entries_failed_total", factory: factory)
+        Meter(label: "welkin_build_info", dimensions: [("version", BuildVersion.text)], factory: factory).set(1)
         notifications = NotificationCounters(factory)
     }
 
@@ -112,8 +125,22 @@ package final class RequestMetrics: Sendable {
     /// Counts a transaction that changed the store.
     package func committed() { commits.increment() }
 
+    /// Shows the state of the disk.
+    package func measured(_ status: StorageStatus) {
+        storeBytes.set(status.storeBytes)
+        diskFreeBytes.set(status.freeBytes)
+        storeWritable.set(status.isWritable ? 1 : 0)
+        if let count = status.accounts { accounts.set(count) }
+    }
+
+    /// Counts entries of the log that came faster than they could be written.
+    package func logEntriesDropped(_ count: Int) { logDropped.increment(by: count) }
+
+    /// Counts entries of the log that could not be written.
+    package func logEntriesFailed(_ count: Int) { logFailed.increment(by: count) }
+
     /// Returns all metrics in Prometheus' text format.
-    func exposition() -> String { exporter.exposition() }
+    package func exposition() -> String { exporter.exposition() }
 
     private func metrics(of outcome: Outcome) -> OutcomeMetrics {
         requests.withLock { requests in
@@ -163,5 +190,18 @@ package final class RequestMetrics: Sendable {
             MetricFamily(
                 name: "welkin_epochs_renewed_total", kind: .counter,
                 help: "Times that the store was found older than what devices know."),
+            MetricFamily(
+                name: "welkin_store_bytes", kind: .gauge, help: "Bytes of the store, its write-ahead log and the log."),
+            MetricFamily(name: "welkin_disk_free_bytes", kind: .gauge, help: "Bytes of the disk that are free."),
+            MetricFamily(
+                name: "welkin_store_writable", kind: .gauge, help: "1 if a file could be written beside the store."),
+            MetricFamily(name: "welkin_accounts", kind: .gauge, help: "Accounts."),
+            MetricFamily(
+                name: "welkin_log_entries_dropped_total", kind: .counter,
+                help: "Entries of the log that came faster than they could be written."),
+            MetricFamily(
+                name: "welkin_log_entries_failed_total", kind: .counter,
+                help: "Entries of the log that could not be written."),
+            MetricFamily(name: "welkin_build_info", kind: .gauge, help: "1, with the version of the program."),
         ] + NotificationCounters.families
 }

@@ -10,12 +10,15 @@ struct FailureResponses: RequestMiddleware {
         do {
             return try await next(request)
         } catch is SlowBodyError {
+            request.subject.add(Self.slow)
             var response = EndpointResponse(failure: Self.slow, of: request)
             response.status = .requestTimeout
             request.responseHeaders[.connection] = "close"
             return response
         } catch {
-            var response = EndpointResponse(failure: failure(error, request), of: request)
+            let failure = failure(error, request)
+            request.subject.add(failure)
+            var response = EndpointResponse(failure: failure, of: request)
             if response.code == .methodNotAllowed, let endpoint = request.endpoint {
                 response.headers[.allow] = endpoint.methods.header
             }

@@ -7,7 +7,12 @@ struct InjectedFaults: RequestMiddleware {
     func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
         if let admission = request.admission {
             let place = try request.place
-            try await faults.check(admission.user, in: place.container, place.environment)
+            do {
+                try await faults.check(admission.user, in: place.container, place.environment)
+            } catch {
+                request.subject.isFault = true
+                throw error
+            }
         }
         return try await next(request)
     }

@@ -1,3 +1,4 @@
+import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
 import Hummingbird
@@ -9,12 +10,17 @@ struct NotificationService: Service {
     private let delivery: NotificationDelivery
     private let logger: Logger
 
-    init(cloud: Cloud, transports: [any NotificationTransport], metrics: NotificationCounters, logger: Logger) {
+    init(
+        cloud: Cloud, transports: [any NotificationTransport], metrics: NotificationCounters, logger: Logger,
+        log: LogBuffer? = nil
+    ) {
         delivery = NotificationDelivery(cloud: cloud, transports: transports)
         self.logger = logger
+        let now = cloud.serverEnvironment.now
         cloud.notificationMetrics.listen { event in
             metrics.record(event)
             logger.info("notifications", metadata: event.metadata)
+            log?.add(LogEntry(event, now: now))
         }
     }
 

@@ -30,6 +30,7 @@ struct OperatorEndpoints {
             throw RequestFailure.endpointNotFound
         }
         let order = try FaultOrderBody(request.body, of: endpoint).order(of: endpoint)
+        request.subject.attributes["order"] = String(endpoint.rawValue.dropFirst("admin/".count))
         var metadata: Logger.Metadata = [
             "order": .string(String(endpoint.rawValue.dropFirst("admin/".count))), "operator": .string(token.id),
             "container": .string(place.container.name), "environment": .string(place.environment.rawValue),
@@ -41,6 +42,9 @@ struct OperatorEndpoints {
             metadata["user"] = receipt.user.map { .string($0.recordName) }
             metadata["fault"] = receipt.fault.map { .string($0.id) }
             metadata["kind"] = receipt.fault.map { .string($0.kind.rawValue) }
+            request.subject.user = receipt.user?.recordName
+            request.subject.attributes["fault"] = receipt.fault?.id
+            request.subject.attributes["kind"] = receipt.fault?.kind.rawValue
             metadata["outcome"] = "done"
             logger.notice("operator's order", metadata: metadata)
             return try .json(FaultReceiptBody(receipt))

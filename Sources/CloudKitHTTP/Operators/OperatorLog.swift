@@ -1,12 +1,23 @@
+import CloudKitLogs
 import CloudKitModel
 import Logging
 
 /// The log of what operators order.
 package struct OperatorLog: Sendable {
     private let logger: Logger
+    private let log: LogBuffer?
+    private let now: @Sendable () -> Int64
 
-    /// Creates a log that writes to the operator's log.
-    package init(logger: Logger) { self.logger = logger }
+    /// Creates a log that writes to the operator's log of lines and to the log of requests.
+    ///
+    /// - Parameters:
+    ///   - log: nil without a log of requests.
+    ///   - now: Milliseconds since 1970.
+    package init(logger: Logger, log: LogBuffer?, now: @escaping @Sendable () -> Int64) {
+        self.logger = logger
+        self.log = log
+        self.now = now
+    }
 
     /// Carries an order out and reports it, also when it failed.
     ///
@@ -24,14 +35,23 @@ package struct OperatorLog: Sendable {
         metadata["operator"] = .string(operatorID)
         metadata["container"] = place.map { .string($0.container.name) }
         metadata["environment"] = place.map { .string($0.environment.rawValue) }
+        var entry = LogEntry(id: LogID(milliseconds: now()), kind: .operatorAction, operation: order)
+        entry.container = place?.container.name
+        entry.environment = place?.environment.rawValue
+        entry.details = LogDetails(attributes: details.merging(["operator": operatorID]) { $1 })
         do {
             let value = try await body()
             metadata["outcome"] = "done"
             logger.notice("operator's order", metadata: metadata)
+            log?.add(entry)
             return value
         } catch {
             metadata["outcome"] = .string((error as? RequestFailure)?.code.rawValue ?? "failed")
             logger.notice("operator's order", metadata: metadata)
+            let failure = (error as? RequestFailure).map { LogFailure($0) }
+            entry.code = failure?.code ?? RequestFailure.Code.internalError.rawValue
+            entry.details?.failures = failure.map { [$0] } ?? []
+            log?.add(entry)
             throw error
         }
     }

@@ -104,6 +104,7 @@ struct SchemaEndpoints {
     ) async throws -> EndpointResponse {
         let place = try request.place
         guard case .operator(let token) = request.sender else { throw RequestFailure.endpointNotFound }
+        request.subject.attributes["order"] = order
         var metadata: Logger.Metadata = [
             "order": .string(order), "operator": .string(token.id), "container": .string(place.container.name),
             "environment": .string(place.environment.rawValue), "outcome": "done",

@@ -1,3 +1,4 @@
+import CloudKitLogs
 import CloudKitModel
 import HTTPTypes
 import Logging
@@ -21,7 +22,7 @@ struct RequestReport: Sendable {
     var itemsFailed = 0
     var bytesOut = 0
     var milliseconds = 0.0
-    private let headers: HTTPFields
+    let labels: OperationLabels
 
     init(_ request: IncomingRequest) {
         endpoint = request.endpoint?.name ?? .unknown
@@ -31,7 +32,7 @@ struct RequestReport: Sendable {
         client = request.surface == .native ? "sdk" : "web"
         uuid = request.uuid
         bytesIn = request.bytesIn
-        headers = request.headers
+        labels = OperationLabels(request.headers)
     }
 
     /// The fields of the log.
@@ -51,7 +52,6 @@ struct RequestReport: Sendable {
         if itemsIn > 0 { metadata["itemsIn"] = .stringConvertible(itemsIn) }
         if itemsOut > 0 { metadata["itemsOut"] = .stringConvertible(itemsOut) }
         if itemsFailed > 0 { metadata["itemsFailed"] = .stringConvertible(itemsFailed) }
-        let labels = OperationLabels(headers)
         metadata["operation"] = labels.operation.map { .string($0) }
         metadata["group"] = labels.group.map { .string($0) }
         metadata["groupName"] = labels.groupName.map { .string($0) }

@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
 import HTTPTypes
@@ -26,8 +27,10 @@ package final class IncomingRequest {
     let crossOrigin: CrossOrigin
     let surface: Caller.ClientKind
     let announcedBytes: Int?
-    /// A random identifier, for the log and for error objects.
-    package let uuid = RequestUUID.random()
+    /// The identifier, for the log and for error objects; it has the time in it.
+    let id: LogID
+    /// The form of the identifier in headers and error objects.
+    package let uuid: String
     let start = ContinuousClock.now
 
     /// The endpoint that the path names; nil until it is found.
@@ -42,6 +45,8 @@ package final class IncomingRequest {
     var sender = RequestSender.unknown
     /// Headers that go back whatever the response is.
     package var responseHeaders = HTTPFields()
+    /// What the request is about, for the log.
+    private(set) lazy var subject = RequestSubject()
 
     private let isBehindProxy: Bool
     private let publicURL: String?
@@ -54,8 +59,11 @@ package final class IncomingRequest {
     let authority: String?
 
     init(
-        _ request: Request, on channel: any Channel, connection: TrackedConnection, configuration: CloudConfiguration
+        _ request: Request, id: LogID, on channel: any Channel, connection: TrackedConnection,
+        configuration: CloudConfiguration
     ) {
+        self.id = id
+        uuid = id.description
         let head = request.head
         method = head.method
         target = head.path ?? "/"

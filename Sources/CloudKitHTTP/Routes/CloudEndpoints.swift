@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitLogs
 import CloudKitServer
 import Logging
 
@@ -29,7 +30,7 @@ struct CloudEndpoints: Sendable {
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, proofLimiter: ProofLimiter,
         pushServices: [any PushService], metrics: RequestMetrics,
-        bodyReader: BodyReader, logger: Logger
+        bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
         self.cloud = cloud
@@ -52,16 +53,16 @@ struct CloudEndpoints: Sendable {
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames)
+        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage)
     }
 
     /// Returns what sites work with.
     func siteServices(
-        configuration: CloudConfiguration, proofLimiter: ProofLimiter, logger: Logger
+        configuration: CloudConfiguration, proofLimiter: ProofLimiter, logger: Logger, log: LogBuffer?
     ) -> SiteServices {
         SiteServices(
             cloud: cloud, authenticator: authenticator, configuration: configuration, metrics: metrics,
-            logger: logger, proofLimiter: proofLimiter, bodyReader: bodyReader,
+            logger: logger, log: log, proofLimiter: proofLimiter, bodyReader: bodyReader,
             operatorNames: operatorHosts.names, downloads: downloads)
     }
 }

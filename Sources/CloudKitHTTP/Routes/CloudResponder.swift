@@ -1,3 +1,4 @@
+import CloudKitLogs
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -13,11 +14,14 @@ package final class CloudResponder: HTTPResponder {
     private let limiter: ChannelLimiter
     private let bodyReader: BodyReader
     private let handler: RequestHandler
+    /// Milliseconds since 1970.
+    private let now: @Sendable () -> Int64
 
     init(
         configuration: CloudConfiguration, limiter: ChannelLimiter, bodyReader: BodyReader,
-        handler: @escaping RequestHandler
+        now: @escaping @Sendable () -> Int64, handler: @escaping RequestHandler
     ) {
+        self.now = now
         self.configuration = configuration
         self.limiter = limiter
         self.bodyReader = bodyReader
@@ -29,7 +33,8 @@ package final class CloudResponder: HTTPResponder {
         let connection = limiter.connection(of: context.channel)
         connection.requestBegan()
         let incoming = IncomingRequest(
-            request, on: context.channel, connection: connection, configuration: configuration)
+            request, id: LogID(milliseconds: now()), on: context.channel, connection: connection,
+            configuration: configuration)
         defer { bodyReader.release(incoming) }
         do {
             let response = try await handler(incoming)

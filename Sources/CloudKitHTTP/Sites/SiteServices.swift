@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
 import Logging
@@ -15,11 +16,18 @@ package struct SiteServices: Sendable {
     package let metrics: RequestMetrics
     /// The operator's log.
     package let logger: Logger
+    /// Takes entries of the log of requests; nil without one.
+    let log: LogBuffer?
     /// The one count of wrong proofs.
     package let proofLimiter: ProofLimiter
     let bodyReader: BodyReader
     let operatorNames: OperatorNames
     let downloads: AssetDownloadEndpoint
+
+    /// The log of what operators order.
+    package var operatorLog: OperatorLog {
+        OperatorLog(logger: logger, log: log, now: cloud.serverEnvironment.now)
+    }
 
     /// Returns whether a request comes under one of the operators' host names and from no page of another origin.
     package func isForOperators(_ request: IncomingRequest) -> Bool { operatorNames.admits(request) }

@@ -13,6 +13,8 @@ struct DeviceCall {
     let user: UserID?
     /// The session of that web token.
     let sessionID: String?
+    /// What the request is about, for the log.
+    let subject: RequestSubject
 
     init(_ request: IncomingRequest) throws(RequestFailure) {
         let place = try request.place
@@ -23,6 +25,7 @@ struct DeviceCall {
         address = request.address
         self.user = user?.user
         sessionID = user?.sessionID
+        subject = request.subject
     }
 }
 

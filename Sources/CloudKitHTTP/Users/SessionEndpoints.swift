@@ -58,6 +58,7 @@ struct SessionEndpoints {
             throw RequestFailure(
                 .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
         }
+        call.subject.user = grant.user.recordName
         try await CreateUserRecords(cloud).run(grant.user, in: call.place.container, call.place.environment)
         return SessionBody(
             ckWebAuthToken: grant.webAuthToken, userRecordName: grant.user.recordName, deviceID: grant.deviceID,

@@ -12,6 +12,9 @@ package struct RequestFailure: Error, Hashable, Sendable {
     package var retryAfter: Double?
     /// The record as the server holds it, for a conflict (B-SAV-07).
     package var serverRecord: Box<Record>?
+    /// The identifier of the request that was refused, by which the operator finds it in the log; nil where it is not known. Failures
+    /// of different requests are equal.
+    package var requestID: String?
 
     /// Creates a failure.
     package init(
@@ -22,6 +25,18 @@ package struct RequestFailure: Error, Hashable, Sendable {
         self.remedy = remedy
         self.retryAfter = retryAfter
         self.serverRecord = serverRecord.map(Box.init)
+    }
+
+    /// Returns a Boolean value that indicates whether two failures say the same, whichever requests they refused.
+    package static func == (left: RequestFailure, right: RequestFailure) -> Bool {
+        left.code == right.code && left.reason == right.reason && left.remedy == right.remedy
+            && left.retryAfter == right.retryAfter && left.serverRecord == right.serverRecord
+    }
+
+    /// Hashes what two equal failures have in common.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(reason)
     }
 
     /// A code exists only if someone would act on it differently.

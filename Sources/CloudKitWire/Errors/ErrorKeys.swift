@@ -36,10 +36,12 @@ struct ErrorKeys {
     /// The failure; nil if there was no error code.
     var failure: RequestFailure? {
         guard let word else { return nil }
-        return RequestFailure(
+        var failure = RequestFailure(
             RequestFailure.Code(
                 word: word, name: name, native: nativeCode, subcode: nativeSubcode, reason: reason ?? ""),
             reason ?? word,
             remedy: remedy, retryAfter: retryAfter, serverRecord: serverRecord)
+        failure.requestID = uuid
+        return failure
     }
 }

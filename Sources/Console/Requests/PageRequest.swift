@@ -59,7 +59,7 @@ struct PageRequest {
     func order<Value>(
         _ order: String, details: [String: String] = [:], _ body: () async throws -> Value
     ) async throws -> Value {
-        try await OperatorLog(logger: services.logger).report(
+        try await services.operatorLog.report(
             order, by: `operator`.id, in: containerPath, details: details, body)
     }
 

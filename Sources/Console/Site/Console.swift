@@ -13,12 +13,14 @@ import Logging
 package struct Console: MountedSite {
     /// The path of the Console.
     package var path: String { Address.root }
-    private let pages = ConsolePages()
+    private let pages: ConsolePages
     private let files = ConsoleFiles()
     private let notices = Notices()
 
     /// Creates the Console.
-    package init() {}
+    ///
+    /// - Parameter logs: The log of requests and the rules for alerts; nil without them.
+    package init(logs: ConsoleLogs? = nil) { pages = ConsolePages(logs: logs) }
 
     /// Responds to a request for one of the Console's paths.
     ///

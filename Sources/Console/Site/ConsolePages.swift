@@ -5,7 +5,10 @@ import CloudKitModel
 /// (docs/console.md).
 struct ConsolePages: Sendable {
     /// Every page.
-    let pages: [any ConsolePage] = [
+    let pages: [any ConsolePage]
+
+    /// The pages that need nothing but the cloud.
+    private static let cloudPages: [any ConsolePage] = [
         ContainersPage(),
         PeoplePage(),
         AccountPage(),
@@ -29,7 +32,11 @@ struct ConsolePages: Sendable {
 
     private let paths: [PagePath]
 
-    init() { paths = pages.map { PagePath($0.path) } }
+    /// - Parameter logs: nil for a cloud without a log of requests.
+    init(logs: ConsoleLogs? = nil) {
+        pages = Self.cloudPages + (logs?.pages ?? [])
+        paths = pages.map { PagePath($0.path) }
+    }
 
     /// A page with the values of the parameters in its path.
     struct Match {

@@ -1,8 +1,10 @@
 import ArgumentParser
 import CloudKitDevice
 import CloudKitHTTP
+import CloudKitLogs
 import CloudKitServer
 import Console
+import HTTPTransfer
 import Hummingbird
 import Logging
 import NIOCore
@@ -57,6 +59,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var webPush: WebPushOptions
 
+    @OptionGroup(title: "Log of requests") var logs: LogOptions
+
+    @OptionGroup(title: "Alerts") var alerts: AlertOptions
+
     @OptionGroup(title: "Limits") var limits: LimitOptions
 
     @Option(
@@ -75,6 +81,8 @@ struct ServeCommand: AsyncParsableCommand {
         try connections.validate()
         try memory.validate()
         try limits.validate()
+        try logs.validate()
+        try alerts.validate()
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
         }
@@ -109,10 +117,17 @@ struct ServeCommand: AsyncParsableCommand {
                 isSignUpOpen: signUp == .open)
             memory.apply(to: &configuration)
             let cloud = folder.cloud(limits: limits.limits)
+            let mailServer = try alerts.mailServer()
+            let log = logs.days > 0 ? folder.openLog(logger) : nil
+            let logBuffer = log == nil ? nil : LogBuffer()
+            let storage = StorageMonitor()
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL),
-                sites: [Console()])
+                log: logBuffer, storage: storage,
+                sites: [
+                    Console(logs: log.map { ConsoleLogs(store: $0, alerts: AlertFile(folder: folder.path)) })
+                ])
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await printStartup(port: port, folder: folder, isNew: isNew)
             }
@@ -127,6 +142,26 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),
                 ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger))
+            let sampler = StorageSampler(
+                folder: folder.path, cloud: cloud, monitor: storage, metrics: application.metrics, log: log,
+                logger: logger)
+            // Health is known before the first request.
+            await sampler.sample(isKept: true)
+            services.services.insert(.init(service: sampler), at: 0)
+            if let log, let logBuffer {
+                let now = cloud.serverEnvironment.now
+                let sender = AlertSender(
+                    client: HTTPClient(), mail: mailServer.map { MailClient($0) },
+                    namedHosts: Set(alerts.namedHosts.map { $0.lowercased() }), logger: logger)
+                let watch = AlertService(
+                    file: AlertFile(folder: folder.path), log: log, monitor: storage, sender: sender, now: now,
+                    logger: logger)
+                let writing = LogWriting(
+                    buffer: logBuffer, store: log, retention: logs.retention, now: now, metrics: application.metrics,
+                    logger: logger)
+                // The log is written until all other services have stopped.
+                services.services.insert(contentsOf: [.init(service: writing), .init(service: watch)], at: 0)
+            }
             if keepDeletions > 0 {
                 let worker = CompactionWorker(cloud: cloud, days: keepDeletions, logger: logger)
                 services.services.insert(.init(service: worker), at: 0)

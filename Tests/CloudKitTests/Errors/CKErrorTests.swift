@@ -126,6 +126,17 @@ import Testing
         #expect(error.clientRecord == nil)
     }
 
+    @Test func `B-ERR-21 an error shows the identifier of its request`() throws {
+        var failure = RequestFailure(.quotaExceeded, "Quota exceeded")
+        failure.requestID = "0198f3a2-1111-7222-8333-444455556666"
+        let error = CKError(failure)
+        #expect(error.userInfo["RequestUUID"] as? String == failure.requestID)
+        #expect(error.description.contains("; uuid = 0198f3a2-1111-7222-8333-444455556666"))
+        // The same refusal of another request is the same.
+        #expect(failure == RequestFailure(.quotaExceeded, "Quota exceeded"))
+        #expect(!CKError(RequestFailure(.quotaExceeded, "Quota exceeded")).description.contains("uuid"))
+    }
+
     @Test func `B-ERR-21 the underlying error has the server's sub-code and text, too`() throws {
         let error = CKError(
             RequestFailure(.itemNotFound, "Record not found"), operation: .fetchingRecord(.init(recordName: "r")))

@@ -1,0 +1,38 @@
+import Synchronization
+
+/// The state of the disk under a cloud, as it was measured last.
+package struct StorageStatus: Hashable, Sendable {
+    /// Bytes of the store, with its write-ahead log and the log of requests.
+    package var storeBytes: Int64
+    /// Bytes of the disk that are free for the cloud.
+    package var freeBytes: Int64
+    /// A Boolean value that indicates whether a file could be written beside the store.
+    package var isWritable: Bool
+    /// The number of accounts; nil where it could not be read.
+    package var accounts: Int?
+
+    /// The free bytes below which a cloud is not well: the write-ahead log and the next large asset need space.
+    package static let freeBytesMin: Int64 = 256 << 20
+
+    /// Creates a state.
+    package init(storeBytes: Int64, freeBytes: Int64, isWritable: Bool, accounts: Int? = nil) {
+        self.storeBytes = storeBytes
+        self.freeBytes = freeBytes
+        self.isWritable = isWritable
+        self.accounts = accounts
+    }
+}
+
+/// Holds the newest state of the disk, so that a request for health waits for no disk.
+package final class StorageMonitor: Sendable {
+    private let state: Mutex<StorageStatus?>
+
+    /// Creates a monitor.
+    package init(_ status: StorageStatus? = nil) { state = Mutex(status) }
+
+    /// The newest state; nil before the first one.
+    package var status: StorageStatus? { state.withLock { $0 } }
+
+    /// Replaces the state.
+    package func update(_ status: StorageStatus) { state.withLock { $0 = status } }
+}

@@ -1,0 +1,378 @@
+import CSQLite
+import CloudKitLogs
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The connection that writes, with what it remembers of the file.
+struct LogFileWriter {
+    private let database: Database
+    /// The number of the next entry.
+    private var next: Int64 = 0
+    /// The entries of `batches`: the newest ones, which are in no block yet.
+    private var tail: [LogEntry] = []
+    private var texts = TextNumbers()
+
+    /// Opens a file, and creates the tables in an empty one.
+    ///
+    /// - Throws: `damaged` for another file, `unavailable`.
+    init(path: String) throws(LogStoreError) {
+        // Readable by its owner alone from its first moment on.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw LogStoreError(.unavailable, "the log \(path) cannot be created") }
+        close(descriptor)
+        database = try Database(path: path, isWriter: true)
+        let application = try database.number("PRAGMA application_id")
+        let version = try database.number("PRAGMA user_version")
+        let tables = try database.number("SELECT count(*) FROM sqlite_schema")
+        let isNew = application == 0 && version == 0 && tables == 0
+        guard isNew || application == LogFileFormat.applicationID && version == LogFileFormat.version else {
+            throw LogStoreError(.damaged, "the file is no log of this version")
+        }
+        if isNew { try database.execute("PRAGMA page_size = 8192") }
+        try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192")
+        if isNew {
+            try database.transaction { () throws(LogStoreError) in
+                try database.execute(LogFileFormat.tables)
+                try database.execute("CREATE TABLE state(next INTEGER NOT NULL, nextBlock INTEGER NOT NULL)")
+                try database.execute("INSERT INTO state VALUES(0, 0)")
+                try database.execute(
+                    "PRAGMA application_id = \(LogFileFormat.applicationID); PRAGMA user_version = \(LogFileFormat.version)"
+                )
+            }
+        }
+        try load()
+    }
+
+    /// Reads the newest entries, after opening and after another process has written.
+    private mutating func load() throws(LogStoreError) {
+        next = try database.number("SELECT next FROM state")
+        tail = try LogFileReader.tail(database).flatMap(\.entries)
+        texts.forget()
+    }
+
+    /// Adds entries and telemetry in one transaction.
+    mutating func append(_ entries: [LogEntry], telemetry: [TelemetrySample]) throws(LogStoreError) {
+        do throws(LogStoreError) {
+            try database.execute("BEGIN IMMEDIATE")
+            if try database.number("SELECT next FROM state") != next { try load() }
+            if !entries.isEmpty { try add(entries) }
+            for sample in telemetry { try add(sample) }
+            while tail.count >= LogFileFormat.blockRows { try seal() }
+            try database.execute("COMMIT")
+        } catch {
+            // Its own failure repeats one that is already known.
+            try? database.execute("ROLLBACK")
+            // What is remembered may be of the transaction that failed.
+            next = -1
+            throw error
+        }
+    }
+
+    private mutating func add(_ entries: [LogEntry]) throws(LogStoreError) {
+        var writer = EntryWriter()
+        for entry in entries { entry.write(to: &writer) }
+        try database.run(
+            "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(next),
+            .integer(Int64(entries.count)), .integer(entries.map(\.time).max() ?? 0), .bytes(writer.bytes))
+        next += Int64(entries.count)
+        tail += entries
+        try database.run("UPDATE state SET next = ?", .integer(next))
+    }
+
+    // MARK: Blocks
+
+    /// Makes a block of the oldest entries that are in none.
+    private mutating func seal() throws(LogStoreError) {
+        let entries = Array(tail.prefix(LogFileFormat.blockRows))
+        let first = next - Int64(tail.count)
+        let block = try database.number("SELECT nextBlock FROM state")
+        let times = entries.map(\.time)
+        let (timeMin, timeMax) = (times.min() ?? 0, times.max() ?? 0)
+        try database.run(
+            "INSERT INTO blocks(block, first, count, timeMin, timeMax) VALUES(?, ?, ?, ?, ?)", .integer(block),
+            .integer(first), .integer(Int64(entries.count)), .integer(timeMin), .integer(timeMax))
+        try database.run("UPDATE state SET nextBlock = ?", .integer(block + 1))
+        for column in Column.texts {
+            var ids: [UInt32] = []
+            ids.reserveCapacity(entries.count)
+            // Most columns have the same text in many entries in a row.
+            var last: (text: String, number: UInt32)?
+            for entry in entries {
+                guard let text = column.text(of: entry) else {
+                    ids.append(0)
+                    continue
+                }
+                if let last, last.text == text {
+                    ids.append(last.number)
+                    continue
+                }
+                let number = try texts.number(of: text, role: column.role, in: block, database)
+                last = (text, number)
+                ids.append(number)
+            }
+            try insert(ids, column, block)
+        }
+        for column in Column.choices { try insert(entries.map { Self.bounded(column.number(of: $0)) }, column, block) }
+        for column in Column.numbers {
+            try insert(ColumnBytes.encode(entries.map { Self.bounded(column.number(of: $0)) }), column, block)
+        }
+        try insert(ColumnBytes.encode(times.map { Self.bounded(Int($0 - timeMin)) }), .time, block)
+        try insert(Self.identifiers(entries.map(\.id), skipping: 6), .idRest, block)
+        try insert(entries.map(\.operationID), .operationID, .operationIDRest, block)
+        try insert(entries.map(\.group), .group, .groupRest, block)
+        for (index, entry) in entries.enumerated() {
+            if let details = entry.details { try insert(details, first + Int64(index)) }
+        }
+        tail.removeFirst(entries.count)
+        try keepTail(from: first + Int64(entries.count))
+    }
+
+    /// Removes from `batches` what is in a block now, and writes the rest of a batch of which that is a part again.
+    private func keepTail(from number: Int64) throws(LogStoreError) {
+        try database.run("DELETE FROM batches WHERE first < ?", .integer(number))
+        let row = try database.number("SELECT coalesce(min(first), \(next)) FROM batches")
+        guard row > number else { return }
+        let rest = tail.prefix(Int(row - number))
+        var writer = EntryWriter()
+        for entry in rest { entry.write(to: &writer) }
+        try database.run(
+            "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(number),
+            .integer(Int64(rest.count)), .integer(rest.map(\.time).max() ?? 0), .bytes(writer.bytes))
+    }
+
+    private func insert(_ details: LogDetails, _ number: Int64) throws(LogStoreError) {
+        var writer = EntryWriter()
+        details.write(to: &writer)
+        try database.run(
+            "INSERT INTO details(number, data) VALUES(?, ?)", .integer(number), .bytes(writer.bytes))
+        for name in Set(details.failures.compactMap(\.item)) {
+            try database.run("INSERT INTO items(name, number) VALUES(?, ?)", .text(name), .integer(number))
+        }
+    }
+
+    /// Inserts a column with its dictionary.
+    private func insert(_ values: [UInt32], _ column: Column, _ block: Int64) throws(LogStoreError) {
+        let distinct = Set(values).sorted()
+        var positions: [UInt32: UInt32] = [:]
+        for (position, value) in distinct.enumerated() { positions[value] = UInt32(position) }
+        var ids: [UInt8] = []
+        ids.reserveCapacity(4 * distinct.count)
+        for id in distinct { withUnsafeBytes(of: id.littleEndian) { ids.append(contentsOf: $0) } }
+        try database.run(
+            "INSERT INTO dictionaries(id, ids) VALUES(?, ?)", .integer(column.row(of: block)), .bytes(ids))
+        try insert(ColumnBytes.encode(values.map { positions[$0] ?? 0 }), column, block)
+    }
+
+    /// Inserts identifiers: four random bytes of each for filters, and the others; nothing where none has one.
+    private func insert(
+        _ ids: [LogID?], _ column: Column, _ rest: Column, _ block: Int64
+    ) throws(LogStoreError) {
+        guard ids.contains(where: { $0 != nil }) else { return }
+        try insert(ColumnBytes.encode(ids.map { $0.map(LogFileReader.head) ?? 0 }), column, block)
+        try insert(Self.identifiers(ids.map { $0 ?? LogID(high: 0, low: 0) }, skipping: 0), rest, block)
+    }
+
+    private func insert(_ bytes: [UInt8], _ column: Column, _ block: Int64) throws(LogStoreError) {
+        try database.run(
+            "INSERT INTO columns(id, data) VALUES(?, ?)", .integer(column.row(of: block)), .bytes(bytes))
+    }
+
+    private static func identifiers(_ ids: [LogID], skipping count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(ids.count * (16 - count))
+        for id in ids {
+            withUnsafeBytes(of: id.high.bigEndian) { bytes.append(contentsOf: $0.dropFirst(count)) }
+            withUnsafeBytes(of: id.low.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        return bytes
+    }
+
+    private static func bounded(_ number: Int) -> UInt32 { UInt32(clamping: number) }
+
+    // MARK: Telemetry
+
+    /// Keys of an interval; others are counted together.
+    private static let keysMax = TelemetryCollector.keysMax
+
+    private func add(_ sample: TelemetrySample) throws(LogStoreError) {
+        for resolution in TelemetryResolution.allCases {
+            let start = Database.Value.integer(resolution.start(of: sample.minute))
+            let length = Database.Value.integer(Int64(resolution.rawValue))
+            var key = sample.key.bytes
+            var counts = try stored(length, start, key)
+            if counts == nil,
+                try database.number(
+                    "SELECT count(*) FROM telemetry WHERE resolution = ? AND start = ?", length, start)
+                    >= Self.keysMax
+            {
+                key = TelemetryKey(kind: sample.key.kind, container: nil, environment: nil, operation: "(other)").bytes
+                counts = try stored(length, start, key)
+            }
+            var sum = counts ?? TelemetryCounts()
+            sum.add(sample.counts)
+            try database.run(
+                "INSERT OR REPLACE INTO telemetry(resolution, start, key, counts) VALUES(?, ?, ?, ?)", length, start,
+                .bytes(key), .bytes(sum.bytes))
+        }
+    }
+
+    private func stored(
+        _ length: Database.Value, _ start: Database.Value, _ key: [UInt8]
+    ) throws(LogStoreError) -> TelemetryCounts? {
+        let row = try database.statement("SELECT counts FROM telemetry WHERE resolution = ? AND start = ? AND key = ?")
+        defer { row.reset() }
+        guard try row.next([length, start, .bytes(key)]) else { return nil }
+        return TelemetryCounts(bytes: row.bytes(0))
+    }
+
+    /// Adds measurements; of an interval the last one counts.
+    func add(_ measurements: [Measurement]) throws(LogStoreError) {
+        try database.transaction { () throws(LogStoreError) in
+            for measurement in measurements {
+                for resolution in TelemetryResolution.allCases {
+                    try database.run(
+                        "INSERT OR REPLACE INTO measurements(resolution, name, start, value) VALUES(?, ?, ?, ?)",
+                        .integer(Int64(resolution.rawValue)), .text(measurement.name.rawValue),
+                        .integer(resolution.start(of: measurement.time)), .integer(measurement.value))
+                }
+            }
+        }
+    }
+
+    // MARK: Removing
+
+    /// Rows of texts and telemetry that one step removes.
+    private static let stepMax = 1000
+
+    /// Removes the oldest block if it is beyond the bounds, and what only it needed.
+    mutating func prune(_ retention: LogRetention, now: Int64) throws(LogStoreError) -> Bool {
+        let oldest = now - Int64(retention.days) * 86_400_000
+        let isDone: Bool
+        do throws(LogStoreError) {
+            try database.execute("BEGIN IMMEDIATE")
+            if try database.number("SELECT next FROM state") != next { try load() }
+            isDone = try removeBlock(retention, oldest: oldest)
+            if isDone { try removeTail(oldest: oldest) }
+            try removeTelemetry(now: now)
+            try database.execute("COMMIT")
+        } catch {
+            try? database.execute("ROLLBACK")
+            next = -1
+            throw error
+        }
+        return !isDone
+    }
+
+    /// - Returns: A Boolean value that indicates whether there was no block to remove.
+    private mutating func removeBlock(_ retention: LogRetention, oldest: Int64) throws(LogStoreError) -> Bool {
+        let row = try database.statement("SELECT block, first, count, timeMax FROM blocks ORDER BY block LIMIT 1")
+        var found: (block: Int64, first: Int64, count: Int64, timeMax: Int64)?
+        if try row.next([]) { found = (row.integer(0), row.integer(1), row.integer(2), row.integer(3)) }
+        row.reset()
+        guard let found else { return true }
+        let rows = next - found.first
+        let bytes = try LogFileReader.bytes(database)
+        guard found.timeMax < oldest || rows - found.count >= retention.rowsMax || bytes > retention.bytesMax else {
+            return true
+        }
+        for column in Column.allCases {
+            let id = Database.Value.integer(column.row(of: found.block))
+            try database.run("DELETE FROM columns WHERE id = ?", id)
+            try database.run("DELETE FROM dictionaries WHERE id = ?", id)
+        }
+        let end = Database.Value.integer(found.first + found.count)
+        try database.run("DELETE FROM details WHERE number < ?", end)
+        try database.run(
+            "DELETE FROM items WHERE (name, number) IN (SELECT name, number FROM items WHERE number < ?)", end)
+        try database.run("DELETE FROM blocks WHERE block = ?", .integer(found.block))
+        try database.run(
+            "DELETE FROM texts WHERE id IN (SELECT id FROM texts WHERE lastBlock <= ? LIMIT \(Self.stepMax))",
+            .integer(found.block))
+        texts.forget()
+        return false
+    }
+
+    /// Removes the newest entries, too, when they are too old: a cloud without requests keeps none for longer than others.
+    private mutating func removeTail(oldest: Int64) throws(LogStoreError) {
+        guard try database.number("SELECT count(*) FROM blocks") == 0 else { return }
+        let end = try database.number(
+            "SELECT coalesce((SELECT min(first) FROM batches WHERE timeMax >= ?), \(next))", .integer(oldest))
+        try database.run("DELETE FROM batches WHERE first < ?", .integer(end))
+        tail = Array(tail.suffix(Int(next - end)))
+    }
+
+    private func removeTelemetry(now: Int64) throws(LogStoreError) {
+        for resolution in TelemetryResolution.allCases {
+            let oldest = Database.Value.integer(now - Int64(resolution.daysKept) * 86_400_000)
+            let length = Database.Value.integer(Int64(resolution.rawValue))
+            try database.run(
+                """
+                DELETE FROM telemetry WHERE (resolution, start, key) IN (
+                    SELECT resolution, start, key FROM telemetry WHERE resolution = ? AND start < ? LIMIT \(Self.stepMax))
+                """, length, oldest)
+            for name in MeasurementName.allCases {
+                try database.run(
+                    "DELETE FROM measurements WHERE resolution = ? AND name = ? AND start < ?", length,
+                    .text(name.rawValue), oldest)
+            }
+        }
+    }
+}
+
+/// The numbers of texts, remembered for the most frequent ones.
+struct TextNumbers {
+    private struct Key: Hashable {
+        var text: String
+        var role: Int64
+    }
+
+    private struct Entry {
+        var number: UInt32
+        /// The last block for which the row is kept.
+        var lastBlock: Int64
+    }
+
+    private var known: [Key: Entry] = [:]
+    /// Texts that are remembered.
+    private static let knownMax = 20_000
+    /// A text that is in use is kept for so many blocks more, so that its row is written once in as many.
+    private static let blocksAhead: Int64 = 64
+
+    mutating func forget() { known = [:] }
+
+    /// Returns the number of a text, which gets one at its first use.
+    mutating func number(
+        of text: String, role: Int64, in block: Int64, _ database: Database
+    ) throws(LogStoreError) -> UInt32 {
+        let key = Key(text: text, role: role)
+        if let entry = known[key], entry.lastBlock >= block { return entry.number }
+        let row = try database.statement("SELECT id, lastBlock FROM texts WHERE text = ? AND role = ?")
+        var entry: Entry?
+        if try row.next([.text(text), .integer(role)]) {
+            entry = Entry(number: UInt32(clamping: row.integer(0)), lastBlock: row.integer(1))
+        }
+        row.reset()
+        let lastBlock = block + Self.blocksAhead
+        if let found = entry {
+            if found.lastBlock < block {
+                try database.run(
+                    "UPDATE texts SET lastBlock = ? WHERE id = ?", .integer(lastBlock), .integer(Int64(found.number)))
+                entry?.lastBlock = lastBlock
+            }
+        } else {
+            try database.run(
+                "INSERT INTO texts(text, role, lastBlock) VALUES(?, ?, ?)", .text(text), .integer(role),
+                .integer(lastBlock))
+            entry = Entry(number: UInt32(clamping: database.lastRow), lastBlock: lastBlock)
+        }
+        if known.count >= Self.knownMax { known = [:] }
+        known[key] = entry
+        return entry?.number ?? 0
+    }
+}

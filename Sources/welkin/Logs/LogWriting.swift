@@ -1,0 +1,56 @@
+import CloudKitHTTP
+import CloudKitLogs
+import CloudKitLogsSQLite
+import Logging
+import ServiceLifecycle
+
+/// Writes the log of requests while the cloud runs.
+struct LogWriting: Service {
+    var buffer: LogBuffer
+    var store: SQLiteLogStore
+    var retention: LogRetention
+    var now: @Sendable () -> Int64
+    var metrics: RequestMetrics
+    var logger: Logger
+
+    func run() async {
+        let writer = LogWriter(buffer: buffer, store: store, retention: retention, now: now) { [metrics, logger] in
+            report($0, metrics, logger)
+        }
+        await cancelWhenGracefulShutdown { await writer.run { try await Task.sleep(for: $0) } }
+    }
+
+    private func report(_ event: LogWriter.Event, _ metrics: RequestMetrics, _ logger: Logger) {
+        switch event {
+        case .dropped(let count):
+            metrics.logEntriesDropped(count)
+            logger.warning("entries of the log were dropped", metadata: ["count": .stringConvertible(count)])
+        case .failed(let error, let count):
+            metrics.logEntriesFailed(count)
+            logger.error(
+                "the log could not be written",
+                metadata: ["error": .string(error.reason), "entries": .stringConvertible(count)])
+        }
+    }
+}
+
+extension DataFolder {
+    /// The file of the log of requests.
+    var logPath: String { path + "/logs.sqlite" }
+
+    /// Opens the log of requests; nil, with a line for the operator, if it cannot be used: a cloud runs without it.
+    func openLog(_ logger: Logger) -> SQLiteLogStore? {
+        do throws(LogStoreError) {
+            let store = try SQLiteLogStore(path: logPath)
+            if let reason = store.setAside {
+                logger.error(
+                    "the log could not be used and was set aside; a new one begins",
+                    metadata: ["reason": .string(reason), "file": .string(logPath + ".set-aside")])
+            }
+            return store
+        } catch {
+            logger.error("there is no log of requests", metadata: ["error": .string(error.reason)])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import CloudKitHTTP
+import CloudKitLogs
+import CloudKitServer
+import Dispatch
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// Measures the disk under the cloud, for `/health`, the metrics and telemetry, while the cloud runs.
+struct StorageSampler: Service {
+    /// The data folder.
+    var folder: String
+    var cloud: Cloud
+    var monitor: StorageMonitor
+    var metrics: RequestMetrics
+    /// nil without a log of requests.
+    var log: (any LogStore)?
+    var logger: Logger
+
+    private static let pause = Duration.seconds(10)
+    /// Measurements between two that are kept in the log, and between two countings of accounts.
+    private static let samplesPerMinute = 6
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var count = 0
+            while !Task.isCancelled {
+                await sample(isKept: count % Self.samplesPerMinute == 0)
+                count += 1
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    /// Measures once.
+    ///
+    /// - Parameter isKept: Whether accounts are counted and the log keeps the measurements.
+    func sample(isKept: Bool) async {
+        let probe = StorageProbe(folder: folder)
+        var status = await withCheckedContinuation { continuation in
+            // Writing waits for the disk; a thread of the pool for tasks must not.
+            DispatchQueue.global().async { continuation.resume(returning: probe.measure()) }
+        }
+        let before = monitor.status
+        status.accounts = isKept ? try? await cloud.accountStore.accounts.list().count : before?.accounts
+        if !status.isWritable, before?.isWritable != false {
+            logger.error(
+                "the data folder cannot be written to", metadata: ["freeBytes": .stringConvertible(status.freeBytes)])
+        } else if status.isWritable, before?.isWritable == false {
+            logger.notice("the data folder can be written to again")
+        }
+        monitor.update(status)
+        metrics.measured(status)
+        guard isKept, let log else { return }
+        let now = cloud.serverEnvironment.now()
+        var measurements = [
+            Measurement(time: now, name: .storeBytes, value: status.storeBytes),
+            Measurement(time: now, name: .diskFreeBytes, value: status.freeBytes),
+        ]
+        if let accounts = status.accounts {
+            measurements.append(Measurement(time: now, name: .accounts, value: Int64(accounts)))
+        }
+        if let size = try? await log.size() {
+            measurements.append(Measurement(time: now, name: .logRows, value: Int64(size.rows)))
+            measurements.append(Measurement(time: now, name: .logBytes, value: Int64(size.bytes)))
+        }
+        // A disk that is full takes no measurements either; the monitor has them.
+        try? await log.add(measurements)
+    }
+}
+
+/// Measures the disk under a folder.
+struct StorageProbe {
+    /// The data folder.
+    var folder: String
+
+    /// Bytes that are written to see whether writing works: more than a disk's smallest unit.
+    private static let probeBytes = 65_536
+
+    /// Returns the state of the disk; writes a small file, syncs and removes it.
+    func measure() -> StorageStatus {
+        var storeBytes: Int64 = 0
+        for name in ["welkin.sqlite", "welkin.sqlite-wal", "logs.sqlite", "logs.sqlite-wal"] {
+            var status = stat()
+            if stat(folder + "/" + name, &status) == 0 { storeBytes += Int64(status.st_size) }
+        }
+        var disk = statvfs()
+        let freeBytes =
+            statvfs(folder, &disk) == 0 ? Int64(clamping: UInt64(disk.f_bavail) * UInt64(disk.f_frsize)) : 0
+        return StorageStatus(storeBytes: storeBytes, freeBytes: freeBytes, isWritable: canWrite())
+    }
+
+    private func canWrite() -> Bool {
+        let path = folder + "/write-probe"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        defer {
+            close(descriptor)
+            unlink(path)
+        }
+        let bytes = [UInt8](repeating: 0x57, count: Self.probeBytes)
+        let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        return count == bytes.count && fsync(descriptor) == 0
+    }
+}
