@@ -305,9 +305,9 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs", "CloudKitModel", "CloudKitSchema",
-                "CloudKitServer", "Console",
-                "FileStore", "OrderedStore", "OrderedStoreSQLite", "TestEnvironment", lifecycle, logging,
+                "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs", "CloudKitModel", "CloudKitRecordLayer",
+                "CloudKitSchema", "CloudKitServer", "Console", "FileStore", "HTTPTransfer", "OrderedStore",
+                "OrderedStoreSQLite", "TestEnvironment", "TextEncodings", lifecycle, logging,
             ], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(

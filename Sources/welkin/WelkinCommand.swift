@@ -19,7 +19,8 @@ struct WelkinCommand: AsyncParsableCommand {
             AdminCommand.self, LogsCommand.self, AlertsCommand.self,
             SignUpCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, DevicesCommand.self,
             PasswordCommand.self, RecoverCommand.self,
-            DiscoveryCommand.self, ConsentCommand.self, KeychainCommand.self, ShareCommand.self, AuditCommand.self, OpenCommand.self,
+            DiscoveryCommand.self, ConsentCommand.self, KeychainCommand.self, ShareCommand.self, AuditCommand.self,
+            OpenCommand.self,
             LinkHandlerCommand.self,
             QuickstartCommand.self,
         ])

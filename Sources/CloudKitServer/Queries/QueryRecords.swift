@@ -33,7 +33,9 @@ package struct QueryRecords: Sendable {
             do throws(RequestFailure) {
                 reading = try QueryReader(request, in: place, schema: schema, limits: cloud.limits, after: start)
             } catch {
-                if error.code == .indexMissing, !caller.isOperator { await cloud.servedRequests.note(request.query, in: place) }
+                if error.code == .indexMissing, !caller.isOperator {
+                    await cloud.servedRequests.note(request.query, in: place)
+                }
                 throw error
             }
             if let found = try await cloud.store.read(place.partition, { view in try await reading.rows(view) }) {

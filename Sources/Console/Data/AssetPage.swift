@@ -13,7 +13,7 @@ struct AssetPage: ConsolePage {
         guard database.user == nil else {
             throw RequestFailure(.accessDenied, "assets of private databases are sealed by the person's devices")
         }
-        let address = RecordAddress(request.query)
+        let address = ChosenRecord(request.query)
         let record = try await address.record(database, request.cloud)
         let assets = try record?.fields.first { $0.name == request.query["field"] }?.assets() ?? []
         let index = request.query["index"].flatMap { Int($0) } ?? 0

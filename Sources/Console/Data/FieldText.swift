@@ -41,7 +41,7 @@ struct FieldText {
                     database.page("data", "record", query: ["zone": zoneName, "name": reference.recordName])),
                 reference.action == .none ? HTML() : HTML(" (\(Self.word(of: reference.action)))"),
             ])
-        case .asset(let asset): asset_(asset, of: name, index: index)
+        case .asset(let asset): file(asset, of: name, index: index)
         case .list(_, let values):
             values.isEmpty
                 ? Tag.span(.class("quiet"), text: "empty list")
@@ -54,7 +54,7 @@ struct FieldText {
         }
     }
 
-    private func asset_(_ asset: AssetValue, of name: String, index: Int?) -> HTML {
+    private func file(_ asset: AssetValue, of name: String, index: Int?) -> HTML {
         // Assets of private databases are sealed by the devices.
         guard database.user == nil else { return Self.sealed(bytes: Int(clamping: asset.size)) }
         return HTML([

@@ -10,7 +10,7 @@ struct RecordDeletePage: ConsolePage {
     func show(_ request: PageRequest) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
         try database.checkChanges()
-        let address = RecordAddress(request.query)
+        let address = ChosenRecord(request.query)
         guard let record = try await address.record(database, request.cloud) else {
             throw RequestFailure.endpointNotFound
         }
@@ -40,7 +40,7 @@ struct RecordDeletePage: ConsolePage {
         let database = try await DatabaseChoice(request)
         try database.checkChanges()
         let caller = try database.requiredCaller()
-        let address = RecordAddress(request.form)
+        let address = ChosenRecord(request.form)
         let change = RecordChange(
             recordName: address.name, changeTag: request.form["tag"].map { ChangeTag($0) })
         try await request.order(

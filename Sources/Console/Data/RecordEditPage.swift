@@ -14,7 +14,7 @@ struct RecordEditPage: ConsolePage {
     func show(_ request: PageRequest) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
         try database.checkChanges()
-        let address = RecordAddress(request.query)
+        let address = ChosenRecord(request.query)
         let record = address.name.isEmpty ? nil : try await address.record(database, request.cloud)
         return try await page(
             RecordForm(record: record, recordType: request.query["type"]), address, record, failure: nil, database,
@@ -25,7 +25,7 @@ struct RecordEditPage: ConsolePage {
         let database = try await DatabaseChoice(request)
         try database.checkChanges()
         let caller = try database.requiredCaller()
-        let address = RecordAddress(request.form)
+        let address = ChosenRecord(request.form)
         let tag = request.form["tag"]
         let record = tag == nil ? nil : try await address.record(database, request.cloud)
         let form = RecordForm(request.form)
@@ -53,7 +53,7 @@ struct RecordEditPage: ConsolePage {
     }
 
     private func page(
-        _ form: RecordForm, _ address: RecordAddress, _ record: Record?, failure: RequestFailure?,
+        _ form: RecordForm, _ address: ChosenRecord, _ record: Record?, failure: RequestFailure?,
         _ database: DatabaseChoice, _ request: PageRequest
     ) async throws -> PageResponse {
         let schema = try await request.cloud.schema(database.place.container, database.place.environment)

@@ -9,7 +9,7 @@ struct RecordPage: ConsolePage {
 
     func show(_ request: PageRequest) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
-        let address = RecordAddress(request.query)
+        let address = ChosenRecord(request.query)
         let outline = try await database.inspection(request.cloud)
             .record(address.name, inZone: address.zoneName, of: database.user)
         let record = try await address.record(database, request.cloud)
@@ -18,7 +18,7 @@ struct RecordPage: ConsolePage {
             trail: [TrailLink("Data", try request.containerAddress("data")), database.trail]
                 + [TrailLink(address.zoneName, database.page("data", "records", query: ["zone": address.zoneName]))]
         ) {
-            if record == nil { ConsentPart.state(of: database, request) }
+            ConsentPart.state(of: database, request)
             if let record, database.allowsChanges {
                 Tag.p(.class("actions")) {
                     Part.link("Edit", database.page("data", "edit", query: address.query))
@@ -36,7 +36,7 @@ struct RecordPage: ConsolePage {
     }
 
     private func fields(
-        _ outline: RecordOutline, _ record: Record?, _ database: DatabaseChoice, _ address: RecordAddress
+        _ outline: RecordOutline, _ record: Record?, _ database: DatabaseChoice, _ address: ChosenRecord
     ) -> HTML {
         let values = Dictionary(uniqueKeysWithValues: record?.fields.map { ($0.name, $0) } ?? [])
         let text = FieldText(database: database, recordName: address.name, zoneName: address.zoneName)
@@ -54,7 +54,7 @@ struct RecordPage: ConsolePage {
             }, empty: "The record has no fields.")
     }
 
-    private func system(_ outline: RecordOutline, _ database: DatabaseChoice, _ address: RecordAddress) -> HTML {
+    private func system(_ outline: RecordOutline, _ database: DatabaseChoice, _ address: ChosenRecord) -> HTML {
         func link(_ name: String) -> HTML {
             Part.link(name, database.page("data", "record", query: ["zone": address.zoneName, "name": name]))
         }
@@ -77,7 +77,7 @@ struct RecordPage: ConsolePage {
 }
 
 /// The name of a record and its zone, as addresses and forms have them.
-struct RecordAddress {
+struct ChosenRecord {
     var name: String
     var zoneName: String
 
