@@ -3,30 +3,26 @@ import CloudKitModel
 import CloudKitServer
 
 /// A custom role with its users.
-struct SchemaRolePage: ConsolePage {
+struct SchemaRolePage: FormPage {
     let path = "containers/{container}/{environment}/schema/roles/{role}"
     let title = "Role"
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0) }) {
-            let place = try request.place
-            let role = try await members(request).role
-            let isGiven = request.form[SentForm.idField] == "give"
-            let user =
-                isGiven
-                ? try await PersonField.user(request, field: "person") : UserID(request.form["user"] ?? "")
-            try await request.order(
-                "schema/roles", details: ["role": role, "user": user.recordName, "given": isGiven ? "yes" : "no"]
-            ) {
-                try await SetRoles(request.cloud).run(
-                    role, isGiven: isGiven, to: user, in: place.container, place.environment)
-            }
-            return .redirect(
-                try request.containerAddress("schema", "roles", role),
-                notice: "\(user.recordName) \(isGiven ? "has" : "no longer has") the role.")
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let place = try request.place
+        let role = try await members(request).role
+        let isGiven = request.form[SentForm.idField] == "give"
+        let user =
+            isGiven
+            ? try await PersonField.user(request, field: "person") : UserID(request.form["user"] ?? "")
+        try await request.order(
+            "schema/roles", details: ["role": role, "user": user.recordName, "given": isGiven ? "yes" : "no"]
+        ) {
+            try await SetRoles(request.cloud).run(
+                role, isGiven: isGiven, to: user, in: place.container, place.environment)
         }
+        return .redirect(
+            try request.containerAddress("schema", "roles", role),
+            notice: "\(user.recordName) \(isGiven ? "has" : "no longer has") the role.")
     }
 
     private func members(_ request: PageRequest) async throws -> (role: String, users: [UserID]) {
@@ -37,7 +33,7 @@ struct SchemaRolePage: ConsolePage {
         return (role, users.sorted { $0.recordName < $1.recordName })
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.place
         let (role, users) = try await members(request)
         let here = try request.containerAddress("schema", "roles", role)
