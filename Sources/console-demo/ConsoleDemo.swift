@@ -62,7 +62,8 @@ enum Step: String {
             let (matches, _) = try await database.records(matching: query)
             for (_, result) in matches {
                 let contact = try result.get()
-                let name = contact["name"] as? String ?? "", note = contact.encryptedValues["note"] as? String ?? ""
+                let name = contact["name"] as? String ?? ""
+                let note = contact.encryptedValues["note"] as? String ?? ""
                 print("   found \(name): \(note)")
             }
         }

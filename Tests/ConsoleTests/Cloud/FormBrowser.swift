@@ -93,7 +93,9 @@ struct FormBrowser: Sendable {
         guard connected == 0 else { throw BrowserError.system(errno) }
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { throw BrowserError.system(errno) }
             rest = rest.dropFirst(count)
         }

@@ -33,7 +33,8 @@ struct OperatedCloud: Sendable {
             store: MemoryStore(epoch: 7), files: MemoryFileStore(now: { time.now }),
             serverEnvironment: time.serverEnvironment, limits: limits)
         let application = CloudApplication(
-            cloud: cloud, configuration: CloudConfiguration(port: 0), logger: Logger(label: "test") { _ in log.handler },
+            cloud: cloud, configuration: CloudConfiguration(port: 0),
+            logger: Logger(label: "test") { _ in log.handler },
             cacheLifetime: 0, rounds: 1, sites: [Console()])
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
@@ -100,7 +101,9 @@ struct OperatedCloud: Sendable {
     }
 
     /// Returns the path of a page of the container.
-    static func path(_ rest: String, _ environment: String = "development", of container: ContainerID = container) -> String {
+    static func path(_ rest: String, _ environment: String = "development", of container: ContainerID = container)
+        -> String
+    {
         "/console/containers/\(container.name)/\(environment)/\(rest)"
     }
 }

@@ -20,7 +20,8 @@ import Testing
                 #expect(try await own.get(OperatedCloud.path(page)).status == 200, "\(page)")
                 #expect(try await stranger.get(OperatedCloud.path(page)).status == 404, "\(page)")
                 let path = OperatedCloud.path(String(page.prefix { $0 != "?" }))
-                #expect(try await stranger.submit(path, [("form", "add-type"), ("name", "A")]).status == 404, "\(page)")
+                #expect(
+                    try await stranger.submit(path, [("form", "add-type"), ("name", "A")]).status == 404, "\(page)")
             }
             for page in Self.cloudPages {
                 #expect(try await own.get("/console/" + page).status == 404, "\(page)")

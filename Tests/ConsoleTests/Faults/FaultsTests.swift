@@ -64,7 +64,8 @@ import Testing
             let browser = try await test.browser()
             let fields = [("form", "purge"), ("person", "ada@example.com"), ("zone", "Notes")]
             let asked = try await browser.submit(Self.path, fields)
-            #expect(asked.status == 200 && asked.shows("<h1><bdi>Purge Notes</bdi></h1>") && asked.shows("value=\"Notes\""))
+            #expect(
+                asked.status == 200 && asked.shows("<h1><bdi>Purge Notes</bdi></h1>") && asked.shows("value=\"Notes\""))
             func zones() async throws -> [String] {
                 try await ListZones(test.cloud).run(in: address, by: Caller(user: ada)).map(\.id.zoneName)
             }

@@ -40,7 +40,7 @@ import Testing
             #expect(page.status == 400)
             #expect(page.shows("Line 3, column 11:") && page.shows("id=\"import-schema-error\""))
             #expect(page.shows("<strong>    title &lt;img src=x&gt; STRING</strong>"))
-            #expect(page.shows("\n" + String(repeating: " ", count: 3 + 10) + "^"))
+            #expect(page.shows(">" + String(repeating: " ", count: 3 + 10) + "^"))
             #expect(!page.shows("<img"))
             let empty = try await browser.submit(
                 OperatedCloud.path("schema/text"), [("form", "import"), ("schema", " \n"), ("action", "import")])
