@@ -67,12 +67,16 @@ struct SentForm {
     func lines(
         _ label: String, name: String, value: String = "", hint: String? = nil, rows: Int = 8, isCode: Bool = false
     ) -> HTML {
-        field(label, name: name, hint: hint, kind: "field wide") {
+        // What is wrong stands above the text, where it is seen.
+        Tag.div(.class("field wide")) {
+            Tag.label(.for(elementID(name)), text: label)
+            errorText(name)
             Tag.textarea(
                 .id(elementID(name)), .name(name), .rows(rows), .class(isCode ? "code" : ""),
                 .isInvalid(error(name) != nil), .describedBy(describedBy(name, hint)),
                 // A line break right behind the tag is not part of the value.
                 text: "\n" + (sent(name) ?? value))
+            hintText(name, hint)
         }
     }
 
@@ -111,14 +115,18 @@ struct SentForm {
     func elementID(_ name: String) -> String { "\(id)-\(name)" }
 
     private func field(
-        _ label: String, name: String, hint: String?, kind: String = "field", @HTMLBuilder content: () -> HTML
+        _ label: String, name: String, hint: String?, @HTMLBuilder content: () -> HTML
     ) -> HTML {
-        Tag.div(.class(kind)) {
+        Tag.div(.class("field")) {
             Tag.label(.for(elementID(name)), text: label)
             content()
             errorText(name)
-            hint.map { Tag.small(.id("\(elementID(name))-hint"), .class("hint"), text: $0) }
+            hintText(name, hint)
         }
+    }
+
+    private func hintText(_ name: String, _ hint: String?) -> HTML? {
+        hint.map { Tag.small(.id("\(elementID(name))-hint"), .class("hint"), text: $0) }
     }
 
     private func sent(_ name: String) -> String? { fields.map { $0.exact(name) ?? "" } }

@@ -151,7 +151,10 @@ struct AccountPage: FormPage {
             Part.link(use.container.name, Address("containers", use.container.name, use.environment.rawValue)),
             Part.mark(use.environment.rawValue, use.environment == .production ? .warn : .quiet),
             Part.code(use.user.recordName),
-            HTML([Part.number(use.records), HTML(", "), Part.bytes(use.recordBytes)]), Part.bytes(use.assetBytes),
+            HTML([
+                Part.number(use.records), HTML(use.records == 1 ? " record, " : " records, "),
+                Part.bytes(use.recordBytes),
+            ]), Part.bytes(use.assetBytes),
             quota ?? HTML("no limit"), use.roles.isEmpty ? HTML("none") : Part.name(use.roles.joined(separator: ", ")),
         ]
     }

@@ -60,13 +60,12 @@ struct AccountRemovalPage: FormPage {
                     Tag.li {
                         "in "
                         Part.name(use.container.name)
-                        ", \(use.environment.rawValue): "
+                        ", \(use.environment.rawValue): private records: "
                         Part.number(use.records)
-                        " private records, "
+                        ", "
                         Part.bytes(use.recordBytes)
-                        ", and "
+                        "; files: "
                         Part.bytes(use.assetBytes)
-                        " of files"
                     }
                 }
                 if !isComplete { Tag.li("the same in further containers") }
@@ -74,10 +73,10 @@ struct AccountRemovalPage: FormPage {
             }
             Tag.p("Records in public databases stay.")
             form.html(request, to: AccountPage.address(of: account, "remove")) {
-                form.check("Keep the private records in the store; no user can read them", name: "keep")
                 form.text(
                     "Address of the account", name: "address", hint: "To make sure, write the address.",
                     isRequired: true, lengthMax: 254)
+                form.check("Keep the private records in the store; no user can read them", name: "keep")
                 Input.submit("Remove the account", isDangerous: true)
             }
             Tag.p { Part.link("Back, change nothing", back) }

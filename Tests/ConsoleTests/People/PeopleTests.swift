@@ -58,7 +58,7 @@ import Testing
             _ = try await browser.submit(path, [("order", "enable")])
             #expect(try await !account(test, "ada@example.com").isDisabled)
             let asked = try await browser.get(path + "/remove")
-            #expect(asked.shows("development: 1 private records"))
+            #expect(asked.shows("development: private records: 1"))
             let wrong = try await browser.submit(
                 path + "/remove", [("form", "remove"), ("address", "bob@example.com")])
             #expect(wrong.status == 400 && wrong.shows("id=\"remove-address-error\""))
