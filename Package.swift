@@ -41,6 +41,7 @@ let package = Package(
         .executable(name: "cktool", targets: ["cktool"]),
         .executable(name: "contacts-demo", targets: ["contacts-demo"]),
         .executable(name: "sync-demo", targets: ["sync-demo"]),
+        .executable(name: "console-demo", targets: ["console-demo"]),
     ],
     traits: [
         // TLS needs a second copy of BoringSSL and several minutes of a first build, so it is built only on request.
@@ -183,6 +184,7 @@ let package = Package(
             ], swiftSettings: strict),
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
         .executableTarget(name: "sync-demo", dependencies: ["CloudKit"], swiftSettings: strict),
+        .executableTarget(name: "console-demo", dependencies: ["CloudKit"], swiftSettings: strict),
 
         // Tests, from pure functions to processes that are killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),

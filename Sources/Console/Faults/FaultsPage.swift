@@ -3,44 +3,41 @@ import CloudKitModel
 import CloudKitServer
 
 /// The faults of a container in development: those that are active, and forms that order others.
-struct FaultsPage: ConsolePage {
+struct FaultsPage: FormPage {
     let path = "containers/{container}/{environment}/faults"
     let title = "Faults"
     let navigation: String? = "Faults"
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0) }) {
-            let place = try request.place
-            let kind = request.form[SentForm.idField] ?? ""
-            let order = try FaultForm(request).order(kind)
-            if order.concernsAccount, request.operator.scope != .all {
-                throw RequestFailure(
-                    .accessDenied, "accounts are for operators of the whole cloud",
-                    remedy: "Ask one of them.")
-            }
-            if let question = FaultForm.question(order), !request.isConfirmed {
-                return request.confirmation(
-                    question.title, button: question.button, to: try request.containerAddress("faults"),
-                    back: try request.containerAddress("faults")
-                ) {
-                    Tag.p(question.text)
-                }
-            }
-            let receipt = try await request.order("faults/\(kind)") {
-                do {
-                    return try await RunFaultOrder(request.cloud).run(order, in: place.container, place.environment)
-                } catch let failure as RequestFailure {
-                    throw FormProblem(failure, field: FaultForm.field(of: failure, kind))
-                }
-            }
-            if let account = receipt.account { request.services.authenticator.forget(account: account) }
-            return .redirect(try request.containerAddress("faults"), notice: FaultForm.notice(order, receipt))
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let place = try request.place
+        let kind = request.form[SentForm.idField] ?? ""
+        let order = try FaultForm(request).order(kind)
+        if order.concernsAccount, request.operator.scope != .all {
+            throw RequestFailure(
+                .accessDenied, "accounts are for operators of the whole cloud",
+                remedy: "Ask one of them.")
         }
+        if let question = FaultForm.question(order), !request.isConfirmed {
+            return request.confirmation(
+                question.title, button: question.button, to: try request.containerAddress("faults"),
+                back: try request.containerAddress("faults")
+            ) {
+                Tag.p(question.text)
+            }
+        }
+        let receipt: FaultOutcome
+        do {
+            receipt = try await request.order("faults/\(kind)") {
+                try await RunFaultOrder(request.cloud).run(order, in: place.container, place.environment)
+            }
+        } catch let failure as RequestFailure {
+            throw FormProblem(failure, field: FaultForm.field(of: failure, kind))
+        }
+        if let account = receipt.account { request.services.authenticator.forget(account: account) }
+        return .redirect(try request.containerAddress("faults"), notice: FaultForm.notice(order, receipt))
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.place
         guard place.environment == .development else {
             return .page {

@@ -67,12 +67,16 @@ struct SentForm {
     func lines(
         _ label: String, name: String, value: String = "", hint: String? = nil, rows: Int = 8, isCode: Bool = false
     ) -> HTML {
-        field(label, name: name, hint: hint, kind: "field wide") {
+        // What is wrong stands above the text, where it is seen.
+        Tag.div(.class("field wide")) {
+            Tag.label(.for(elementID(name)), text: label)
+            errorText(name)
             Tag.textarea(
                 .id(elementID(name)), .name(name), .rows(rows), .class(isCode ? "code" : ""),
                 .isInvalid(error(name) != nil), .describedBy(describedBy(name, hint)),
                 // A line break right behind the tag is not part of the value.
                 text: "\n" + (sent(name) ?? value))
+            hintText(name, hint)
         }
     }
 
@@ -111,14 +115,18 @@ struct SentForm {
     func elementID(_ name: String) -> String { "\(id)-\(name)" }
 
     private func field(
-        _ label: String, name: String, hint: String?, kind: String = "field", @HTMLBuilder content: () -> HTML
+        _ label: String, name: String, hint: String?, @HTMLBuilder content: () -> HTML
     ) -> HTML {
-        Tag.div(.class(kind)) {
+        Tag.div(.class("field")) {
             Tag.label(.for(elementID(name)), text: label)
             content()
             errorText(name)
-            hint.map { Tag.small(.id("\(elementID(name))-hint"), .class("hint"), text: $0) }
+            hintText(name, hint)
         }
+    }
+
+    private func hintText(_ name: String, _ hint: String?) -> HTML? {
+        hint.map { Tag.small(.id("\(elementID(name))-hint"), .class("hint"), text: $0) }
     }
 
     private func sent(_ name: String) -> String? { fields.map { $0.exact(name) ?? "" } }
@@ -171,30 +179,40 @@ extension RequestFailure {
     }
 }
 
-extension PageRequest {
-    /// Carries a form out; shows the page again, with what is wrong, where it cannot be.
+/// A page with forms that is shown again, with what is wrong, when one of them cannot be carried out.
+protocol FormPage: ConsolePage {
+    /// Returns the page.
     ///
-    /// - Parameters:
-    ///   - show: Makes the page.
-    func submitting(
-        show: (FormProblem) async throws -> PageResponse, _ body: () async throws -> PageResponse
-    ) async throws -> PageResponse {
-        do {
-            return try await body()
-        } catch let problem as FormProblem {
-            return Self.marking(problem, try await show(problem))
-        } catch let failure as RequestFailure where failure.code != .endpointNotFound {
-            let problem = FormProblem(failure)
-            return Self.marking(problem, try await show(problem))
-        }
-    }
+    /// - Parameter problem: What is wrong with the form that was sent.
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse
 
-    private static func marking(_ problem: FormProblem, _ response: PageResponse) -> PageResponse {
-        guard case .page(var content) = response else { return response }
+    /// Carries out what a form orders.
+    ///
+    /// - Throws: `FormProblem` or `RequestFailure` for what is wrong with it.
+    func carryOut(_ request: PageRequest) async throws -> PageResponse
+}
+
+extension FormPage {
+    /// Returns the page.
+    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
+
+    /// Carries out what a form orders; shows the page again where it cannot be.
+    func submit(_ request: PageRequest) async throws -> PageResponse {
+        let problem: FormProblem
+        do {
+            return try await carryOut(request)
+        } catch let found as FormProblem {
+            problem = found
+        } catch let failure as RequestFailure where failure.code != .endpointNotFound {
+            problem = FormProblem(failure)
+        }
+        guard case .page(var content) = try await page(request, problem) else { throw problem.failure }
         content.status = .init(code: problem.failure.code.httpStatus)
         return .page(content)
     }
+}
 
+extension PageRequest {
     /// Returns the page that asks before what was sent is carried out: the same form with one button.
     ///
     /// - Parameters:

@@ -4,7 +4,7 @@ import CloudKitModel
 import CloudKitServer
 
 /// One account: its devices, its use of containers, its roles.
-struct AccountPage: ConsolePage {
+struct AccountPage: FormPage {
     let path = "people/{account}"
     let title = "Account"
 
@@ -27,43 +27,39 @@ struct AccountPage: ConsolePage {
         return account
     }
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0) }) {
-            let account = try await Self.account(request)
-            let store = request.cloud.accountStore
-            let notice: String
-            switch request.form["order"] {
-            case "sign-out":
-                let id = request.form["device"] ?? ""
-                let sessions = try await store.sessions.sessions(of: account)
-                guard let session = sessions.first(where: { $0.id == id }) else {
-                    throw FormProblem(nil, "the account has no such device, or it was signed out meanwhile")
-                }
-                try await request.order("devices/revoke", details: ["account": account.shownID]) {
-                    _ = try await store.sessions.revoke(session.id, ofAccount: account.id)
-                }
-                notice = "\(session.name) is signed out."
-            case "disable", "enable":
-                let isDisabled = request.form["order"] == "disable"
-                try await request.order(
-                    isDisabled ? "accounts/disable" : "accounts/enable", details: ["account": account.shownID]
-                ) {
-                    try await store.accounts.setDisabled(isDisabled, email: account.email)
-                }
-                notice =
-                    isDisabled
-                    ? "The account is disabled: its devices and browsers are refused, its data stays."
-                    : "The account is enabled."
-            default: throw RequestFailure(.badRequest, "the form is not one of this page")
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let account = try await Self.account(request)
+        let store = request.cloud.accountStore
+        let notice: String
+        switch request.form["order"] {
+        case "sign-out":
+            let id = request.form["device"] ?? ""
+            let sessions = try await store.sessions.sessions(of: account)
+            guard let session = sessions.first(where: { $0.id == id }) else {
+                throw FormProblem(nil, "the account has no such device, or it was signed out meanwhile")
             }
-            request.services.authenticator.forget(account: account.id)
-            return .redirect(Self.address(of: account), notice: notice)
+            try await request.order("devices/revoke", details: ["account": account.shownID]) {
+                _ = try await store.sessions.revoke(session.id, ofAccount: account.id)
+            }
+            notice = "\(session.name) is signed out."
+        case "disable", "enable":
+            let isDisabled = request.form["order"] == "disable"
+            try await request.order(
+                isDisabled ? "accounts/disable" : "accounts/enable", details: ["account": account.shownID]
+            ) {
+                try await store.accounts.setDisabled(isDisabled, email: account.email)
+            }
+            notice =
+                isDisabled
+                ? "The account is disabled: its devices and browsers are refused, its data stays."
+                : "The account is enabled."
+        default: throw RequestFailure(.badRequest, "the form is not one of this page")
         }
+        request.services.authenticator.forget(account: account.id)
+        return .redirect(Self.address(of: account), notice: notice)
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let account = try await Self.account(request)
         let store = request.cloud.accountStore
         let here = Self.address(of: account)
@@ -155,7 +151,10 @@ struct AccountPage: ConsolePage {
             Part.link(use.container.name, Address("containers", use.container.name, use.environment.rawValue)),
             Part.mark(use.environment.rawValue, use.environment == .production ? .warn : .quiet),
             Part.code(use.user.recordName),
-            HTML([Part.number(use.records), HTML(", "), Part.bytes(use.recordBytes)]), Part.bytes(use.assetBytes),
+            HTML([
+                Part.number(use.records), HTML(use.records == 1 ? " record, " : " records, "),
+                Part.bytes(use.recordBytes),
+            ]), Part.bytes(use.assetBytes),
             quota ?? HTML("no limit"), use.roles.isEmpty ? HTML("none") : Part.name(use.roles.joined(separator: ", ")),
         ]
     }

@@ -4,31 +4,27 @@ import CloudKitModel
 import CloudKitServer
 
 /// Asks before an account is removed, and says what goes with it.
-struct AccountRemovalPage: ConsolePage {
+struct AccountRemovalPage: FormPage {
     let path = "people/{account}/remove"
     let title = "Remove account"
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0) }) {
-            let account = try await AccountPage.account(request)
-            guard let sent = request.form["address"], EmailAddress(sent)?.normalised == account.email else {
-                throw FormProblem("address", "this is not the address of the account")
-            }
-            let keepsRecords = request.form.has("keep")
-            let removed = try await request.order(
-                "accounts/remove", details: ["account": account.shownID, "records": keepsRecords ? "kept" : "removed"]
-            ) {
-                try await remove(account, keepsRecords: keepsRecords, request)
-            }
-            return .redirect(
-                Address("people"),
-                notice: removed.map {
-                    "The account is removed, with \($0.records) records and \($0.files) files of \($0.databases) private "
-                        + "databases; \($0.shares) shared zones were left."
-                } ?? "The account is removed. Its private records stay in the store, and no user can read them.")
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let account = try await AccountPage.account(request)
+        guard let sent = request.form["address"], EmailAddress(sent)?.normalised == account.email else {
+            throw FormProblem("address", "this is not the address of the account")
         }
+        let keepsRecords = request.form.has("keep")
+        let removed = try await request.order(
+            "accounts/remove", details: ["account": account.shownID, "records": keepsRecords ? "kept" : "removed"]
+        ) {
+            try await remove(account, keepsRecords: keepsRecords, request)
+        }
+        return .redirect(
+            Address("people"),
+            notice: removed.map {
+                "The account is removed, with \($0.records) records and \($0.files) files of \($0.databases) private "
+                    + "databases; \($0.shares) shared zones were left."
+            } ?? "The account is removed. Its private records stay in the store, and no user can read them.")
     }
 
     /// Disables the account first, so that its devices save nothing more.
@@ -47,7 +43,7 @@ struct AccountRemovalPage: ConsolePage {
         return removed
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let account = try await AccountPage.account(request)
         let (uses, isComplete) = try await MeasureAccount(request.cloud).run(account.id, containersMax: 50)
         let sessions = try await request.cloud.accountStore.sessions.sessions(of: account).count
@@ -64,13 +60,12 @@ struct AccountRemovalPage: ConsolePage {
                     Tag.li {
                         "in "
                         Part.name(use.container.name)
-                        ", \(use.environment.rawValue): "
+                        ", \(use.environment.rawValue): private records: "
                         Part.number(use.records)
-                        " private records, "
+                        ", "
                         Part.bytes(use.recordBytes)
-                        ", and "
+                        "; files: "
                         Part.bytes(use.assetBytes)
-                        " of files"
                     }
                 }
                 if !isComplete { Tag.li("the same in further containers") }
@@ -78,10 +73,10 @@ struct AccountRemovalPage: ConsolePage {
             }
             Tag.p("Records in public databases stay.")
             form.html(request, to: AccountPage.address(of: account, "remove")) {
-                form.check("Keep the private records in the store; no user can read them", name: "keep")
                 form.text(
                     "Address of the account", name: "address", hint: "To make sure, write the address.",
                     isRequired: true, lengthMax: 254)
+                form.check("Keep the private records in the store; no user can read them", name: "keep")
                 Input.submit("Remove the account", isDangerous: true)
             }
             Tag.p { Part.link("Back, change nothing", back) }

@@ -31,7 +31,8 @@ struct PeoplePage: ConsolePage {
             let sessions = try await request.cloud.accountStore.sessions.sessions(of: account)
             let devices = sessions.filter { !$0.isBrowser }.count
             rows.append([
-                Part.link(account.email, AccountPage.address(of: account)), Part.name(account.name),
+                Part.link(account.email, AccountPage.address(of: account)),
+                account.name.isEmpty ? HTML("none") : Part.name(account.name),
                 Part.time(account.created), AccountText.state(of: account),
                 HTML("\(devices) \(devices == 1 ? "device" : "devices"), \(sessions.count - devices) in browsers"),
             ])

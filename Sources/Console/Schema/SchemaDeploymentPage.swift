@@ -5,7 +5,7 @@ import CloudKitSchema
 import CloudKitServer
 
 /// Compares development with production, and deploys.
-struct SchemaDeploymentPage: ConsolePage {
+struct SchemaDeploymentPage: FormPage {
     let path = "containers/{container}/{environment}/schema/deployment"
     let title = "Compare and deploy"
 
@@ -22,31 +22,29 @@ struct SchemaDeploymentPage: ConsolePage {
         return try await page(request, nil)
     }
 
-    func submit(_ request: PageRequest) async throws -> PageResponse {
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
         let place = try request.place
         guard place.environment == .production else { throw RequestFailure.endpointNotFound }
-        return try await request.submitting(show: { try await page(request, $0) }) {
-            let report = try await DeploySchema(request.cloud).report(on: place.container)
-            guard request.form["report"] == Self.digest(of: report) else {
-                throw FormProblem(
-                    nil, "the schemas have changed since the report was shown", remedy: "Look at the new report below.")
-            }
-            guard !report.isRefused else {
-                throw FormProblem(nil, "production cannot follow", remedy: "Mend what the report says is refused.")
-            }
-            let isForced = request.form.has("force")
-            guard report.isSafe || isForced else {
-                throw FormProblem("force", "apps could notice this deployment", remedy: "Tick the box to deploy it.")
-            }
-            let done = try await request.order("schema/deploy", details: ["force": isForced ? "yes" : "no"]) {
-                try await DeploySchema(request.cloud).run(of: place.container, force: isForced, waits: false)
-            }
-            return .redirect(
-                Self.address(of: place.container), notice: "Deployed to production: \(ChangeText.count(done.changes)).")
+        let report = try await DeploySchema(request.cloud).report(on: place.container)
+        guard request.form["report"] == Self.digest(of: report) else {
+            throw FormProblem(
+                nil, "the schemas have changed since the report was shown", remedy: "Look at the new report below.")
         }
+        guard !report.isRefused else {
+            throw FormProblem(nil, "production cannot follow", remedy: "Mend what the report says is refused.")
+        }
+        let isForced = request.form.has("force")
+        guard report.isSafe || isForced else {
+            throw FormProblem("force", "apps could notice this deployment", remedy: "Tick the box to deploy it.")
+        }
+        let done = try await request.order("schema/deploy", details: ["force": isForced ? "yes" : "no"]) {
+            try await DeploySchema(request.cloud).run(of: place.container, force: isForced, waits: false)
+        }
+        return .redirect(
+            Self.address(of: place.container), notice: "Deployed to production: \(ChangeText.count(done.changes)).")
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.place
         let report = try await DeploySchema(request.cloud).report(on: place.container)
         let all = try await ExportSchema(request.cloud).difference(of: place.container)

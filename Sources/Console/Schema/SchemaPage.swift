@@ -4,34 +4,30 @@ import CloudKitSchema
 import CloudKitServer
 
 /// The record types and roles of a container and environment.
-struct SchemaPage: ConsolePage {
+struct SchemaPage: FormPage {
     let path = "containers/{container}/{environment}/schema"
     let title = "Schema"
     let navigation: String? = "Schema"
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0) }) {
-            let place = try request.developmentPlace
-            switch request.form[SentForm.idField] {
-            case "add-type":
-                let name = request.form["name"] ?? ""
-                try await request.edit(.addType(name), details: ["recordType": name], field: "name")
-                return .redirect(
-                    try request.containerAddress("schema", "types", name), notice: "Record type \(name) is added.")
-            case "add-role":
-                let name = request.form["name"] ?? ""
-                try await request.edit(.addRole(name), details: ["role": name], field: "name")
-                return .redirect(
-                    Address("containers", place.container.name, place.environment.rawValue, "schema"),
-                    notice: "Role \(name) is added. Grant it something on the pages of record types.")
-            default: throw RequestFailure(.badRequest, "the form is not one of this page")
-            }
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let place = try request.developmentPlace
+        switch request.form[SentForm.idField] {
+        case "add-type":
+            let name = request.form["name"] ?? ""
+            try await request.edit(.addType(name), details: ["recordType": name], field: "name")
+            return .redirect(
+                try request.containerAddress("schema", "types", name), notice: "Record type \(name) is added.")
+        case "add-role":
+            let name = request.form["name"] ?? ""
+            try await request.edit(.addRole(name), details: ["role": name], field: "name")
+            return .redirect(
+                Address("containers", place.container.name, place.environment.rawValue, "schema"),
+                notice: "Role \(name) is added. Grant it something on the pages of record types.")
+        default: throw RequestFailure(.badRequest, "the form is not one of this page")
         }
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.place
         let schema = try await request.cloud.schema(place.container, place.environment)
         let state = try await SchemaState(of: place.container, in: place.environment, request.cloud)

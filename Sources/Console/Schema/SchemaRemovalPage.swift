@@ -4,32 +4,24 @@ import CloudKitSchema
 import CloudKitServer
 
 /// Asks before a record type, a field or a role is removed from development.
-struct SchemaRemovalPage: ConsolePage {
+struct SchemaRemovalPage: FormPage {
     let path = "containers/{container}/{environment}/schema/remove"
     let title = "Remove"
 
-    func show(_ request: PageRequest) async throws -> PageResponse {
-        try await page(request, request.query, nil)
-    }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, request.form, $0) }) {
-            let subject = try Subject(request.form)
-            try await request.edit(
-                subject.edit, details: subject.details, removesData: request.form.has("data"))
-            var address = try request.containerAddress("schema")
-            if let type = subject.type, subject.field != nil {
-                address = try request.containerAddress("schema", "types", type)
-            }
-            return .redirect(address, notice: "\(subject.words) is removed.")
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let subject = try Subject(request.form)
+        try await request.edit(
+            subject.edit, details: subject.details, removesData: request.form.has("data"))
+        var address = try request.containerAddress("schema")
+        if let type = subject.type, subject.field != nil {
+            address = try request.containerAddress("schema", "types", type)
         }
+        return .redirect(address, notice: "\(subject.words) is removed.")
     }
 
-    private func page(
-        _ request: PageRequest, _ fields: FormFields, _ problem: FormProblem?
-    ) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.developmentPlace
-        let subject = try Subject(fields)
+        let subject = try Subject(request.form.names.isEmpty ? request.query : request.form)
         let schema = try await request.cloud.schema(place.container, place.environment)
         guard subject.isThere(in: schema) else { throw RequestFailure.endpointNotFound }
         var back = try request.containerAddress("schema")

@@ -3,26 +3,22 @@ import CloudKitModel
 import CloudKitServer
 
 /// Asks before development is put back to production's schema, without data.
-struct SchemaResetPage: ConsolePage {
+struct SchemaResetPage: FormPage {
     let path = "containers/{container}/{environment}/schema/reset"
     let title = "Reset development"
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0) }) {
-            let place = try request.developmentPlace
-            guard request.form["name"]?.trimming == place.container.name else {
-                throw FormProblem("name", "this is not the container's name", remedy: "Write \(place.container.name).")
-            }
-            try await request.order("schema/reset") { try await ResetSchema(request.cloud).run(of: place.container) }
-            return .redirect(
-                try request.containerAddress("schema"),
-                notice: "Development has production's schema and no records.")
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let place = try request.developmentPlace
+        guard request.form["name"]?.trimming == place.container.name else {
+            throw FormProblem("name", "this is not the container's name", remedy: "Write \(place.container.name).")
         }
+        try await request.order("schema/reset") { try await ResetSchema(request.cloud).run(of: place.container) }
+        return .redirect(
+            try request.containerAddress("schema"),
+            notice: "Development has production's schema and no records.")
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.developmentPlace
         let usage = try await MeasureContainer(request.cloud).run(place.container, .development, databasesMax: 1000)
         let form = SentForm("reset", of: request, problem)

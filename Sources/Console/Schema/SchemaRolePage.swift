@@ -3,30 +3,26 @@ import CloudKitModel
 import CloudKitServer
 
 /// A custom role with its users.
-struct SchemaRolePage: ConsolePage {
+struct SchemaRolePage: FormPage {
     let path = "containers/{container}/{environment}/schema/roles/{role}"
     let title = "Role"
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0) }) {
-            let place = try request.place
-            let role = try await members(request).role
-            let isGiven = request.form[SentForm.idField] == "give"
-            let user =
-                isGiven
-                ? try await PersonField.user(request, field: "person") : UserID(request.form["user"] ?? "")
-            try await request.order(
-                "schema/roles", details: ["role": role, "user": user.recordName, "given": isGiven ? "yes" : "no"]
-            ) {
-                try await SetRoles(request.cloud).run(
-                    role, isGiven: isGiven, to: user, in: place.container, place.environment)
-            }
-            return .redirect(
-                try request.containerAddress("schema", "roles", role),
-                notice: "\(user.recordName) \(isGiven ? "has" : "no longer has") the role.")
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let place = try request.place
+        let role = try await members(request).role
+        let isGiven = request.form[SentForm.idField] == "give"
+        let user =
+            isGiven
+            ? try await PersonField.user(request, field: "person") : UserID(request.form["user"] ?? "")
+        try await request.order(
+            "schema/roles", details: ["role": role, "user": user.recordName, "given": isGiven ? "yes" : "no"]
+        ) {
+            try await SetRoles(request.cloud).run(
+                role, isGiven: isGiven, to: user, in: place.container, place.environment)
         }
+        return .redirect(
+            try request.containerAddress("schema", "roles", role),
+            notice: "\(user.recordName) \(isGiven ? "has" : "no longer has") the role.")
     }
 
     private func members(_ request: PageRequest) async throws -> (role: String, users: [UserID]) {
@@ -37,7 +33,7 @@ struct SchemaRolePage: ConsolePage {
         return (role, users.sorted { $0.recordName < $1.recordName })
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.place
         let (role, users) = try await members(request)
         let here = try request.containerAddress("schema", "roles", role)
@@ -66,47 +62,5 @@ struct SchemaRolePage: ConsolePage {
                 Tag.p { Part.link("Remove the role…", remove) }
             }
         }
-    }
-}
-
-/// The field of forms that names a user of a container.
-enum PersonField {
-    /// What to write there.
-    static let hint = "An e-mail address, or the user's record name in this container."
-
-    /// Returns the user whom a field names.
-    ///
-    /// - Throws: `FormProblem` for no such user.
-    static func user(_ request: PageRequest, field: String) async throws -> UserID {
-        let place = try request.place
-        let names = request.cloud.accountStore.userNames
-        switch try person(request, field: field) {
-        case .email(let email):
-            guard let account = try await request.cloud.accountStore.accounts.account(email: email) else {
-                throw FormProblem(field, "there is no account of this address")
-            }
-            return try await names.name(of: account.id, in: place.container)
-        case .user(let user):
-            guard try await names.owner(of: user, in: place.container) != nil else {
-                throw FormProblem(field, "the container knows no user of this name")
-            }
-            return user
-        case nil: throw FormProblem(field, "name a person", remedy: hint)
-        }
-    }
-
-    /// Returns what a field says; nil for an empty one.
-    static func person(_ request: PageRequest, field: String) throws -> FaultOrder.Person? {
-        guard let text = request.form[field]?.trimming else { return nil }
-        return text.contains("@") ? .email(text) : .user(UserID(text))
-    }
-}
-
-extension String {
-    /// The text without spaces around it; nil when nothing is left.
-    var trimming: String? {
-        let text = drop { $0.isWhitespace }
-        guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return nil }
-        return String(text[...last])
     }
 }

@@ -5,39 +5,35 @@ import CloudKitServer
 import HTTPTypes
 
 /// The schema as text: its export, and in development its import.
-struct SchemaTextPage: ConsolePage {
+struct SchemaTextPage: FormPage {
     let path = "containers/{container}/{environment}/schema/text"
     let title = "Schema as text"
     /// A text of the largest size, each byte percent-encoded.
     let formBytesMax = 3 * SchemaDocument.textBytesMax + 65_536
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, .none) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, .problem($0)) }) {
-            let place = try request.developmentPlace
-            let text = request.form.exact("schema") ?? ""
-            guard text.contains(where: { !$0.isWhitespace }) else {
-                throw FormProblem("schema", "there is no schema to import", remedy: "Paste one, or choose a file.")
-            }
-            do throws(SchemaSyntaxError) {
-                _ = try SchemaDocument(parsing: text)
-            } catch {
-                return try await page(request, .syntax(error, text))
-            }
-            if request.form["action"] == "validate" {
-                let changes = try await ImportSchema(request.cloud).validate(text, in: place.container)
-                return try await page(request, .valid(changes))
-            }
-            let changes = try await request.order("schema/import") {
-                try await ImportSchema(request.cloud).run(
-                    text, in: place.container, removesData: request.form.has("data"), waits: false)
-            }
-            return .redirect(
-                try request.containerAddress("schema"),
-                notice: changes.isEmpty
-                    ? "The schema was the same already." : "The schema is imported, with \(ChangeText.count(changes)).")
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let place = try request.developmentPlace
+        let text = request.form.exact("schema") ?? ""
+        guard text.contains(where: { !$0.isWhitespace }) else {
+            throw FormProblem("schema", "there is no schema to import", remedy: "Paste one, or choose a file.")
         }
+        do throws(SchemaSyntaxError) {
+            _ = try SchemaDocument(parsing: text)
+        } catch {
+            return try await page(request, .syntax(error, text))
+        }
+        if request.form["action"] == "validate" {
+            let changes = try await ImportSchema(request.cloud).validate(text, in: place.container)
+            return try await page(request, .valid(changes))
+        }
+        let changes = try await request.order("schema/import") {
+            try await ImportSchema(request.cloud).run(
+                text, in: place.container, removesData: request.form.has("data"), waits: false)
+        }
+        return .redirect(
+            try request.containerAddress("schema"),
+            notice: changes.isEmpty
+                ? "The schema was the same already." : "The schema is imported, with \(ChangeText.count(changes)).")
     }
 
     /// What is known of the text that was sent.
@@ -46,6 +42,10 @@ struct SchemaTextPage: ConsolePage {
         case problem(FormProblem)
         case syntax(SchemaSyntaxError, String)
         case valid([SchemaChange])
+    }
+
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+        try await page(request, problem.map { .problem($0) } ?? .none)
     }
 
     private func page(_ request: PageRequest, _ verdict: Verdict) async throws -> PageResponse {

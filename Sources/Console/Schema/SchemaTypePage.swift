@@ -4,28 +4,24 @@ import CloudKitSchema
 import CloudKitServer
 
 /// A record type: its fields with their indexes, and the grants to roles.
-struct SchemaTypePage: ConsolePage {
+struct SchemaTypePage: FormPage {
     let path = "containers/{container}/{environment}/schema/types/{type}"
     let title = "Record type"
 
     private static let ofTheSystem = [RecordTypeDefinition.users, .shares]
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
         let name = request.parameters["type"] ?? ""
-        return try await request.submitting(show: { try await page(request, $0) }) {
-            let place = try request.developmentPlace
-            guard let type = try await request.cloud.schema(place.container, place.environment)[name] else {
-                throw RequestFailure.endpointNotFound
-            }
-            let here = try request.containerAddress("schema", "types", name)
-            switch request.form[SentForm.idField] {
-            case "add-field": return .redirect(here, notice: try await addField(to: type, request))
-            case "indexes": return .redirect(here, notice: try await setIndexes(of: type, request))
-            case "grants": return .redirect(here, notice: try await setGrants(of: type, request))
-            default: throw RequestFailure(.badRequest, "the form is not one of this page")
-            }
+        let place = try request.developmentPlace
+        guard let type = try await request.cloud.schema(place.container, place.environment)[name] else {
+            throw RequestFailure.endpointNotFound
+        }
+        let here = try request.containerAddress("schema", "types", name)
+        switch request.form[SentForm.idField] {
+        case "add-field": return .redirect(here, notice: try await addField(to: type, request))
+        case "indexes": return .redirect(here, notice: try await setIndexes(of: type, request))
+        case "grants": return .redirect(here, notice: try await setGrants(of: type, request))
+        default: throw RequestFailure(.badRequest, "the form is not one of this page")
         }
     }
 
@@ -90,7 +86,7 @@ struct SchemaTypePage: ConsolePage {
 
     // MARK: Parts
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let place = try request.place
         let schema = try await request.cloud.schema(place.container, place.environment)
         guard let type = schema[request.parameters["type"] ?? ""] else { throw RequestFailure.endpointNotFound }

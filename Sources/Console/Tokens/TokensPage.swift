@@ -4,45 +4,41 @@ import CloudKitModel
 import CloudKitServer
 
 /// The API tokens of apps and the keys of servers, of a container and environment.
-struct TokensPage: ConsolePage {
+struct TokensPage: FormPage {
     let path = "containers/{container}/{environment}/tokens"
     let title = "Tokens and keys"
     let navigation: String? = "Tokens"
 
-    func show(_ request: PageRequest) async throws -> PageResponse { try await page(request, nil, nil) }
-
-    func submit(_ request: PageRequest) async throws -> PageResponse {
-        try await request.submitting(show: { try await page(request, $0, nil) }) {
-            let here = try request.containerAddress("tokens")
-            switch request.form["order"] {
-            case "revoke-token":
-                let id = request.form["token"] ?? ""
-                guard let row = try await tokens(request).first(where: { $0.id == id && !$0.isRevoked }) else {
-                    throw FormProblem(nil, "there is no such API token in use")
-                }
-                try await request.order("tokens/api/revoke", details: ["token": row.id]) {
-                    _ = try await request.cloud.accountStore.apiTokens.revoke(row.hash)
-                }
-                request.services.authenticator.forgetAll()
-                return .redirect(here, notice: "API token \(row.id) is revoked.")
-            case "revoke-key":
-                let id = request.form["key"] ?? ""
-                guard let key = try await keys(request).first(where: { $0.id == id && !$0.isRevoked }) else {
-                    throw FormProblem(nil, "there is no such key in use")
-                }
-                try await request.order("keys/server/revoke", details: ["key": key.id]) {
-                    _ = try await request.cloud.accountStore.serverKeys.revoke(key.id)
-                }
-                request.services.authenticator.forgetAll()
-                return .redirect(here, notice: "Key \(key.id.prefix(12)) is revoked.")
-            default: break
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let here = try request.containerAddress("tokens")
+        switch request.form["order"] {
+        case "revoke-token":
+            let id = request.form["token"] ?? ""
+            guard let row = try await tokens(request).first(where: { $0.id == id && !$0.isRevoked }) else {
+                throw FormProblem(nil, "there is no such API token in use")
             }
-            if request.form[SentForm.idField] == "key" {
-                let key = try await addKey(request)
-                return .redirect(here, notice: "The key is registered. Its id, which is no secret: \(key.id)")
+            try await request.order("tokens/api/revoke", details: ["token": row.id]) {
+                _ = try await request.cloud.accountStore.apiTokens.revoke(row.hash)
             }
-            return try await page(request, nil, try await createToken(request))
+            request.services.authenticator.forgetAll()
+            return .redirect(here, notice: "API token \(row.id) is revoked.")
+        case "revoke-key":
+            let id = request.form["key"] ?? ""
+            guard let key = try await keys(request).first(where: { $0.id == id && !$0.isRevoked }) else {
+                throw FormProblem(nil, "there is no such key in use")
+            }
+            try await request.order("keys/server/revoke", details: ["key": key.id]) {
+                _ = try await request.cloud.accountStore.serverKeys.revoke(key.id)
+            }
+            request.services.authenticator.forgetAll()
+            return .redirect(here, notice: "Key \(key.id.prefix(12)) is revoked.")
+        default: break
         }
+        if request.form[SentForm.idField] == "key" {
+            let key = try await addKey(request)
+            return .redirect(here, notice: "The key is registered. Its id, which is no secret: \(key.id)")
+        }
+        return try await page(request, nil, made: try await createToken(request))
     }
 
     // MARK: Orders
@@ -137,7 +133,14 @@ struct TokensPage: ConsolePage {
         }
     }
 
-    private func page(_ request: PageRequest, _ problem: FormProblem?, _ made: String?) async throws -> PageResponse {
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+        try await page(request, problem, made: nil)
+    }
+
+    /// - Parameter made: The token that was just created.
+    private func page(
+        _ request: PageRequest, _ problem: FormProblem?, made: String?
+    ) async throws -> PageResponse {
         let here = try request.containerAddress("tokens")
         let tokenRows = try await tokens(request).map { row in
             [
