@@ -39,7 +39,7 @@ import Testing
     /// Endpoints that a path of their own names; examples of them are checked above.
     private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
-        .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .health, .metrics,
+        .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript, .health, .metrics,
         .directoryHistory, .unknown,
     ]
 
