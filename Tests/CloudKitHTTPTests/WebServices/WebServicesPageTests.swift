@@ -39,7 +39,8 @@ import Testing
     /// Endpoints that a path of their own names; examples of them are checked above.
     private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
-        .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript, .health, .metrics,
+        .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
+        .health, .metrics,
         .directoryHistory, .unknown,
     ]
 

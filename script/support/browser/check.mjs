@@ -31,7 +31,7 @@ writeFileSync(`${folder}/password`, password + "\n", { mode: 0o600 });
 
 const say = (text) => console.log(`  ${text}`);
 const running = [];
-setTimeout(() => fail(new Error("the check takes longer than five minutes")), 300_000).unref();
+setTimeout(() => fail(new Error("the check takes longer than fifteen minutes")), 900_000).unref();
 
 let report = () => {};
 function fail(error) {
