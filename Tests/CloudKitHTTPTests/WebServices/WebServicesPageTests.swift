@@ -39,8 +39,8 @@ import Testing
     /// Endpoints that a path of their own names; examples of them are checked above.
     private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
-        .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .health, .metrics,
-        .openAPI, .directoryHistory, .site, .unknown,
+        .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
+        .health, .metrics, .openAPI, .directoryHistory, .site, .unknown,
     ]
 
     /// The first difference of two texts.

@@ -3,12 +3,13 @@
 // node check.mjs WELKIN BROWSER_PEER [--live] [--screenshots FOLDER] [PART…]
 //   --live: takes the scripts from the sources, and not from the program, for work on them.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { startBrowser } from "../web-push/browser.mjs";
 import { checkClient } from "./client.mjs";
 import { checkEncryption } from "./encryption.mjs";
@@ -30,7 +31,7 @@ writeFileSync(`${folder}/password`, password + "\n", { mode: 0o600 });
 
 const say = (text) => console.log(`  ${text}`);
 const running = [];
-setTimeout(() => fail(new Error("the check takes longer than five minutes")), 300_000).unref();
+setTimeout(() => fail(new Error("the check takes longer than fifteen minutes")), 900_000).unref();
 
 let report = () => {};
 function fail(error) {
@@ -184,8 +185,8 @@ async function main() {
     ada: startPeer(environment("ada")), sources, readFileSync,
     peer: (profile, endpoint = base) => startPeer({ ...environment(profile), CLOUDKIT_ENDPOINT: endpoint }),
     /** Signs a further device of Ada's in, by another address of the cloud. */
-    signInDevice: (profile, endpoint) => welkin(
-      "login", "--endpoint", endpoint, "--container", container, "--profile", profile, "--api-token", token, "--email", people.ada, "--password-file", `${folder}/password`),
+    signInDevice: (profile, endpoint) => promisify(execFile)(
+      resolve(program), ["login", "--endpoint", endpoint, "--container", container, "--profile", profile, "--api-token", token, "--email", people.ada, "--password-file", `${folder}/password`], { env: variables }),
     /** A page of another origin with welkin.js, `kit`, and its encryption, `encryption`. */
     async appPage(pageContext) {
       const page = await open(`${app}/`, { context: pageContext });

@@ -30,7 +30,7 @@ export async function startRecorder(base) {
 export async function checkReplay(check) {
   const { assert, base, say, appPage, context, peer, signInDevice } = check;
   const recorder = await startRecorder(base);
-  signInDevice("recorded", recorder.address);
+  await signInDevice("recorded", recorder.address);
   const device = peer("recorded", recorder.address);
   const rounds = 8;
   for (let round = 1; round <= rounds; round += 1) await device("vary", String(round));
@@ -60,6 +60,8 @@ async function replay(setUp, exchanges) {
   const meaning = (value) => {
     if (Array.isArray(value)) return value.map(meaning);
     if (!value || typeof value !== "object") return value;
+    // A field without a value is removed, in either form.
+    if (value.value === null && Object.keys(value).length === 1) return null;
     const kept = Object.entries(value).filter(([key, item]) => item !== undefined && !native.has(key)).map(([key, item]) => [key, meaning(item)]);
     return Object.fromEntries(kept.toSorted(([left], [right]) => (left < right ? -1 : 1)));
   };
@@ -80,7 +82,8 @@ async function replay(setUp, exchanges) {
       const batch = body.operations;
       const types = new Set(batch.map((operation) => operation.operationType));
       if (types.size !== 1) return null;
-      return types.has("delete") ? db[`delete${name}`](batch.map((operation) => operation[key].zoneID || operation[key])) : db[`save${name}`](batch.map((operation) => operation[key].zoneID || operation[key]));
+      const items = batch.map((operation) => (key === "zone" ? operation.zone.zoneID : operation[key]));
+      return types.has("delete") ? db[`delete${name}`](items) : db[`save${name}`](items);
     };
     const calls = {
       "records/lookup": () => db.fetchRecords(body.records, { zoneID, desiredKeys, numbersAsStrings }),

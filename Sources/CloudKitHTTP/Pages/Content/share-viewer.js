@@ -199,6 +199,8 @@ async function load(view) {
     // A key may arrive without a change of the record.
     const waiting = [...view.problems.values()].filter((error) => error.ckErrorCode === "WAITING_FOR_KEY");
     if (waiting.length > 0) isChanged = (await lookAgain(view, waiting)) || isChanged;
+    const { rootRecordName: root } = view.info;
+    if (root && !view.records.has(root) && !view.problems.has(root)) throw Object.assign(new Error("not shared"), { ckErrorCode: "ZONE_NOT_FOUND" });
     if (messageLine.dataset.lost) say("");
     delete messageLine.dataset.lost;
     if (isChanged) draw(view);
@@ -225,9 +227,21 @@ async function lookAgain(view, waiting) {
   return response.records.length > 0;
 }
 
+/** Whether a record belongs to what the link shares: a zone may have several shares. */
+function isInTree(view, name) {
+  const { rootRecordName: root } = view.info;
+  if (!root) return true;
+  let above = name;
+  for (let depth = 0; above && depth < 128; depth += 1) {
+    if (above === root) return true;
+    above = (view.records.get(above) || view.problems.get(above))?.parent?.recordName;
+  }
+  return false;
+}
+
 /** Records of the tree, each before those below it. */
 function ordered(view) {
-  const all = [...view.records.values()].filter((record) => record.recordType !== "cloudkit.share");
+  const all = [...view.records.values()].filter((record) => record.recordType !== "cloudkit.share" && isInTree(view, record.recordName));
   const root = view.info.rootRecordName;
   const result = [];
   const add = (record, depth) => {
@@ -245,7 +259,7 @@ function draw(view) {
   if (view.list.querySelector("form")) return;
   const focused = document.activeElement?.closest("article")?.dataset.record;
   const articles = ordered(view).map(({ record, depth }) => article(view, record, depth));
-  const problems = [...view.problems.values()].map((error) => element("p", { className: "problem" }, explanation(error)));
+  const problems = [...view.problems.values()].filter((error) => isInTree(view, error.recordName)).map((error) => element("p", { className: "problem" }, explanation(error)));
   if (articles.length + problems.length === 0) problems.push(element("p", {}, "Nothing is in it yet."));
   view.list.replaceChildren(...articles, ...problems);
   if (focused) view.list.querySelector(`article[data-record="${CSS.escape(focused)}"] button`)?.focus();

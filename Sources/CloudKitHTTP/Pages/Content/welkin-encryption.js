@@ -869,7 +869,7 @@ const depthMax = 128;
 const list = (value) => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
 const permissions = { NONE: 1, READ_ONLY: 2, READ_WRITE: 3 };
 const refusal = (record, error) => ({
-  recordName: record.recordName, recordType: record.recordType, zoneID: record.zoneID,
+  recordName: record.recordName, recordType: record.recordType, zoneID: record.zoneID, parent: record.parent,
   ckErrorCode: error.ckErrorCode || "ENCRYPTION_ERROR", reason: error.reason || error.message, ...(error.serverErrorCode ? error : {}),
 });
 const isSealed = (value) => Boolean(value?.isEncrypted || value?.type?.startsWith("ENCRYPTED_"));

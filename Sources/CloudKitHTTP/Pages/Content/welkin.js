@@ -354,7 +354,7 @@ export class Database {
 
   async _modify(operations, options) {
     const zoneID = options.zoneID || operations.find(({ record }) => record.zoneID)?.record.zoneID || { zoneName: "_defaultZone" };
-    const plain = operations.map(({ operationType, record }) => ({ operationType, record: { ...recordToSend(record), zoneID: undefined } }));
+    const plain = operations.map((operation) => ({ ...operation, record: { ...recordToSend(operation.record), zoneID: undefined } }));
     const body = (sent) => ({ operations: sent, zoneID, atomic: options.atomic, desiredKeys: options.desiredKeys, numbersAsStrings: options.numbersAsStrings });
     const send = (sent) => this._call("records/modify", body(sent), { ...options, isRepeatable: false });
     const upload = (slots) => this._upload(slots, zoneID, options);
