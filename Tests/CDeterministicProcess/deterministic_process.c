@@ -17,7 +17,8 @@ extern int fork(void);
 
 // MARK: Numbers
 
-static bool is_active;
+/// Whether jobs are queued here, and whether clocks and randomness follow from a seed.
+static bool is_installed, is_active;
 
 static uint64_t next_number(uint64_t *state) {
     *state += 0x9E3779B97F4A7C15u;
@@ -136,11 +137,15 @@ static void *ordered(void *queue) {
     return queue;
 }
 
+#define REAL(name, ...) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))(__VA_ARGS__)
+
 void dispatch_async(void *queue, void *block) {
+    if (!is_installed) return REAL(dispatch_async, queue, block);
     add(&ready, (Job){.object = _Block_copy(block), .queue = ordered(queue), .is_block = true});
 }
 
 void dispatch_async_f(void *queue, void *context, void (*function)(void *)) {
+    if (!is_installed) return REAL(dispatch_async_f, queue, context, function);
     add(&ready, (Job){.object = context, .function = function, .queue = ordered(queue)});
 }
 
@@ -171,15 +176,14 @@ static int64_t due(uint64_t start) {
 }
 
 void dispatch_after_f(uint64_t start, void *queue, void *context, void (*function)(void *)) {
+    if (!is_installed) return REAL(dispatch_after_f, start, queue, context, function);
     add(&timers, (Job){.object = context, .function = function, .queue = ordered(queue), .due = due(start)});
 }
-
-#define REAL(name, ...) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))(__VA_ARGS__)
 
 extern char _dispatch_source_type_timer;
 
 void *dispatch_source_create(const void *type, uintptr_t handle, uintptr_t mask, void *queue) {
-    if (type != &_dispatch_source_type_timer) return REAL(dispatch_source_create, type, handle, mask, queue);
+    if (!is_installed || type != &_dispatch_source_type_timer) return REAL(dispatch_source_create, type, handle, mask, queue);
     Timer *timer = calloc(1, sizeof(Timer));
     if (!timer) abort();
     timer->mark = TIMER_MARK;
@@ -218,7 +222,9 @@ void dispatch_release(void *object) {
 }
 
 /// Dispatch would start a thread to change the width.
-void dispatch_queue_set_width(void *queue, long width) { (void)queue, (void)width; }
+void dispatch_queue_set_width(void *queue, long width) {
+    if (!is_installed) REAL(dispatch_queue_set_width, queue, width);
+}
 
 /// The function by which Swift's runtime gives jobs to Dispatch where it does not ask the hooks. It looks it up behind this program, so
 /// the look-up is replaced.
@@ -231,7 +237,7 @@ void *dlsym(void *handle, const char *name) {
     static void *(*real)(void *, const char *);
     if (!real) real = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
     if (!real) real = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-    if (strcmp(name, "dispatch_async_swift_job") == 0) return (void *)enqueue_by_name;
+    if (is_installed && strcmp(name, "dispatch_async_swift_job") == 0) return (void *)enqueue_by_name;
     return real(handle, name);
 }
 
@@ -343,6 +349,7 @@ static bool set_hook(const char *name, void *function) {
 }
 
 bool deterministic_install(void) {
+    is_installed = true;
     *(void **)&run_swift_job = dlsym(RTLD_DEFAULT, "swift_job_run");
     return run_swift_job && set_hook("swift_task_enqueueGlobal_hook", (void *)enqueue)
         && set_hook("swift_task_enqueueMainExecutor_hook", (void *)enqueue)

@@ -10,13 +10,15 @@ struct Campaign {
     private let planted: PlantedFault?
     private let jobsMax: UInt64
 
-    init(_ arguments: Arguments) {
+    /// - Returns: nil for options that cannot be read.
+    init?(_ arguments: Arguments) {
         let first = arguments.number("--seed") ?? arguments.number("--first") ?? 0
-        seeds = first ..< first + (arguments.has("--seed") ? 1 : arguments.number("--count") ?? 10)
+        seeds = first..<first + (arguments.has("--seed") ? 1 : arguments.number("--count") ?? 10)
         workersMax = arguments.number("--workers") ?? 1
         isRepeated = arguments.has("--twice")
         printsTrail = arguments.has("--trail")
         planted = arguments.text("--plant").flatMap { PlantedFault(rawValue: $0) }
+        guard planted != nil || !arguments.has("--plant") else { return nil }
         jobsMax = UInt64(arguments.number("--jobs") ?? 20_000_000)
     }
 
@@ -33,8 +35,6 @@ struct Campaign {
     func run() -> Bool {
         // What a first history makes for its process, the others find: metadata, tables, keys of the caches.
         _ = Self.outcome(of: .max, planted: nil, jobsMax: jobsMax)
-        let start = Date().timeIntervalSince1970
-        _ = start
         var workers: [Worker] = []
         var failed: [Int] = []
         var sums: [Int: String] = [:]
@@ -44,7 +44,9 @@ struct Campaign {
             if let worker = begin(seed) { workers.append(worker) }
         }
         for worker in workers { finish(worker, &done, &failed, &sums) }
-        say("\(done) histories, \(failed.count) failed\(failed.isEmpty ? "" : ": \(failed.map(String.init).joined(separator: " "))")")
+        say(
+            "\(done) histories, \(failed.count) failed\(failed.isEmpty ? "" : ": \(failed.map(String.init).joined(separator: " "))")"
+        )
         return failed.isEmpty
     }
 
@@ -71,6 +73,7 @@ struct Campaign {
         waitpid(worker.process, &status, 0)
         let text = String(decoding: data, as: UTF8.self)
         done += 1
+        if done.isMultiple(of: 1000) { say("\(done) histories, \(failed.count) failed") }
         if status != 0 {
             failed.append(worker.seed)
             say("seed \(worker.seed) failed (status \(status)):\n\(text)")

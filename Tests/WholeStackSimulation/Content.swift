@@ -75,7 +75,7 @@ struct Content {
             Question(format: "n == %d", arguments: [n]) { $0.n == n },
             Question(format: "n != %d", arguments: [n]) { $0.n != n },
             Question(format: "n < %d AND when >= %@", arguments: [n, date as NSDate]) { $0.n < n && $0.when >= date },
-            Question(format: "n BETWEEN {%d, %d}", arguments: [n, n + 2]) { (n ... n + 2).contains($0.n) },
+            Question(format: "n BETWEEN {%d, %d}", arguments: [n, n + 2]) { (n...n + 2).contains($0.n) },
             Question(format: "n IN {1, 3, %d}", arguments: [n]) { [1, 3, n].contains($0.n) },
             Question(format: "NOT (n IN {1, 3, %d})", arguments: [n]) { ![1, 3, n].contains($0.n) },
             Question(format: "list CONTAINS %d", arguments: [n]) { $0.list.contains(n) },

@@ -142,7 +142,9 @@ struct Step {
         let names: [String]
         if isFresh {
             let stamp = ledger.makeStamp()
-            names = (0..<chance.number(2..<4)).map { place.scope == .public ? "\(device.user.name)-b\(stamp)-\($0)" : "b\(stamp)-\($0)" }
+            names = (0..<chance.number(2..<4)).map {
+                place.scope == .public ? "\(device.user.name)-b\(stamp)-\($0)" : "b\(stamp)-\($0)"
+            }
         } else {
             names = Array(Set((0..<3).map { _ in anyName() })).sorted()
         }
@@ -166,9 +168,13 @@ struct Step {
     func saveBatch() async {
         let isFresh = chance.percent(40)
         let batch = await makeBatch(isFresh: isFresh)
-        let policy = chance.one(of: [CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys])
+        let policy = chance.one(of: [
+            CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys,
+        ])
         let isAtomic = chance.percent(60)
-        if isFresh, isAtomic, !place.isDefault { ledger.note(atomicGroup: batch.records.map { place.cell($0.recordID.recordName) }) }
+        if isFresh, isAtomic, !place.isDefault {
+            ledger.note(atomicGroup: batch.records.map { place.cell($0.recordID.recordName) })
+        }
         do {
             let results = try await database.modifyRecords(
                 saving: batch.records, deleting: batch.deletions, savePolicy: policy ?? .allKeys, atomically: isAtomic)
@@ -195,7 +201,9 @@ struct Step {
 
     private func take(_ id: CKRecord.ID, _ result: Result<Void, any Error>, _ batch: Batch) {
         if case .failure(let error) = result { history.expect(error, of: "item", at: place) }
-        if case .success = result, batch.records.contains(where: { $0.recordID == id }) { judgePermission(id.recordName) }
+        if case .success = result, batch.records.contains(where: { $0.recordID == id }) {
+            judgePermission(id.recordName)
+        }
         if let attempt = batch.attempts[id] { settle([attempt], result) }
     }
 
@@ -244,7 +252,8 @@ struct Step {
                 switch result {
                 case .success(let record):
                     guard id == record.recordID else {
-                        history.violated("\(place.cell(id.recordName)) was asked for, \(record.recordID.recordName) came")
+                        history.violated(
+                            "\(place.cell(id.recordName)) was asked for, \(record.recordID.recordName) came")
                         continue
                     }
                     history.observe(record, at: place, keys: keys)
@@ -261,7 +270,8 @@ struct Step {
 
     func lookUp() async {
         let keys = chance.percent(60) ? chance.some(2, of: Content.keys + ["secret"]) : nil
-        _ = await fetched([anyName(), "r0", "missing"].reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, keys: keys)
+        _ = await fetched(
+            [anyName(), "r0", "missing"].reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, keys: keys)
     }
 
     func query() async {
@@ -283,7 +293,8 @@ struct Step {
         guard place.scope != .public, !place.isDefault else { return }
         let key = History.Follower(device: device.name, life: app.life, owner: place.owner, zone: place.zoneID.zoneName)
         do {
-            try await history.follow(key, place, database, usesOperation: chance.percent(50), pageMax: chance.percent(50) ? 3 : nil)
+            try await history.follow(
+                key, place, database, usesOperation: chance.percent(50), pageMax: chance.percent(50) ? 3 : nil)
         } catch {
             history.expect(error, of: "follow", at: place)
         }
@@ -314,7 +325,8 @@ struct Step {
         for record in records {
             let stamp = ledger.makeStamp()
             Content(stamp: stamp).fill(record, isSealed: true)
-            attempts[record.recordID] = ledger.begin(place.cell(record.recordID.recordName), stamp: stamp, by: device.name, at: now)
+            attempts[record.recordID] = ledger.begin(
+                place.cell(record.recordID.recordName), stamp: stamp, by: device.name, at: now)
         }
         do {
             let results = try await database.modifyRecords(saving: records, deleting: [], atomically: false)
@@ -446,17 +458,21 @@ extension History {
             default: type = "forceReplace"
             }
             guard !app.network.isGone else { return }
-            let number = ledger.begin(cell, stamp: isDeletion ? nil : stamp, base: isDeletion ? nil : tag, by: device.user.name + "-web", at: trail.time)
+            let number = ledger.begin(
+                cell, stamp: isDeletion ? nil : stamp, base: isDeletion ? nil : tag, by: device.user.name + "-web",
+                at: trail.time)
             attempt = number
             var references: [String: String] = [:]
             // Only upwards: a cycle of validated references could never be deleted.
             if !isDeletion, name != "w0", chance.percent(50) { references["after"] = "w0" }
             let answer = try await web.modify(
-                isDeletion ? "forceDelete" : type, name, fields: isDeletion ? [:] : fields, references: references, tag: tag)
+                isDeletion ? "forceDelete" : type, name, fields: isDeletion ? [:] : fields, references: references,
+                tag: tag)
             let isKnown = answer.code == nil || !(answer.isUncertain || repeats)
             ledger.end(number, answer.code == nil ? .done : isKnown ? .refused : .unknown, at: trail.time)
             if let code = answer.code,
-                !["CONFLICT", "NOT_FOUND", "VALIDATING_REFERENCE_ERROR", "TRY_AGAIN_LATER", "BAD_REQUEST"].contains(code)
+                !["CONFLICT", "NOT_FOUND", "VALIDATING_REFERENCE_ERROR", "TRY_AGAIN_LATER", "BAD_REQUEST"].contains(
+                    code)
             {
                 violated("the web client got \(code) for \(type) of \(cell)")
             }

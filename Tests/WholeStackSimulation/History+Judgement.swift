@@ -15,7 +15,9 @@ extension History {
             try await collect(device, into: &content)
         }
         for cell in ledger.cells {
-            if let contradiction = ledger.contradiction(cell, has: content[cell]) { violated("\(cell): \(contradiction)") }
+            if let contradiction = ledger.contradiction(cell, has: content[cell]) {
+                violated("\(cell): \(contradiction)")
+            }
         }
         for (cell, stamp) in content.sorted(by: { $0.key < $1.key }) {
             if let objection = ledger.objection(to: stamp, in: cell) { violated("\(cell): \(objection)") }
@@ -49,13 +51,17 @@ extension History {
             let place = Place(owner: user, scope: .private, zoneID: zone.zoneID, writes: .all)
             if place.isDefault {
                 for type in ["Item", "Page", "Grown0", "Grown1", "Grown2"] {
-                    for (name, stamp) in try await found(type, at: place, in: database) { content[place.cell(name)] = stamp }
+                    for (name, stamp) in try await found(type, at: place, in: database) {
+                        content[place.cell(name)] = stamp
+                    }
                 }
             } else {
                 let feed = try await feed(of: place, database)
                 let found = try await found("Item", at: place, in: database)
                 if feed != found.filter({ $0.key != "Root" }) {
-                    violated("the feed of \(user)/\(zone.zoneID.zoneName) differs from its records: \(difference(feed, found))")
+                    violated(
+                        "the feed of \(user)/\(zone.zoneID.zoneName) differs from its records: \(difference(feed, found))"
+                    )
                 }
                 for (name, stamp) in feed { content[place.cell(name)] = stamp }
             }
@@ -109,7 +115,9 @@ extension History {
                 }
                 let known = followed.value[key]?.stamps ?? [:]
                 if known != expected {
-                    violated("\(device.name) knows \(place.owner)/\(place.zoneID.zoneName) otherwise: \(difference(known, expected))")
+                    violated(
+                        "\(device.name) knows \(place.owner)/\(place.zoneID.zoneName) otherwise: \(difference(known, expected))"
+                    )
                 }
             }
             guard !expected.isEmpty else { continue }
@@ -119,7 +127,9 @@ extension History {
                 ).filter { $0.key != "Root" }
                 let matching = expected.filter { question.matches(Content(stamp: $0.value)) }
                 if found != matching {
-                    violated("\(device.name): \(question.format) \(question.arguments) in \(place.owner)/\(place.zoneID.zoneName): \(difference(found, matching))")
+                    violated(
+                        "\(device.name): \(question.format) \(question.arguments) in \(place.owner)/\(place.zoneID.zoneName): \(difference(found, matching))"
+                    )
                 }
             }
         }
@@ -145,7 +155,8 @@ extension History {
                 _ = try await database.record(for: id)
                 violated("\(device.name) reads \(id.recordName) in \(id.zoneID.zoneName) of Ada's")
             } catch let error as CKError
-                where [.unknownItem, .zoneNotFound, .permissionFailure].contains(error.code) {
+                where [.unknownItem, .zoneNotFound, .permissionFailure].contains(error.code)
+            {
                 continue
             }
         }
@@ -154,7 +165,9 @@ extension History {
     /// Checks that the notes of all devices of a user are those of the cloud.
     private func judgeNotes() async throws {
         for user in Self.users {
-            let apps = devices.filter { $0.user.name == user }.compactMap { device in device.app.map { (device.name, $0) } }
+            let apps = devices.filter { $0.user.name == user }.compactMap { device in
+                device.app.map { (device.name, $0) }
+            }
             guard let first = apps.first?.1 else { continue }
             var held: [String: NotesApp.Note] = [:]
             var token: CKServerChangeToken?
@@ -176,7 +189,9 @@ extension History {
                 let notes = await app.notes.notes
                 let odd = Set(notes.keys).union(held.keys).filter { notes[$0] != held[$0] }.sorted()
                 if !odd.isEmpty {
-                    violated("the notes of \(name) differ: \(odd.map { "\($0) \(notes[$0]?.edit ?? -1) \(held[$0]?.edit ?? -1)" })")
+                    violated(
+                        "the notes of \(name) differ: \(odd.map { "\($0) \(notes[$0]?.edit ?? -1) \(held[$0]?.edit ?? -1)" })"
+                    )
                 }
                 for damage in await app.notes.damage { violated("a note of \(name): \(damage)") }
                 for (note, edit) in await app.notes.acknowledged.sorted(by: { $0.key < $1.key })
@@ -224,7 +239,9 @@ extension History {
                     start > subscribed.value[user] ?? .max
                 else { continue }
                 let isReported = device.received.value.contains { $0.subscription == subscription && $0.time >= start }
-                if !isReported { violated("\(device.name) was not notified by \(subscription) of the save at \(start)") }
+                if !isReported {
+                    violated("\(device.name) was not notified by \(subscription) of the save at \(start)")
+                }
             }
         }
     }

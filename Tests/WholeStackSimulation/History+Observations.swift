@@ -23,7 +23,9 @@ extension History {
         let query = CKQuery(
             recordType: type ?? place.recordType,
             predicate: NSPredicate(format: question.format, argumentArray: question.arguments))
-        if question.format != "FALSEPREDICATE" { query.sortDescriptors = [NSSortDescriptor(key: "stamp", ascending: true)] }
+        if question.format != "FALSEPREDICATE" {
+            query.sortDescriptors = [NSSortDescriptor(key: "stamp", ascending: true)]
+        }
         var found: [String: Int] = [:]
         var (results, cursor) = try await database.records(
             matching: query, inZoneWith: place.zoneID, desiredKeys: keys.map { $0 + ["stamp"] }, resultsLimit: pageMax)

@@ -151,7 +151,8 @@ final class Ledger: Sendable {
     /// Returns the tags from which two acknowledged saves were made: one of them overwrote the other unseen.
     var overwrittenUnseen: [String] {
         byCell.value.sorted { $0.key < $1.key }.flatMap { cell, numbers in
-            let bases = numbers.map { all.value[$0] }.filter { $0.outcome == .done && $0.stamp != nil }.compactMap(\.base)
+            let bases = numbers.map { all.value[$0] }.filter { $0.outcome == .done && $0.stamp != nil }.compactMap(
+                \.base)
             return Dictionary(grouping: bases) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
                 .map { "\(cell): two saves were made from \($0)" }
         }

@@ -8,6 +8,6 @@ enum PlantedFault: String, CaseIterable {
     case forgedAnswer = "forged-answer"
     /// Notifications are lost although the cloud counts them as delivered.
     case lostNotifications = "lost-notifications"
-    /// Time and order come from outside of the seed.
+    /// What happens follows from the process too, not from the seed alone.
     case chance
 }

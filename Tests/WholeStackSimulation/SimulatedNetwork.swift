@@ -64,7 +64,8 @@ final class SimulatedNetwork: Transport, Sendable {
         let number = Self.nextMessage.value
         let endpoint = Self.endpoint(of: request.url)
         cloud.trail.note(
-            "\(number) \(name) \(endpoint) \(Trail.digest(Self.target(request.url).utf8)) \(Trail.digest(request.body))")
+            "\(number) \(name) \(endpoint) \(Trail.digest(Self.target(request.url).utf8)) \(Trail.digest(request.body))"
+        )
         let condition = condition.value
         guard !condition.isDown, cloud.cloud != nil || chance.percent(50) else {
             try await pause(50)

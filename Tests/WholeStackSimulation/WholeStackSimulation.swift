@@ -10,14 +10,18 @@ import Foundation
             exit(2)
         }
         let arguments = Arguments(CommandLine.arguments.dropFirst())
-        exit(Campaign(arguments).run() ? 0 : 1)
+        guard let campaign = Campaign(arguments) else {
+            say("the planted faults are \(PlantedFault.allCases.map(\.rawValue).joined(separator: ", "))")
+            exit(2)
+        }
+        exit(campaign.run() ? 0 : 1)
     }
 
     /// Starts the program again with an environment in which hashes, addresses and keys follow from seeds.
     private static func becomeDeterministic() {
         let variables = [
             "SWIFT_DETERMINISTIC_HASHING": "1",
-            // No randomness of the processor.
+            // Without the randomness of the processor.
             "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
             "TZ": "UTC", "LC_ALL": "C",
         ]

@@ -21,7 +21,7 @@ extension DatabaseRequests {
                 await zoneKeysIfAny(zone, for: records.filter { $0.id.zoneID == zone }), for: zone)
         }
         var opened = await opening.opened(all: records, wanted: wanted)
-        checkVersions(of: &opened, opening.keys)
+        checkVersions(of: &opened, stated: records.map(\.isStated), opening.keys)
         for index in opened.indices where opened[index].record.sharing != nil {
             let record = opened[index].record
             opened[index].link = link(of: record, opening.keys[record.id.zoneID])
@@ -64,7 +64,7 @@ extension DatabaseRequests {
             // A cloud that goes back in time shows the earlier statement again.
             take((try? await looked(at: overtaken, in: zone, desiredKeys: [])) ?? [], into: &keys)
         }
-        return await completed(keys, toOpen: records.filter(\.isSealed), in: zone)
+        return await completed(keys, toOpen: records.filter { $0.isSealed || isRemembered($0) }, in: zone)
     }
 
     /// The same for records that the keys have learned of.

@@ -5,8 +5,10 @@ import CloudKitModel
 extension DatabaseRequests {
     /// Turns records that are older than those seen before this operation began into errors, and remembers the others.
     ///
-    /// - Parameter keys: Of the zones in which something was opened.
-    func checkVersions(of records: inout [OpenedRecord], _ keys: [ZoneID: ZoneKeys]) {
+    /// - Parameters:
+    ///   - stated: For each record whether it came with a statement.
+    ///   - keys: Of the zones in which something was opened.
+    func checkVersions(of records: inout [OpenedRecord], stated: [Bool], _ keys: [ZoneID: ZoneKeys]) {
         var names: [ZoneID: [(name: String, version: StatedVersion?)]] = [:]
         for opened in records {
             guard case .success = opened.values else { continue }
@@ -21,9 +23,21 @@ extension DatabaseRequests {
             for index in records.indices where records[index].record.id.zoneID == zone {
                 let name = records[index].record.id.recordName
                 guard let failure = failures[name] else { continue }
-                records[index].values = .failure(CallFailure(failure, record: name))
+                // A statement whose key could not be fetched is no sign of a cloud that changed data.
+                let isUnchecked = failure == .notAsStated(.noStatement) && stated[index]
+                records[index].values = .failure(
+                    isUnchecked
+                        ? .waitingForKey("Record '\(name)': its statement cannot be checked yet")
+                        : CallFailure(failure, record: name))
             }
         }
+    }
+
+    /// Returns whether a record came with a statement that has to be compared with what this device has seen of it: that needs the
+    /// record's key, also if nothing sealed was asked for.
+    func isRemembered(_ record: Record) -> Bool {
+        guard record.isStated, let salt = connection.keys.salt(of: record.id.zoneID) else { return false }
+        return connection.keys.versions.highest(of: [record.id.recordName], in: salt, since: versionsMark) > 0
     }
 
     /// Remembers that records were deleted.

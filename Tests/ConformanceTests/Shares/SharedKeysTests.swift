@@ -15,7 +15,7 @@ import Testing
         return note
     }
 
-    @Test func `B-REC-08 B-TM-01 a restarted device reads fields that are not sealed before it has a share's key`() async throws {
+    @Test func `B-REC-08 a restarted device reads unsealed fields of a share before others`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"])
