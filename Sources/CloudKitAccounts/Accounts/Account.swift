@@ -20,12 +20,16 @@ package struct Account: StoredRow, Hashable {
     /// Whether others may find the person by address, number or user name (B-ACC-05); nil: the person has not decided, and is
     /// not found.
     package var isDiscoverable: Bool?
+    private var quotaBytes: UInt64?
+    private var isWithoutQuota: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
         case password = "lock"
         case keychains, resetting, phones
         case isDiscoverable = "discoverable"
+        case quotaBytes = "quota"
+        case isWithoutQuota = "unlimited"
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -54,6 +58,15 @@ package struct Account: StoredRow, Hashable {
     package internal(set) var phoneNumbers: [String] {
         get { phones ?? [] }
         set { phones = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// The space for each private database of the account (B-LIM-16).
+    package internal(set) var quota: AccountQuota {
+        get { isWithoutQuota == true ? .unlimited : quotaBytes.map { .bytes($0) } ?? .cloud }
+        set {
+            isWithoutQuota = newValue == .unlimited ? true : nil
+            if case .bytes(let bytes) = newValue { quotaBytes = bytes } else { quotaBytes = nil }
+        }
     }
 
     /// The first word of the name; nil if the name is empty.
