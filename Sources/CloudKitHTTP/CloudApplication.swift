@@ -18,6 +18,7 @@ package struct CloudApplication: Sendable {
     private let delivery: NotificationService
     private let authenticator: Authenticator
     private let faults: Faults
+    private let accountQuotas: AccountQuotas
     private let logger: Logger
 
     /// Creates the service of a cloud.
@@ -55,6 +56,7 @@ package struct CloudApplication: Sendable {
         let authenticator = Authenticator(store: cloud.accountStore, cacheLifetime: cacheLifetime)
         self.authenticator = authenticator
         faults = cloud.faults
+        accountQuotas = cloud.accountQuotas
         let courier = LongPollService(cloud: cloud, hold: configuration.longPollHold) {
             try await authenticator.isCurrent(sessionID: $0)
         }
@@ -89,10 +91,11 @@ package struct CloudApplication: Sendable {
             now: cloud.serverEnvironment.now, handler: steps.around(routing.respond))
     }
 
-    /// Forgets accounts, tokens and faults that are remembered: another process has written to the store.
+    /// Forgets accounts, tokens, faults and quotas that are remembered: another process has written to the store.
     package func forget() {
         authenticator.forgetAll()
         faults.forget()
+        accountQuotas.forget()
     }
 
     /// Returns the response to a request that came over a connection without a socket, as simulations of the whole stack send it.

@@ -93,6 +93,55 @@ import Testing
             #expect(try await ada.welkin("discovery", "on").output.contains("Discovery is on"))
             #expect(try await ada.welkin("discovery", "--json").output.contains("true"))
             #expect(try await ada.welkin("discovery", "off").output.contains("Discovery is off"))
+            #expect(try await ada.welkin("discovery", "perhaps").status == 64)
+            let stranger = try await setup.machine("stranger").welkin("discovery", "on")
+            #expect(stranger.status == 1)
+            #expect(stranger.remarks.contains("welkin login"), "\(stranger.remarks)")
+            setup.cloud.kill()
+            let alone = try await ada.welkin("discovery")
+            #expect(alone.status == 1 && alone.output.isEmpty)
+            #expect(alone.remarks.contains("cannot be reached"), "\(alone.remarks)")
+        }
+    }
+
+    @Test func `B-PRT-05 a phone number belongs to one account, and wrong ones are named`() async throws {
+        try await CloudAndMachines.run { setup in
+            for name in ["ada", "ben"] {
+                let added = try await setup.runAsOperator(
+                    "account", "add", name + "@example.com", "--rounds", CloudAndMachines.rounds,
+                    input: ["correct horse"])
+                #expect(added.status == 0, "\(added.remarks)")
+            }
+            func phone(_ verb: String, _ name: String, _ number: String) async throws -> Machine.Outcome {
+                try await setup.runAsOperator("account", "phone", verb, name + "@example.com", number)
+            }
+            #expect(try await phone("add", "ada", "+44 1632 960083").status == 0)
+            // Added again it changes nothing.
+            #expect(try await phone("add", "ada", "+44 (1632) 960083").status == 0)
+            let listed = try await setup.runAsOperator("account", "phone", "list", "ada@example.com", "--json")
+            #expect(try listed.decoded([String].self) == ["+441632960083"])
+            let refusals = [
+                (try await phone("add", "ben", "+441632960083"), "Another account has the number"),
+                (try await phone("add", "ben", "call me"), "country code"),
+                (try await phone("add", "eve", "+441632960084"), "There is no account for eve@example.com"),
+                (try await phone("remove", "ben", "+441632960083"), "does not have the number"),
+                (
+                    try await setup.runAsOperator("account", "phone", "list", "eve@example.com"),
+                    "There is no account for eve@example.com"
+                ),
+            ]
+            for (refused, reason) in refusals {
+                #expect(refused.status == 1)
+                #expect(refused.remarks.contains(reason), "\(refused.remarks)")
+            }
+            #expect(try await setup.runAsOperator("account", "phone", "add", "ada@example.com").status == 64)
+            for last in 0..<9 { #expect(try await phone("add", "ada", "+44163296010\(last)").status == 0) }
+            let eleventh = try await phone("add", "ada", "+441632960200")
+            #expect(eleventh.status == 1 && eleventh.remarks.contains("10 phone numbers"), "\(eleventh.remarks)")
+            #expect(try await phone("remove", "ada", "+441632960083").status == 0)
+            #expect(try await phone("add", "ben", "+441632960083").status == 0)
+            let none = try await setup.runAsOperator("account", "phone", "list", "ben@example.com")
+            #expect(none.output == "+441632960083\n")
         }
     }
 

@@ -122,8 +122,11 @@ struct CloudAndMachines {
     let operatorsMachine: Machine
     let apiToken: String
 
-    static func run(_ body: (CloudAndMachines) async throws -> Void) async throws {
-        let cloud = try CloudProcess()
+    /// Runs a test with a cloud.
+    ///
+    /// - Parameter options: Further options of `welkin serve`.
+    static func run(serving options: [String] = [], _ body: (CloudAndMachines) async throws -> Void) async throws {
+        let cloud = try CloudProcess(arguments: options)
         defer { cloud.end() }
         var desk = try Machine("operator", at: cloud, container: container, apiToken: "")
         let token = try await desk.welkin("token", "create", container, "--data", cloud.data)

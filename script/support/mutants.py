@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import mutant_sites
@@ -41,6 +42,8 @@ TARGETS = {
         "SimulationTests"],
     "CloudKit": ["CloudKitTests", "ConformanceTests", "CloudKitTestingTests"],
 }
+# The line of a run that reports a failure.
+FAILURE = re.compile(r"\W* (Test|Suite) .* recorded an issue")
 SWITCH = '''\
 #if canImport(Glibc)
 import Glibc
@@ -175,7 +178,10 @@ def copy(names, mutants, folder):
 
 
 def build(folder, prefix, mutants, names):
-    """Builds the copy; faults that do not compile are dropped."""
+    """Builds the copy; faults that do not compile are dropped, also by later runs in the same folder."""
+    record = folder / "not-compiling.txt"
+    known = set(record.read_text().split("\n")) if record.is_file() else set()
+    mutants = [mutant for mutant in mutants if mutant.site.key not in known]
     while True:
         copy(names, mutants, folder)
         print(f"Build with {len(mutants)} faults", flush=True)
@@ -193,11 +199,15 @@ def build(folder, prefix, mutants, names):
             if near:
                 dropped.add(near[0])
         if not dropped:
-            print(output[-8000:])
+            (folder / "build.log").write_text(output)
+            print(output[-4000:])
+            print(f"The whole output is in {folder / 'build.log'}")
             sys.exit("the copy does not compile")
         for mutant in sorted(dropped, key=lambda mutant: mutant.number):
             print(f"  does not compile: {mutant.site.path}:{mutant.site.line + 1} {mutant.site.first}", flush=True)
         mutants = [mutant for mutant in mutants if mutant not in dropped]
+        with open(record, "a") as keys:
+            keys.writelines(mutant.site.key + "\n" for mutant in dropped)
 
 
 # MARK: Running
@@ -214,20 +224,36 @@ def run(folder, prefix, target, number, seconds):
     environment.setdefault("SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH", str(8 * (os.cpu_count() or 1)))
     process = subprocess.Popen(
         [*prefix, BUNDLE, "--testing-library", "swift-testing", "--parallel", "--filter", filter_of(target)],
-        cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        code = process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return "hung"
+        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        text=True, errors="replace")
+    timer = threading.Timer(seconds, end, [process])
+    timer.start()
+    failed = False
+    for line in process.stdout:
+        if FAILURE.match(line):
+            # One failure is enough: the rest of the tests need not run.
+            failed = True
+            end(process)
+            break
+    process.stdout.close()
+    code = process.wait()
+    hung = not timer.is_alive() and code == -signal.SIGKILL
+    timer.cancel()
     if code == 69:
         sys.exit(f"{target} has no tests")
-    return "passed" if code == 0 else "failed" if code == 1 else "crashed"
+    return "failed" if failed else "hung" if hung else "passed" if code == 0 else "failed" if code == 1 else "crashed"
 
 
-def judge(mutants, folder, prefix, limit, log):
-    """Runs the targets of each fault until one notices it."""
+def end(process):
+    """Ends a run and the programs that its tests started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def judge(mutants, folder, prefix, limit, log, until=None):
+    """Runs the targets of each fault until one notices it; returns the faults that were tried before the time was up."""
     usual = {}
 
     def usual_seconds(target):
@@ -241,8 +267,12 @@ def judge(mutants, folder, prefix, limit, log):
                 sys.exit(f"{target} does not pass without a fault")
         return usual[target]
 
+    tried = []
     for mutant in mutants:
         start = time.monotonic()
+        if until is not None and start > until:
+            break
+        tried.append(mutant)
         mutant.outcome = "unnoticed"
         for target in mutant.targets:
             outcome = run(folder, prefix, target, mutant.number, max(limit, 4 * usual_seconds(target)))
@@ -255,6 +285,7 @@ def judge(mutants, folder, prefix, limit, log):
         log.write(json.dumps({"number": mutant.number, "outcome": mutant.outcome, "path": mutant.site.path,
                               "line": mutant.site.line + 1, "fault": mutant.site.first}) + "\n")
         log.flush()
+    return tried
 
 
 # MARK: Reporting
@@ -307,6 +338,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=120, help="the least number of seconds that a target gets (default 120)")
     parser.add_argument("--prefix", default="", help="a command before builds and tests, such as 'nice'")
     parser.add_argument("--list", action="store_true", help="only lists the faults")
+    parser.add_argument("--minutes", type=float, help="tries no further fault after this time; those tried are a random part")
     parser.add_argument("--only", help="the numbers of the faults to try, separated by commas; all are built")
     parser.add_argument("--report", action="store_true", help="writes the table of docs/mutation.md")
     options = parser.parse_args()
@@ -334,10 +366,12 @@ def main():
     if options.only:
         wanted = {int(number) for number in options.only.split(",")}
         mutants = [mutant for mutant in mutants if mutant.number in wanted]
-    # Those that a person chose take seconds.
-    mutants.sort(key=lambda mutant: (mutant.name is None, mutant.number))
+    # Those that a person chose take seconds; the order of the others is random, so that the first of them are a sample.
+    random.Random(options.seed).shuffle(mutants)
+    mutants.sort(key=lambda mutant: mutant.name is None)
+    until = time.monotonic() + 60 * options.minutes if options.minutes else None
     with open(folder / "mutants.jsonl", "w") as log:
-        judge(mutants, folder, prefix, options.timeout, log)
+        mutants = judge(mutants, folder, prefix, options.timeout, log, until)
     noticed = sum(mutant.outcome != "unnoticed" for mutant in mutants)
     print(f"{noticed} of {len(mutants)} noticed ({100 * noticed / max(1, len(mutants)):.0f} %)")
     if options.report:

@@ -1,5 +1,20 @@
 import Foundation
 
+extension _CKDatabaseHandlers {
+    /// The first page of what matches a query, without a way to go on.
+    @available(*, deprecated, renamed: "fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
+    @preconcurrency
+    public func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
+        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        fetch(withQuery: query, inZoneWith: zoneID) { page in
+            let records = page.flatMap { page in Result { try page.matchResults.map { try $0.1.get() } } }
+            Self.complete(records, to: completionHandler)
+        }
+    }
+}
+
 extension CKDatabase {
     /// The first page of what matches a query, see `records(matching:inZoneWith:desiredKeys:resultsLimit:)`.
     @preconcurrency
@@ -40,19 +55,6 @@ extension CKDatabase {
         start(
             CKQueryOperation(cursor: queryCursor), desiredKeys: desiredKeys, resultsLimit: resultsLimit,
             completionHandler: completionHandler)
-    }
-
-    /// The first page of what matches a query, without a way to go on.
-    @available(*, deprecated, renamed: "fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
-    @preconcurrency
-    public func perform(
-        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
-        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
-    ) {
-        fetch(withQuery: query, inZoneWith: zoneID) { page in
-            let records = page.flatMap { page in Result { try page.matchResults.map { try $0.1.get() } } }
-            Self.complete(records, to: completionHandler)
-        }
     }
 
     private func start(

@@ -1,7 +1,7 @@
 import Foundation
 
 // The functions with completion handlers are operations with one block. Handlers run on the operation's own queue.
-extension CKDatabase {
+extension _CKDatabaseHandlers {
     /// Fetches one record, see `record(for:)`.
     @preconcurrency
     public func fetch(
@@ -10,20 +10,6 @@ extension CKDatabase {
         fetch(withRecordIDs: [recordID]) { results in
             Self.complete(results.flatMap { $0.onlyResult(recordID) }, to: completionHandler)
         }
-    }
-
-    /// Fetches records, see `records(for:desiredKeys:)`.
-    @preconcurrency
-    public func fetch(
-        withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
-        completionHandler: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
-    ) {
-        let operation = CKFetchRecordsOperation(recordIDs: recordIDs)
-        operation.desiredKeys = desiredKeys
-        var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-        operation.perRecordResultBlock = { results[$0] = $1 }
-        operation.fetchRecordsResultBlock = { completionHandler($0.map { results }) }
-        start(operation)
     }
 
     /// Saves one record, see `save(_:)`.
@@ -46,6 +32,22 @@ extension CKDatabase {
             let result = results.flatMap { $0.deleteResults.onlyResult(recordID) }
             Self.complete(result.map { recordID }, to: completionHandler)
         }
+    }
+}
+
+extension CKDatabase {
+    /// Fetches records, see `records(for:desiredKeys:)`.
+    @preconcurrency
+    public func fetch(
+        withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
+        completionHandler: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
+    ) {
+        let operation = CKFetchRecordsOperation(recordIDs: recordIDs)
+        operation.desiredKeys = desiredKeys
+        var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        operation.perRecordResultBlock = { results[$0] = $1 }
+        operation.fetchRecordsResultBlock = { completionHandler($0.map { results }) }
+        start(operation)
     }
 
     /// Saves and deletes records, see `modifyRecords(saving:deleting:savePolicy:atomically:)`.
@@ -80,7 +82,7 @@ extension CKDatabase {
     }
 
     /// Saves and deletes records and hands over the result of each item, also of those in an atomic batch that failed.
-    private func modifyingRecords(
+    fileprivate func modifyingRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
         completionHandler:
@@ -112,7 +114,6 @@ extension CKDatabase {
         }
     }
 }
-
 extension Dictionary {
     /// The result of the only item; there always is one.
     func onlyResult<Success>(_ key: Key) -> Result<Success, any Error> where Value == Result<Success, any Error> {

@@ -1,6 +1,6 @@
 import Foundation
 
-extension CKDatabase {
+extension _CKDatabaseHandlers {
     /// Fetches every subscription, see `allSubscriptions()`.
     @preconcurrency
     public func fetchAllSubscriptions(
@@ -26,20 +26,6 @@ extension CKDatabase {
         }
     }
 
-    /// Fetches subscriptions, see `subscriptions(for:)`.
-    @preconcurrency
-    public func fetch(
-        withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
-        completionHandler:
-            @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void
-    ) {
-        let operation = CKFetchSubscriptionsOperation(subscriptionIDs: subscriptionIDs)
-        var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
-        operation.perSubscriptionResultBlock = { results[$0] = $1 }
-        operation.fetchSubscriptionsResultBlock = { completionHandler($0.map { results }) }
-        start(operation)
-    }
-
     /// Saves a subscription, see `save(_:)`.
     @preconcurrency
     public func save(
@@ -61,6 +47,22 @@ extension CKDatabase {
             let result = results.flatMap { $0.deleteResults.onlyResult(subscriptionID) }
             Self.complete(result.map { subscriptionID }, to: completionHandler)
         }
+    }
+}
+
+extension CKDatabase {
+    /// Fetches subscriptions, see `subscriptions(for:)`.
+    @preconcurrency
+    public func fetch(
+        withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void
+    ) {
+        let operation = CKFetchSubscriptionsOperation(subscriptionIDs: subscriptionIDs)
+        var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
+        operation.perSubscriptionResultBlock = { results[$0] = $1 }
+        operation.fetchSubscriptionsResultBlock = { completionHandler($0.map { results }) }
+        start(operation)
     }
 
     /// Saves and deletes subscriptions, see `modifySubscriptions(saving:deleting:)`.

@@ -1,6 +1,6 @@
 import Foundation
 
-extension CKDatabase {
+extension _CKDatabaseHandlers {
     /// Fetches every zone, see `allRecordZones()`.
     @preconcurrency
     public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
@@ -24,20 +24,6 @@ extension CKDatabase {
         }
     }
 
-    /// Fetches zones, see `recordZones(for:)`.
-    @preconcurrency
-    public func fetch(
-        withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
-        completionHandler:
-            @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
-    ) {
-        let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
-        var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
-        operation.perRecordZoneResultBlock = { results[$0] = $1 }
-        operation.fetchRecordZonesResultBlock = { completionHandler($0.map { results }) }
-        start(operation)
-    }
-
     /// Creates a zone, see `save(_:)`.
     @preconcurrency
     public func save(
@@ -58,6 +44,22 @@ extension CKDatabase {
             let result = results.flatMap { $0.deleteResults.onlyResult(zoneID) }
             Self.complete(result.map { zoneID }, to: completionHandler)
         }
+    }
+}
+
+extension CKDatabase {
+    /// Fetches zones, see `recordZones(for:)`.
+    @preconcurrency
+    public func fetch(
+        withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
+    ) {
+        let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
+        var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        operation.perRecordZoneResultBlock = { results[$0] = $1 }
+        operation.fetchRecordZonesResultBlock = { completionHandler($0.map { results }) }
+        start(operation)
     }
 
     /// Creates and deletes zones, see `modifyRecordZones(saving:deleting:)`.

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 extension CKSyncEngine {
@@ -18,12 +19,22 @@ extension CKSyncEngine {
             /// The number of changes worth storing.
             var version = 0
             var versionReported = 0
+            /// The state that the app may have stored: the one that the engine began with, or that its delegate has got.
+            var handedOver: Serialization?
+            /// The state that the delegate is just getting.
+            var underWay: Serialization?
         }
 
         private let content: Mutex<Content>
-        private let observer = Mutex<(@Sendable (Change) -> Void)?>(nil)
+        private struct Observer: Sendable { weak var engine: CKSyncEngine? }
 
-        init(_ state: SyncState) { content = Mutex(Content(state: state)) }
+        /// The engines that work with this state, usually one.
+        private let observers = Mutex<[Observer]>([])
+
+        /// - Parameter serialization: The state that an app starts an engine with.
+        init(startingWith serialization: Serialization?) {
+            content = Mutex(Content(state: serialization?.state ?? SyncState(), handedOver: serialization))
+        }
 
         // MARK: What waits to be sent
 
@@ -68,7 +79,8 @@ extension CKSyncEngine {
         /// The state as it is now.
         var value: SyncState { content.withLock { $0.state } }
 
-        func observe(_ body: @escaping @Sendable (Change) -> Void) { observer.withLock { $0 = body } }
+        /// Adds an engine that hears of each change as long as it lives.
+        func addObserver(_ engine: CKSyncEngine) { observers.withLock { $0.append(Observer(engine: engine)) } }
 
         /// Changes the state without telling the engine, who does it.
         ///
@@ -84,13 +96,34 @@ extension CKSyncEngine {
             content.withLock { content in
                 guard content.version != content.versionReported else { return nil }
                 content.versionReported = content.version
-                return Serialization(state: content.state)
+                content.underWay = Serialization(state: content.state)
+                return content.underWay
             }
+        }
+
+        /// Notes that the delegate has got the state that `takeUnreported` returned.
+        func noteHandedOver() {
+            content.withLock { content in
+                content.handedOver = content.underWay
+                content.underWay = nil
+            }
+        }
+
+        /// Returns whether a stored state, nil for none, is the one that the app has from this state's engines, or with which
+        /// they began.
+        func isContinued(by stored: Serialization?) -> Bool {
+            let (handedOver, underWay) = content.withLock { ($0.handedOver, $0.underWay) }
+            guard let stored else { return handedOver == nil }
+            return [handedOver, underWay].contains { $0.map { $0.isEqual(to: stored) } ?? false }
         }
 
         private func update(_ change: Change, _ body: (inout SyncState) -> Bool) {
             revise(body)
-            observer.withLock { $0 }?(change)
+            let engines = observers.withLock { observers in
+                observers.removeAll { $0.engine == nil }
+                return observers.compactMap(\.engine)
+            }
+            for engine in engines { engine.stateChanged(change) }
         }
 
         /// A state to store, and to start the next engine with. Opaque; holds no field values.
@@ -98,6 +131,14 @@ extension CKSyncEngine {
             let state: SyncState
 
             init(state: SyncState) { self.state = state }
+
+            /// Returns whether two states are stored as the same bytes.
+            func isEqual(to other: Serialization) -> Bool {
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = .sortedKeys
+                guard let own = try? encoder.encode(self), let others = try? encoder.encode(other) else { return false }
+                return own == others
+            }
 
             /// Creates the value from its encoded form; throws when the data does not describe one.
             public init(from decoder: any Decoder) throws {

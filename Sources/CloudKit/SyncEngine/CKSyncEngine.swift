@@ -15,9 +15,9 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
     public let state: State
 
     /// One sync at a time.
-    let syncs = AsyncMutex()
+    let syncs: AsyncMutex
     /// One event at a time (B-SYN-02).
-    let events = AsyncMutex()
+    let events: AsyncMutex
     let delegate: DelegateBox
     let automation: SyncAutomation?
     let subscriptionID: String?
@@ -27,15 +27,21 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
     private let isReportingEvents = Mutex(false)
 
     /// Starts an engine. Without a signed-in user it waits (B-SYN-12).
+    ///
+    /// An engine of the same delegate that stands where this one begins is continued: both share one state (B-SYN-16).
     public init(_ configuration: Configuration) {
+        let earlier = LivingEngines.engine(continuedBy: configuration)
         database = configuration.database
-        state = State(configuration.stateSerialization?.state ?? SyncState())
+        state = earlier?.state ?? State(startingWith: configuration.stateSerialization)
+        syncs = earlier?.syncs ?? AsyncMutex()
+        events = earlier?.events ?? AsyncMutex()
         delegate = DelegateBox(configuration.delegate)
         subscriptionID = configuration.subscriptionID
         automation =
             configuration.automaticallySync && configuration.database.scope != .public
             ? SyncAutomation(configuration.database.connection.cloud.clientEnvironment) : nil
-        state.observe { [weak self] change in self?.stateChanged(change) }
+        state.addObserver(self)
+        LivingEngines.add(self, of: configuration.delegate)
         automation?.start(self)
     }
 
@@ -120,6 +126,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
             state.revise(commit)
             if let serialization = state.takeUnreported() {
                 await handle(.stateUpdate(Event.StateUpdate(stateSerialization: serialization)))
+                state.noteHandedOver()
             }
         }
     }
@@ -134,7 +141,8 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
         return await EventScope.run(in: self) { await question(delegate) }
     }
 
-    private func stateChanged(_ change: State.Change) {
+    /// Reports a change of the state to the delegate, soon, and has additions sent.
+    func stateChanged(_ change: State.Change) {
         if change == .added { automation?.wantSend() }
         // One task reports all changes made until it runs.
         let isFirst = isReportingEvents.withLock { isReportingEvents in
@@ -164,21 +172,22 @@ final class DelegateBox: Sendable {
 final class EventScope: Sendable {
     @TaskLocal private static var current: EventScope?
 
-    private let engine: ObjectIdentifier
+    /// The state of the engine, which engines share that take turns.
+    private let state: ObjectIdentifier
     private let task: Int?
 
-    private init(engine: ObjectIdentifier) {
-        self.engine = engine
+    private init(state: ObjectIdentifier) {
+        self.state = state
         task = Self.currentTask
     }
 
     static func run<Answer: Sendable>(in engine: CKSyncEngine, _ body: () async -> Answer) async -> Answer {
-        await $current.withValue(EventScope(engine: ObjectIdentifier(engine)), operation: body)
+        await $current.withValue(EventScope(state: ObjectIdentifier(engine.state)), operation: body)
     }
 
     /// A task that an event handler leaves behind inherits the scope, and may wait as long as it wants.
     static func isCurrent(_ engine: CKSyncEngine) -> Bool {
-        guard let current, current.engine == ObjectIdentifier(engine) else { return false }
+        guard let current, current.state == ObjectIdentifier(engine.state) else { return false }
         return current.task == currentTask
     }
 

@@ -25,6 +25,8 @@ package struct Account: StoredRow, Hashable {
     /// not found.
     package var isDiscoverable: Bool?
     private var webKeys: Bool?
+    private var quotaBytes: UInt64?
+    private var isWithoutQuota: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
@@ -32,6 +34,8 @@ package struct Account: StoredRow, Hashable {
         case keychains, resetting, phones
         case isDiscoverable = "discoverable"
         case webKeys
+        case quotaBytes = "quota"
+        case isWithoutQuota = "unlimited"
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -66,6 +70,15 @@ package struct Account: StoredRow, Hashable {
     package internal(set) var phoneNumbers: [String] {
         get { phones ?? [] }
         set { phones = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// The space for each private database of the account (B-LIM-16).
+    package internal(set) var quota: AccountQuota {
+        get { isWithoutQuota == true ? .unlimited : quotaBytes.map { .bytes($0) } ?? .cloud }
+        set {
+            isWithoutQuota = newValue == .unlimited ? true : nil
+            if case .bytes(let bytes) = newValue { quotaBytes = bytes } else { quotaBytes = nil }
+        }
     }
 
     /// The first word of the name; nil if the name is empty.

@@ -9,6 +9,15 @@ extension Partition {
         Partition("private/\(container.name)/\(environment.rawValue)/\(user.recordName)")
     }
 
+    /// The place and the user of a private database's partition; nil for any other partition.
+    package var privateDatabase: (container: ContainerID, environment: Environment, user: UserID)? {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 4, parts[0] == "private", let environment = Environment(rawValue: parts[2]) else {
+            return nil
+        }
+        return (ContainerID(parts[1]), environment, UserID(parts[3]))
+    }
+
     /// The public database of one container and environment.
     package static func publicDatabase(_ container: ContainerID, _ environment: Environment) -> Partition {
         Partition("public/\(container.name)/\(environment.rawValue)")

@@ -23,7 +23,12 @@ struct AssetRegistration: Sendable {
     /// Registers a file in its database; from now on it is kept as long as `StoredAsset` says.
     func register(_ asset: StoredAsset, in partition: StoragePartition) async throws {
         try await cloud.registry.enter(partition)
-        let quota = partition.isPrivate ? cloud.limits.quotaBytes : nil
+        let quota: UInt64?
+        if let place = partition.privateDatabase {
+            quota = try await cloud.quotaBytes(of: place.user, in: place.container, place.environment)
+        } else {
+            quota = nil
+        }
         try await cloud.store.write(partition) { transaction in
             if let quota {
                 let records = try await transaction.databaseHeader().recordBytes
@@ -33,8 +38,4 @@ struct AssetRegistration: Sendable {
             transaction.set(asset)
         }
     }
-}
-
-extension StoragePartition {
-    fileprivate var isPrivate: Bool { name.hasPrefix("private/") }
 }

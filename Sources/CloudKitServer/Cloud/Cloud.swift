@@ -19,6 +19,8 @@ package final class Cloud: Sendable {
     package let limits: Limits
     /// The faults that the operator has ordered.
     package let faults: Faults
+    /// The quotas of accounts.
+    package let accountQuotas: AccountQuotas
     let schemas: SchemaCache
     /// The shapes of the requests that were served, for reports on deployments.
     let servedRequests: ServedRequestLog
@@ -60,6 +62,7 @@ package final class Cloud: Sendable {
         accountStore = AccountStore(store, serverEnvironment)
         userDirectory = accountStore.userDirectory
         faults = Faults(store: accountStore)
+        accountQuotas = AccountQuotas(store: accountStore)
         requestRates = RequestRates(limits: limits, now: serverEnvironment.now)
         peopleLookups = PeopleLookups(hourMax: limits.peopleLookupsMax, now: serverEnvironment.now)
         schemas = SchemaCache(store: store)
@@ -78,10 +81,19 @@ package final class Cloud: Sendable {
     /// Returns the limits for writes to a place.
     func limits(in place: DatabaseContext) async throws -> Limits {
         guard place.scope != .public else { return limits }
-        let ordered = try await faults.quota(of: place.owner, in: place.address.container, place.address.environment)
-        guard let ordered else { return limits }
         var limits = limits
-        limits.quotaBytes = min(ordered, limits.quotaBytes ?? .max)
+        limits.quotaBytes = try await quotaBytes(
+            of: place.owner, in: place.address.container, place.address.environment)
         return limits
+    }
+
+    /// Returns the bytes that a user may keep in the private database of a container; nil: no limit.
+    ///
+    /// The account's quota takes the place of the cloud's (B-LIM-16); one ordered for tests tightens either.
+    func quotaBytes(of user: UserID, in container: ContainerID, _ environment: Environment) async throws -> UInt64? {
+        let own = try await accountQuotas.quota(of: user, in: container).bytes(cloud: limits.quotaBytes)
+        let ordered = try await faults.quota(of: user, in: container, environment)
+        guard let ordered else { return own }
+        return min(ordered, own ?? .max)
     }
 }

@@ -9,8 +9,8 @@ struct AccountCommand: AsyncParsableCommand {
         commandName: "account", abstract: "Manage the accounts that may sign in.",
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
-            EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountDevicesCommand.self,
-            RevokeDeviceCommand.self, AccountOperatorCommand.self,
+            EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountQuotaCommand.self,
+            AccountDevicesCommand.self, RevokeDeviceCommand.self, AccountOperatorCommand.self,
         ])
 }
 
@@ -56,11 +56,11 @@ struct ListAccountsCommand: AsyncParsableCommand {
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else { return Output.remark("No accounts. Create one with: welkin account add EMAIL") }
         Output.table(
-            [["EMAIL", "NAME", "CREATED", "STATE", "DEVICES"]]
+            [["EMAIL", "NAME", "CREATED", "STATE", "QUOTA", "DEVICES"]]
                 + lines.map {
                     [
                         $0.email, $0.name, Output.time($0.created), $0.disabled ? "disabled" : "active",
-                        $0.devices.joined(separator: ", "),
+                        $0.quota, $0.devices.joined(separator: ", "),
                     ]
                 })
     }
@@ -174,6 +174,8 @@ private struct AccountLine: Encodable {
     var name: String
     var created: Int64
     var disabled: Bool
+    /// Bytes, `none` or `default`.
+    var quota: String
     var devices: [String]
 
     init(_ account: Account, devices: [String] = []) {
@@ -181,6 +183,7 @@ private struct AccountLine: Encodable {
         name = account.name
         created = account.created
         disabled = account.isDisabled
+        quota = account.quota.argument
         self.devices = devices
     }
 }

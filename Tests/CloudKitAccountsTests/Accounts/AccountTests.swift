@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitModel
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct AccountTests {
@@ -54,5 +55,50 @@ import Testing
         #expect(try await names.name(of: account.id, in: people.container) == first)
         #expect(try await names.name(of: account.id, in: .init("iCloud.other")) != first)
         #expect(first.recordName.wholeMatch(of: /_[0-9a-f]{32}/) != nil)
+    }
+
+    @Test func `B-LIM-16 an account's quota takes the place of the cloud's until it is the default again`()
+        async throws
+    {
+        let account = try await people.addAda()
+        #expect(account.quota == .cloud)
+        let settings: [(AccountQuota, own: UInt64?, withoutCloud: UInt64?)] = [
+            (.bytes(5), own: 5, withoutCloud: 5), (.bytes(0), own: 0, withoutCloud: 0),
+            (.bytes(.max), own: .max, withoutCloud: .max), (.unlimited, own: nil, withoutCloud: nil),
+            (.cloud, own: 9, withoutCloud: nil),
+        ]
+        for (quota, own, withoutCloud) in settings {
+            try await people.accounts.setQuota(quota, email: "Ada@Example.com")
+            let stored = try #require(try await people.accounts.account(id: account.id))
+            #expect(stored.quota == quota)
+            #expect(stored.quota.bytes(cloud: 9) == own)
+            #expect(stored.quota.bytes(cloud: nil) == withoutCloud)
+        }
+        // The row of an account with the cloud's quota is that of an account that never had another.
+        #expect(try await people.accounts.account(id: account.id) == account)
+        await #expect(throws: AccountError.notFound("eve@example.com")) {
+            try await people.accounts.setQuota(.bytes(1), email: "eve@example.com")
+        }
+    }
+
+    @Test func `B-LIM-16 a remembered quota is read again after its time, or at once when asked`() async throws {
+        let account = try await people.addAda()
+        let user = try await people.store.userNames.name(of: account.id, in: people.container)
+        let quotas = AccountQuotas(store: people.store, cacheLifetime: 5_000)
+        #expect(try await quotas.quota(of: user, in: people.container) == .cloud)
+        try await people.accounts.setQuota(.bytes(1), email: "ada@example.com")
+        people.clock.advance(4_999)
+        #expect(try await quotas.quota(of: user, in: people.container) == .cloud)
+        people.clock.advance(1)
+        #expect(try await quotas.quota(of: user, in: people.container) == .bytes(1))
+        try await people.accounts.setQuota(.unlimited, email: "ada@example.com")
+        #expect(try await quotas.quota(of: user, in: people.container) == .bytes(1))
+        quotas.forget()
+        #expect(try await quotas.quota(of: user, in: people.container) == .unlimited)
+        #expect(try await quotas.quota(of: UserID("_nobody"), in: people.container) == .cloud)
+        // A clock that was set back does not make the answer last.
+        try await people.accounts.setQuota(.cloud, email: "ada@example.com")
+        people.clock.advance(-86_400_000)
+        #expect(try await quotas.quota(of: user, in: people.container) == .cloud)
     }
 }

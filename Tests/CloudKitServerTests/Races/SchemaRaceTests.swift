@@ -94,6 +94,18 @@ import Testing
             let found = try await Self.records(
                 of: "cloudkit.share", by: .modifiedTimestamp, zone: "Z", in: .private, test)
             #expect(found.map(\.id.recordName) == ["Share-Other", "Share-Root"])
+            // A filter walks the index itself; so few records are put in their order without it.
+            let accepted = try await QueryRecords(test.cloud).run(
+                QueryRecordsRequest(
+                    query: Query(
+                        recordType: "cloudkit.share",
+                        filters: [
+                            QueryFilter(
+                                key: .system(.modifiedTimestamp), comparator: .greaterThanOrEquals,
+                                value: .timestamp(test.time.now))
+                        ]), zoneID: ZoneID(zoneName: "Z")), in: TestCloud.address(.private),
+                by: Caller(user: TestCloud.ada))
+            #expect(accepted.records.map(\.id.recordName) == ["Share-Root"])
             try await test.expectSoundStore()
         }.run(stepsMin: 5)
     }

@@ -165,6 +165,8 @@ import Testing
     @Test func `positions are those of the format`() {
         #expect(tree("a = 1 AND AND b = 2") == .malformed("'AND' is not expected, at character 11"))
         #expect(tree("a = 'open") == .malformed("the string has no end, at character 5"))
+        // The place where the name would begin.
+        #expect(tree("a = # 1") == .malformed("a name is expected, at character 6"))
     }
 
     @Test func `deep nesting is refused and does not exhaust the stack`() {

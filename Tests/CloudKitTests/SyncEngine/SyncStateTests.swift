@@ -10,7 +10,7 @@ import Testing
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
 
     @Test func `B-SYN-05 a later change of the same record replaces the earlier one, duplicates collapse`() {
-        let state = CKSyncEngine.State(SyncState())
+        let state = CKSyncEngine.State(startingWith: nil)
         state.add(pendingRecordZoneChanges: [.saveRecord(id("a")), .saveRecord(id("b")), .saveRecord(id("a"))])
         state.add(pendingRecordZoneChanges: [.deleteRecord(id("a"))])
         #expect(state.pendingRecordZoneChanges == [.deleteRecord(id("a")), .saveRecord(id("b"))])
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `B-SYN-05 zones likewise, whichever object names them`() {
-        let state = CKSyncEngine.State(SyncState())
+        let state = CKSyncEngine.State(startingWith: nil)
         state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zone))])
         state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zone))])
         #expect(state.pendingDatabaseChanges.count == 1)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `Only new state causes a state update`() {
-        let state = CKSyncEngine.State(SyncState())
+        let state = CKSyncEngine.State(startingWith: nil)
         #expect(state.takeUnreported() == nil)
         state.add(pendingRecordZoneChanges: [.saveRecord(id("a"))])
         #expect(state.takeUnreported() != nil)

@@ -1,0 +1,31 @@
+/// The space that an account may use in the private database of each container (B-LIM-16).
+package enum AccountQuota: Hashable, Sendable {
+    /// The quota that the cloud has for all accounts, if any.
+    case cloud
+    /// Bytes of records and assets, in place of the cloud's quota.
+    case bytes(UInt64)
+    /// No quota, even if the cloud has one.
+    case unlimited
+
+    /// Returns the bytes that apply; nil: no limit.
+    ///
+    /// - Parameter cloudBytes: The cloud's quota for all accounts; nil if it has none.
+    package func bytes(cloud cloudBytes: UInt64?) -> UInt64? {
+        switch self {
+        case .cloud: cloudBytes
+        case .bytes(let bytes): bytes
+        case .unlimited: nil
+        }
+    }
+}
+
+extension Accounts {
+    /// Sets the space that an account may use in the private database of each container.
+    ///
+    /// What is stored already stays, also beyond the quota.
+    ///
+    /// - Throws: `AccountError.notFound`.
+    package func setQuota(_ quota: AccountQuota, email: String) async throws {
+        try await change(email) { $0.quota = quota }
+    }
+}
