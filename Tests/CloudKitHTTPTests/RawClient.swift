@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// Sends HTTP/1.1 over a plain socket: the bytes sent are exactly those of the test.
 ///
@@ -44,10 +45,23 @@ struct RawClient: Sendable {
         try await send("GET", target, headers: headers)
     }
 
-    /// Sends requests one after the other on one connection and reads an answer to each.
+    /// Sends requests one after the other on one connection, reads an answer to each and compares it with the API's document.
     ///
     /// - Parameter hangsUp: Closes the connection after the last request's bytes instead of reading its answer.
     func exchange(_ requests: [[UInt8]], hangsUp: Bool = false) async throws -> [Answer] {
+        let answers = try await answers(to: requests, hangsUp: hangsUp)
+        for (request, answer) in zip(requests, answers) {
+            let line = String(decoding: request.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self).split(
+                separator: " ")
+            guard line.count == 3 else { continue }
+            if let problem = APIDocument.complete.problem(answer, to: String(line[0]), String(line[1])) {
+                Issue.record("the answer is not as /openapi.json says: \(problem)")
+            }
+        }
+        return answers
+    }
+
+    private func answers(to requests: [[UInt8]], hangsUp: Bool) async throws -> [Answer] {
         let port = port
         return try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {

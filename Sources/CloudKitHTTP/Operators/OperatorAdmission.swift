@@ -41,7 +41,7 @@ struct OperatorAdmission: RequestMiddleware {
         }
     }
 
-    private static let refused = RequestFailure(
+    static let refused = RequestFailure(
         .authenticationFailed, "an operator's token is needed",
         remedy: "Make one with welkin admin token create and send it as Authorization: Bearer.")
     private static let anotherContainer = RequestFailure(

@@ -68,6 +68,7 @@ enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case adminSchemaDeploy = "admin/schema/deploy"
     case adminSchemaReset = "admin/schema/reset"
     case adminSchemaRoles = "admin/schema/roles"
+    case adminToken = "admin/token"
     case courier
     case landingPage = "page/landing"
     case signInPage = "page/sign-in"
@@ -81,6 +82,7 @@ enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case notificationsWorker = "page/notifications-worker.js"
     case health
     case metrics
+    case openAPI = "openapi.json"
     /// A path that names no endpoint.
     case unknown
 }

@@ -16,7 +16,7 @@ extension EndpointName {
         case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
             .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke,
             .adminSchemaExport, .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset,
-            .adminSchemaRoles, .health, .metrics, .unknown:
+            .adminSchemaRoles, .adminToken, .health, .metrics, .openAPI, .unknown:
             true
         case .assetsImport, .usersLookupPhone, .accountsDiscovery, .sharesKeysLookup, .sharesKeysStore,
             .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,

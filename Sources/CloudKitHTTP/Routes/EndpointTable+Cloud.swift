@@ -128,6 +128,8 @@ extension EndpointTable {
         ] {
             addOperatorEndpoint(order, .post, handler: steps.around(operators.execute))
         }
+        let token = OperatorTokenEndpoint(tokens: endpoints.operatorTokens)
+        addPage(.adminToken, at: ["/admin/1/token"], handler: [endpoints.operatorHosts].around(token.show))
         let schemaSteps: [any RequestMiddleware] = [
             endpoints.operatorHosts,
             OperatorAdmission(
@@ -155,6 +157,7 @@ extension EndpointTable {
         addPage(.notificationsWorker, at: ["/notifications-worker.js"]) { _ in Pages.notificationsWorker() }
         addPage(.styleSheet, at: ["/style.css"]) { _ in Pages.styleSheet() }
         addPage(.health, at: ["/health"], handler: endpoints.health.check)
+        addPage(.openAPI, at: ["/openapi.json"], handler: OpenAPIEndpoint(isStrict: endpoints.isStrict).show)
         let directory = DirectoryEndpoints(store: endpoints.cloud.accountStore, limits: .web)
         addPage(.directoryHistory, at: ["/directory/history"], handler: directory.history)
         let metricsSteps: [any RequestMiddleware] = [

@@ -40,7 +40,7 @@ import Testing
     private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
         .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .health, .metrics,
-        .directoryHistory, .unknown,
+        .openAPI, .directoryHistory, .unknown,
     ]
 
     /// The first difference of two texts.
