@@ -37,6 +37,7 @@ let package = Package(
         .library(name: "CoreLocation", targets: ["CoreLocation"]),
         .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .executable(name: "welkin", targets: ["welkin"]),
+        .executable(name: "cktool", targets: ["cktool"]),
         .executable(name: "contacts-demo", targets: ["contacts-demo"]),
         .executable(name: "sync-demo", targets: ["sync-demo"]),
     ],
@@ -151,6 +152,10 @@ let package = Package(
                 logging,
                 .target(name: "CMalloc", condition: .when(platforms: [.linux])),
             ], swiftSettings: strict),
+        // Schemas and records of a container over HTTP.
+        .executableTarget(
+            name: "cktool", dependencies: ["CloudKitDevice", "HTTPTransfer", "TextEncodings", arguments],
+            swiftSettings: strict),
         // A temporary cloud for the tests of apps.
         .target(
             name: "CloudKitTesting",
@@ -322,7 +327,9 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "WelkinTests",
-            dependencies: ["CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "welkin"],
+            dependencies: [
+                "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "welkin", "cktool",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),
