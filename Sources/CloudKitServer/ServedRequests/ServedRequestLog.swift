@@ -9,6 +9,8 @@ import Synchronization
 final class ServedRequestLog: Sendable {
     private let store: Storage
     private let known = Mutex<[StoragePartition: Set<String>]>([:])
+    /// Saves of which every shape is known, so that the next one like them needs no rows.
+    private let knownSaves = Mutex<[StoragePartition: Set<SaveSignature>]>([:])
     static let table = RowTable<String, ServedRequestRow>("request")
     private static let shapesMax = 2000
 
@@ -16,7 +18,9 @@ final class ServedRequestLog: Sendable {
 
     /// Notes a query that was answered, or refused for want of an index.
     func note(_ query: Query, in place: DatabaseContext) async {
-        await note([ServedRequestRow(QueryShape(query))], in: place)
+        await note(
+            [ServedRequestRow(QueryShape(query))],
+            in: .servedRequests(place.address.container, place.address.environment))
     }
 
     /// Notes the saves of a batch that took effect. Those of production are not noted: its schema stays.
@@ -24,29 +28,32 @@ final class ServedRequestLog: Sendable {
         _ items: [IncomingChange], _ outcomes: [RecordOutcome], _ schema: Schema, in place: DatabaseContext
     ) async {
         guard place.address.environment == .development else { return }
-        var rows: Set<ServedRequestRow> = []
-        var previous: (recordType: String, names: [String])?
+        let partition = StoragePartition.servedRequests(place.address.container, place.address.environment)
+        let known = knownSaves.withLock { $0[partition] ?? [] }
+        var fresh: Set<SaveSignature> = []
         for (item, outcome) in zip(items, outcomes) {
             guard case .record(let record) = outcome, !item.kind.isDelete else { continue }
-            let names = item.fields.map(\.name)
-            // Most records of a batch have the same fields.
-            if let previous, previous == (record.recordType, names) { continue }
-            previous = (record.recordType, names)
-            rows.insert(ServedRequestRow(SaveShape(recordType: record.recordType)))
-            for field in item.fields {
-                let type = schema[record.recordType]?.fields[field.name]?.type ?? field.type.definite
-                rows.insert(
-                    ServedRequestRow(SaveShape(recordType: record.recordType, field: field.name, type: type)))
-            }
+            let fields = schema[record.recordType]?.fields
+            let signature = SaveSignature(
+                recordType: record.recordType, names: item.fields.map(\.name),
+                types: item.fields.map { fields?[$0.name]?.type ?? $0.type.definite })
+            if !known.contains(signature) { fresh.insert(signature) }
         }
-        await note(Array(rows), in: place)
+        if fresh.isEmpty { return }
+        guard await note(fresh.flatMap(\.rows), in: partition) else { return }
+        knownSaves.withLock { known in
+            let held = known[partition] ?? []
+            known[partition] = held.count < Self.shapesMax ? held.union(fresh) : fresh
+        }
     }
 
     /// A request is served whether or not its shape can be noted.
-    private func note(_ rows: [ServedRequestRow], in place: DatabaseContext) async {
-        let partition = StoragePartition.servedRequests(place.address.container, place.address.environment)
+    ///
+    /// - Returns: Whether the rows need not be tried again.
+    @discardableResult
+    private func note(_ rows: [ServedRequestRow], in partition: StoragePartition) async -> Bool {
         let new = known.withLock { known in rows.filter { known[partition]?.contains($0.key) != true } }
-        if new.isEmpty { return }
+        if new.isEmpty { return true }
         let keys = try? await store.write(partition) { transaction in
             var keys = Set(try await Self.table.rows(in: transaction).map(\.key))
             for row in new where keys.count < Self.shapesMax && keys.insert(row.key).inserted {
@@ -54,12 +61,13 @@ final class ServedRequestLog: Sendable {
             }
             return keys
         }
-        guard let keys else { return }
+        guard let keys else { return false }
         // Also those beyond the bound, so that they are not tried again and again; few enough to hold.
         known.withLock { known in
             let held = (known[partition] ?? []).union(keys)
             known[partition] = held.count < 2 * Self.shapesMax ? held.union(new.map(\.key)) : held
         }
+        return true
     }
 
     /// Returns the shapes that a container and environment has served.
@@ -78,6 +86,22 @@ final class ServedRequestLog: Sendable {
             for row in try await Self.table.rows(in: transaction) { Self.table.clear(row.key, in: &transaction) }
         }
         known.withLock { $0[partition] = nil }
+        knownSaves.withLock { $0[partition] = nil }
+    }
+}
+
+/// The type and the fields of a save, by which one like it is recognised without its rows.
+private struct SaveSignature: Hashable, Sendable {
+    var recordType: String
+    var names: [String]
+    var types: [FieldType]
+
+    /// The shapes of the save: its type, and each field of it.
+    var rows: [ServedRequestRow] {
+        [ServedRequestRow(SaveShape(recordType: recordType))]
+            + zip(names, types).map {
+                ServedRequestRow(SaveShape(recordType: recordType, field: $0, type: $1))
+            }
     }
 }
 

@@ -16,6 +16,21 @@ struct CloudOptions: ParsableArguments {
         return variables
     }
 
+    /// The address of the cloud; nil where none is configured.
+    ///
+    /// - Throws: `ValidationError` for an address or a file that cannot be used.
+    var endpointIfAny: String? {
+        get throws {
+            do {
+                return try DeviceConfiguration.ofSignedInDevice(variables: variables()).endpoint
+            } catch DeviceConfigurationError.endpointMissing {
+                return nil
+            } catch {
+                throw ValidationError("\(error)")
+            }
+        }
+    }
+
     /// Returns the configuration of a container.
     ///
     /// - Throws: `ValidationError` that says what is missing.

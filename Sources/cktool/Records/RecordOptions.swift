@@ -30,7 +30,8 @@ struct RecordOptions: ParsableArguments {
         let endpoint = place.configuration.endpoint
         let found = try tokenOption.findOptional(.user, for: endpoint)
         let token: UserToken
-        let isSaved = tokenOption.token == nil && ProcessInfo.processInfo.environment[TokenKind.user.variable] == nil
+        let variable = ProcessInfo.processInfo.environment[TokenKind.user.variable] ?? ""
+        let isSaved = tokenOption.token == nil && variable.isEmpty
         if let found {
             token = try UserToken(found, in: place)
         } else if let device = UserToken(signedInAt: place) {

@@ -25,7 +25,7 @@ enum Prompt {
 
     /// Returns a line that is typed without being shown, or the first line of standard input without a terminal.
     static func secret(_ name: String) -> String {
-        guard isPossible else { return (readLine() ?? "").trimmingCharacters(in: .whitespaces) }
+        guard isPossible else { return readLine() ?? "" }
         ToolOutput.write(name + ": ", to: 2)
         var shown = termios()
         tcgetattr(STDIN_FILENO, &shown)
@@ -36,7 +36,7 @@ enum Prompt {
             tcsetattr(STDIN_FILENO, TCSADRAIN, &shown)
             ToolOutput.write("\n", to: 2)
         }
-        return (readLine() ?? "").trimmingCharacters(in: .whitespaces)
+        return readLine() ?? ""
     }
 
     private static func notInteractive(_ argument: String) -> ValidationError {

@@ -33,7 +33,7 @@ struct SaveTokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let kind = try email == nil ? kindOfToken() : .user
-        let endpoint = try? cloud.configuration().endpoint
+        let endpoint = try cloud.endpointIfAny
         let file = TokenFile()
         if !force, try file.token(kind, for: endpoint) != nil {
             try Prompt.confirm("Replace the saved \(kind.rawValue) token?", orGive: "--force")
@@ -80,7 +80,7 @@ struct RemoveTokenCommand: AsyncParsableCommand {
     @OptionGroup var cloud: CloudOptions
 
     func run() async throws {
-        let endpoint = try? cloud.configuration().endpoint
+        let endpoint = try cloud.endpointIfAny
         let file = TokenFile()
         guard try file.token(type, for: endpoint) != nil else {
             throw ToolFailure("There is no saved \(type.rawValue) token\(endpoint.map { " for " + $0 } ?? "").")
