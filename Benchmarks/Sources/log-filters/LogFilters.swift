@@ -5,7 +5,7 @@ import SeededChance
 
 /// Fills a log with entries as a busy cloud makes them and times filters on it, also those that nothing meets.
 ///
-/// Arguments: the number of entries (10,000,000 unless given), a folder for the file.
+/// Arguments: the number of entries (10,000,000 unless given), a folder for the file, and `reuse` for a file that is there already.
 @main
 struct LogFilters {
     static func main() async throws {
@@ -13,11 +13,15 @@ struct LogFilters {
         let count = arguments.count > 1 ? Int(arguments[1]) ?? 10_000_000 : 10_000_000
         let folder = arguments.count > 2 ? arguments[2] : FileManager.default.temporaryDirectory.path
         let path = folder + "/log-filters.sqlite"
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) } }
+        let reuses = arguments.count > 3 && arguments[3] == "reuse"
+        func remove() {
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        }
+        if !reuses { remove() }
+        defer { if !reuses { remove() } }
         let store = try SQLiteLogStore(path: path)
         var workload = Workload()
-        try await fill(store, count, &workload)
+        if !reuses { try await fill(store, count, &workload) }
         let size = try await store.size()
         print("\(size.rows) entries, \(size.bytes / 1_000_000) MB, \(size.bytes / max(size.rows, 1)) bytes an entry")
         try await time(store, workload, count)
