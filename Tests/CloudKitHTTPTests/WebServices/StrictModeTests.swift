@@ -24,9 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a browser that asks for keys is refused, and the page of a share shows how to open it alone`()
-        async throws
-    {
+    @Test func `a browser that asks for keys is refused`() async throws {
         try await TestCloud.run(Self.strict) { cloud in
             let tokens = try await cloud.signIn()
             let answer = try await cloud.client.post(

@@ -55,6 +55,12 @@ export async function checkEncryption(check) {
   assert.deepEqual(changed, [[], [], ["CONFLICT"], [], []]);
   assert.deepEqual(await ada("read", "web"), { title: "From the browser", secret: `${canaries.browser} changed` });
   assert.deepEqual(await ada("read", "root"), { title: "Another title", secret: `${canaries.browser} forced`, file: canaries.file });
+  const parts = await run(`
+    const records = [{ recordName: "lonely", recordType: "Note", fields: { secret: { value: true, isEncrypted: true } } }, { recordName: "company", recordType: "Note", fields: { secret: { value: "x", isEncrypted: true } } }];
+    const all = await db.saveRecords(records, { zoneID });
+    const each = await db.saveRecords(records, { zoneID, atomic: false });
+    return [all.errors.map((error) => error.ckErrorCode), each.errors.map((error) => error.ckErrorCode), each.records.map((record) => record.recordName)];`);
+  assert.deepEqual(parts, [["ENCRYPTION_ERROR", "ATOMIC_ERROR"], ["ENCRYPTION_ERROR"], ["company"]]);
   say("a device and a browser of one account read and change each other's records and files");
 
   // Keys are kept, and cannot be read out.

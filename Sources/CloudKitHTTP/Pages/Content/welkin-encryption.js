@@ -1334,17 +1334,16 @@ class Keys {
   // --- Sealing
 
   /** Saves and deletes records of one zone, sealing what has to be sealed. @returns {Promise<object[]>} Results and errors in order. */
-  async modify(database, zoneID, operations, { send, upload, root, desiredKeys }) {
+  async modify(database, zoneID, operations, { send, upload, root, desiredKeys, atomic }) {
     const zone = this.zone(zoneID);
+    const isAtomic = atomic !== false && zone.zoneID.zoneName !== "_defaultZone";
     const planned = operations.map((operation, index) => ({ ...operation, index }));
     if (root !== undefined) await this.planShare(zone, database, planned, root);
     const results = [];
     let pending = planned;
     for (let attempt = 0; ; attempt += 1) {
       const sent = await this.sealedOperations(zone, database, pending, upload, attempt > 0);
-      const failed = sent.filter((item) => item.error);
-      const isAtomic = zone.zoneID.zoneName !== "_defaultZone" && failed.length > 0;
-      const ready = isAtomic ? [] : sent.filter((item) => !item.error);
+      const ready = isAtomic && sent.some((item) => item.error) ? [] : sent.filter((item) => !item.error);
       const answers = ready.length > 0 ? (await send(ready.map((item) => item.operation))).records : [];
       const outcomes = new Map(ready.map((item, index) => [item.index, answers[index]]));
       for (const item of sent) {
@@ -1358,7 +1357,7 @@ class Keys {
       }
       const stale = pending.filter((item) => isStale(results[item.index]));
       if (stale.length === 0 || attempt >= 3) break;
-      pending = zone.zoneID.zoneName === "_defaultZone" ? stale : pending;
+      if (!isAtomic) pending = stale;
     }
     return this.open(database, results, desiredKeys);
   }
