@@ -46,7 +46,7 @@ final class Disk: Sendable {
 
     fileprivate func fateOfCommit() -> Fate {
         commits.value += 1
-        if planted == .lostCommit, commits.value % 97 == 0 { return .forgotten }
+        if planted == .lostCommit, commits.value.isMultiple(of: 23) { return .forgotten }
         if chance.percent(faults.value.commit) { return .refused }
         if chance.percent(faults.value.unknownFate) { return .unknown }
         return .done
