@@ -164,9 +164,11 @@ final class SimulatedNetwork: Transport, Sendable {
 
     private func tampered(_ answer: TransportResponse, _ endpoint: String) -> TransportResponse {
         defer { if answer.status == 200 { earlier.value[endpoint] = answer } }
-        if planted == .swappedAnswer, endpoint == "private/records/lookup" {
+        if planted == .swappedAnswer, endpoint == "private/records/lookup",
+            let other = earlier.value[endpoint], other.body != answer.body
+        {
             counted.value += 1
-            if counted.value.isMultiple(of: 3), let earlier = earlier.value[endpoint] { return earlier }
+            if counted.value.isMultiple(of: 2) { return other }
         }
         if planted == .lostNotifications, endpoint.hasPrefix("courier"), answer.body.count > 200 {
             var empty = answer
