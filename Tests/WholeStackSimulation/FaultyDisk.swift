@@ -12,6 +12,8 @@ final class Disk: Sendable {
 
     let store = MemoryStore(epoch: .random(in: 1 ... .max))
     let faults = Shared(Faults())
+    /// Whether the history has come to the point from which a planted fault happens.
+    let isTroubled = Shared(false)
     let trail: Trail
     private let chance: Chance
     private let planted: PlantedFault?
@@ -45,8 +47,8 @@ final class Disk: Sendable {
     }
 
     fileprivate func fateOfCommit() -> Fate {
-        commits.value += 1
-        if planted == .lostCommit, commits.value % 97 == 0 { return .forgotten }
+        if isTroubled.value { commits.value += 1 }
+        if isTroubled.value, planted == .lostCommit, commits.value.isMultiple(of: 23) { return .forgotten }
         if chance.percent(faults.value.commit) { return .refused }
         if chance.percent(faults.value.unknownFate) { return .unknown }
         return .done

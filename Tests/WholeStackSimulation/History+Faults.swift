@@ -18,6 +18,7 @@ extension History {
     /// Lets all devices do things at once, while networks, disk, cloud and devices fail.
     func pass(_ round: Int) async {
         trail.note("round \(round)")
+        disk.isTroubled.value = true
         let works = Shared<[Work]>([])
         let next = Shared(UInt64(1000 * (round + 1)))
         func work(_ device: SimulatedDevice, _ count: Int) {

@@ -158,15 +158,17 @@ final class SimulatedNetwork: Transport, Sendable {
     private func forge(_ endpoint: String) -> TransportResponse? {
         guard planted == .forgedAnswer, endpoint == "private/records/modify" else { return nil }
         counted.value += 1
-        guard counted.value % 23 == 0, let earlier = earlier.value[endpoint] else { return nil }
+        guard counted.value.isMultiple(of: 4), let earlier = earlier.value[endpoint] else { return nil }
         return earlier
     }
 
     private func tampered(_ answer: TransportResponse, _ endpoint: String) -> TransportResponse {
         defer { if answer.status == 200 { earlier.value[endpoint] = answer } }
-        if planted == .swappedAnswer, endpoint == "private/records/lookup" {
+        if planted == .swappedAnswer, endpoint == "private/records/lookup",
+            let other = earlier.value[endpoint], other.body != answer.body
+        {
             counted.value += 1
-            if counted.value % 11 == 0, let earlier = earlier.value[endpoint] { return earlier }
+            if counted.value.isMultiple(of: 2) { return other }
         }
         if planted == .lostNotifications, endpoint.hasPrefix("courier"), answer.body.count > 200 {
             var empty = answer
